@@ -2,13 +2,14 @@ import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import type { ReplayedService } from './decisions/replayed-service.ts';
 import type { Verdict } from './decisions/verdict.ts';
+import { replayedExecutor } from './gpu-executor/replayed-executor.ts';
 import { replayedNotifier } from './notifier/replayed-notifier.ts';
 import type { PlaySettings } from './play-settings.ts';
 import { replayedScheduler } from './scheduler/replayed-scheduler.ts';
 import { foreseen } from './slice/foreseen.ts';
 import { surveySlice, type Survey } from './slice/survey.ts';
 
-export const SERVICE_NAMES = ['scheduler', 'notifier'] as const;
+export const SERVICE_NAMES = ['scheduler', 'notifier', 'gpu-executor'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 export const isServiceName = (name: string): name is ServiceName =>
   (SERVICE_NAMES as readonly string[]).includes(name);
@@ -65,5 +66,7 @@ const serviceOf = (
       return replayedScheduler(options);
     case 'notifier':
       return replayedNotifier(options);
+    case 'gpu-executor':
+      return replayedExecutor(options.survey);
   }
 };

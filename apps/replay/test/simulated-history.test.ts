@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import type { StoredPlan } from '@runledger/simulate/plan/plan';
 import { randomPlan } from '@runledger/simulate/plan/random-plan';
 import { expect, it } from 'vitest';
+import { playSlice } from '../src/play-slice.ts';
 import { shadowed } from './fixtures/sample-slice.ts';
 import { simulatedSlice } from './fixtures/simulated-slice.ts';
 
 const SEEDS = 30;
+/** The first plans with faults: in so many there are void assignments, failures and cancels. */
+const SEEDS_WITH_FAULTS = 45;
 
 /** Without faults, with right clocks, and nothing that stays loaded: what is left depends on facts, and on the order of messages. */
 const calmPlan = (seed: number): StoredPlan => {
@@ -24,7 +27,7 @@ const calmPlan = (seed: number): StoredPlan => {
   };
 };
 
-it('of decisions that the core itself made in a simulation, fewer than one in fifty seem to differ', async () => {
+it('of decisions that the core of the scheduler itself made in a simulation, fewer than one in fifty seem to differ', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-simulated-'));
   const counts = { compared: 0, differences: 0 };
   for (let seed = 0; seed < SEEDS; seed += 1) {
@@ -35,4 +38,24 @@ it('of decisions that the core itself made in a simulation, fewer than one in fi
   }
   expect(counts.compared).toBeGreaterThan(500);
   expect(counts.differences).toBeLessThan(counts.compared / 50);
+});
+
+it('what the core of attempts decided in a simulation with faults, it decides again', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-simulated-'));
+  const path = join(folder.path, 'slice.ndjson.zst');
+  const stored = new Set<string>();
+  for (let seed = 0; seed < SEEDS_WITH_FAULTS; seed += 1) {
+    const options = {
+      ...(await simulatedSlice(randomPlan(seed), path)),
+      services: ['gpu-executor'],
+    } as const;
+    for await (const { verdicts } of playSlice(options))
+      for (const verdict of verdicts) {
+        expect(verdict).toMatchObject({ kind: 'equal' });
+        const { type, members } = Object(Object(verdict).recorded);
+        stored.add(members.is_void ? 'void' : String(type));
+      }
+  }
+  const all = 'RunAttemptFailed RunCancelled RunFailed RunStarted RunSucceeded RunUploading void'.split(' ');
+  expect([...stored].toSorted()).toEqual(all);
 });

@@ -15,11 +15,7 @@ export const addReplayCommands = (
     'shadow <slice>',
     'play a captured slice through the code of services, and list each decision that differs from the recorded one: exit code 1 when one does',
   )
-    .requiredOption(
-      '--service <name>',
-      'whose decisions are compared: scheduler or notifier; can be repeated',
-      collect,
-    )
+    .option('--service <name>', `whose decisions are compared: ${SERVICES}`, collect)
     .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
     .action(async (slice: string, options: ShadowOptions) => {
       const { shadow } = await import('./shadow.ts');
@@ -30,7 +26,7 @@ export const addReplayCommands = (
     'replay <slice>',
     'print each fact of a captured slice, and what services decide now beside the recorded decision',
   )
-    .option('--service <name>', 'whose decisions are shown: scheduler or notifier; all by default', collect)
+    .option('--service <name>', `whose decisions are shown: ${SERVICES}`, collect)
     .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
     .option('--speed <n>', 'original, or so many times faster; without it there are no pauses')
     .option('--step', 'wait after each fact: n or Enter, c, p, q')
@@ -51,6 +47,9 @@ interface Surroundings {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
 }
+
+/** The list itself is loaded with the commands. */
+const SERVICES = 'scheduler, notifier or gpu-executor; can be repeated, all by default';
 
 /** A busy broker stores a fact within some milliseconds; a scheduler that executes many decisions takes longer. */
 const DEFAULT_TOLERANCE = '2s';

@@ -18,7 +18,7 @@ export interface ReplayContext {
 }
 
 export interface PlayedOptions extends Json {
-  readonly service: readonly string[];
+  readonly service?: readonly string[];
   readonly tolerance: string;
 }
 
@@ -28,7 +28,7 @@ const MAX_TOLERANCE_S = 3_600;
 export const playOptions = (
   { env, cwd }: ReplayContext,
   slice: string,
-  { service, tolerance }: PlayedOptions,
+  { service = SERVICE_NAMES, tolerance }: PlayedOptions,
 ): PlayOptions => {
   const services = [...new Set(service)].map((name) => {
     if (isServiceName(name)) return name;

@@ -1,6 +1,6 @@
 import { breakpointOf, InvalidBreakpoint, type Breakpoint } from '@runledger/replay/breakpoints/breakpoints';
 import { momentsOf, type Moment } from '@runledger/replay/moments';
-import { playSlice, SERVICE_NAMES } from '@runledger/replay/play-slice';
+import { playSlice } from '@runledger/replay/play-slice';
 import { sleep } from '@runledger/resilience/abort';
 import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
@@ -8,8 +8,7 @@ import { describeMoment, describeRun } from './describe-moment.ts';
 import { asCommandError, playOptions, type PlayedOptions, type ReplayContext } from './play-options.ts';
 import { commandsFrom, type StepCommands } from './step-commands.ts';
 
-export interface ReplayOptions extends Omit<PlayedOptions, 'service'> {
-  readonly service?: readonly string[];
+export interface ReplayOptions extends PlayedOptions {
   readonly speed?: string;
   readonly step?: boolean;
   readonly break?: readonly string[];
@@ -27,8 +26,8 @@ export const replay = async (
   options: ReplayOptions,
 ): Promise<ExitCode> => {
   const { screen, stdin, signal } = context;
-  const { json = false, step = false, service = SERVICE_NAMES } = options;
-  const played = playOptions(context, slice, { ...options, service });
+  const { json = false, step = false } = options;
+  const played = playOptions(context, slice, options);
   const speed = speedOf(options.speed);
   const breakpoints = (options.break ?? []).map(readBreakpoint);
   await using commands = commandsFrom(stdin, signal);

@@ -82,7 +82,7 @@ describe('runledger replay', () => {
   it.each([
     [['--speed', '0'], '--speed 0 is neither "original" nor a number above 0, such as 10.'],
     [['--break', 'run=1'], 'run=1 is no run id.'],
-    [['--service', 'gateway'], '--service gateway is no service that can be played: scheduler'],
+    [['--service', 'console'], '--service console is no service that can be played: scheduler'],
   ])('refuses %j with a sentence', async (options, sentence) => {
     expect(await start(options).ended).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) });
   });

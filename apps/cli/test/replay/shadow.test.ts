@@ -70,11 +70,15 @@ describe('runledger shadow', () => {
     expect(stderr).toContain('No decision of scheduler was compared: the slice holds none from ');
   });
 
-  it('plays several services', async () => {
+  it('plays several services, all by default', async () => {
     const both = ['--service', 'scheduler', '--service', 'notifier'];
     const { code, stdout, stderr } = await cli(['shadow', SAMPLE, ...both]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('Deliveries are given up 259200 s after the end of their run');
+    const all = await cli(['shadow', SAMPLE]);
+    expect(all).toMatchObject({ code: 0, stdout: '' });
+    expect(all.stderr).toContain(stderr.split('\n').slice(0, -2).join('\n'));
+    expect(all.stderr).toContain('What a runner did follows from the fact that its executor stored then');
     const cwd = await folderWith((line) => (line.kind === 'header' ? { ...line, from: line.to } : line));
     expect(await cli(['shadow', 'slice.ndjson.zst', ...both], { cwd })).toMatchObject({
       code: 2,
@@ -98,7 +102,10 @@ describe('runledger shadow', () => {
   });
 
   it.each([
-    [['--service', 'gateway'], '--service gateway is no service that can be played: scheduler, notifier.'],
+    [
+      ['--service', 'console'],
+      '--service console is no service that can be played: scheduler, notifier, gpu-executor.',
+    ],
     [['--service', 'scheduler', '--tolerance', 'x'], '--tolerance x is not a time.'],
     [['--service', 'scheduler', '--tolerance', '2h'], '--tolerance 2h is more than an hour.'],
   ])('refuses %j with a sentence', async (options, sentence) => {

@@ -4,17 +4,13 @@ import { WEBHOOK_EVENTS, type WebhookEvent } from '@runledger/contracts/events/w
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { RunId } from '@runledger/contracts/ids';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
-import {
-  parseLifecycleSubject,
-  parseWebhookSubject,
-  webhookFilter,
-} from '@runledger/contracts/subjects/run-subjects';
+import { parseLifecycleSubject, parseWebhookSubject } from '@runledger/contracts/subjects/run-subjects';
 import { settles } from '@runledger/event-log/read/read-webhook-end';
 import type { FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
 import { runNotice } from '@runledger/notifier/subscription/run-notice';
 import type { Decided, RecordedDecision } from '../decisions/verdict.ts';
 import { messageOf } from '@runledger/contracts/slices/message-of';
-import { NewerFact } from '../slice/newer-fact.ts';
+import { eventIn } from '../slice/event-in.ts';
 import { decidedAttempt, decidedByEvent, decidedStart, decidedState } from './decided.ts';
 import type { WhatIsKnown } from './known-to-notifier.ts';
 import type { NotifiedRun, NotifiedRuns } from './notified-runs.ts';
@@ -78,7 +74,7 @@ export class FactsOfNotifier {
 
   #takeWebhookFact(fact: SliceFact): void {
     const about = parseWebhookSubject(fact.subject);
-    const event = about && fact.fence === webhookFilter(about) ? webhookEventIn(fact) : undefined;
+    const event = eventIn(WEBHOOK_CHAIN, fact);
     if (!about || !event) return;
     const { run_id: run, round } = about;
     const { end } = this.#runs.get(run) ?? {};
@@ -171,19 +167,6 @@ export class FactsOfNotifier {
     this.#decisions.close(kind, run);
   }
 }
-
-const webhookEventIn = ({
-  subject,
-  sequence,
-  event: body,
-  expected_sequence,
-}: SliceFact): WebhookEvent | undefined => {
-  const parsed = WEBHOOK_CHAIN.parse(body);
-  if (parsed.kind === 'newer_version' && WEBHOOK_CHAIN.belongsUnder(parsed.type, subject))
-    throw new NewerFact({ ...parsed, sequence });
-  if (parsed.kind !== 'event' || expected_sequence === null) return undefined;
-  return WEBHOOK_CHAIN.subjectOf(parsed.event) === subject ? parsed.event : undefined;
-};
 
 /** As the record has it, for a core that does not. */
 const deliveryOf = ({ key, target, history }: NotifiedRun, { made }: RecordedAttempt): FinalDelivery => ({

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 
 const SCHEDULER = 'services/scheduler/src/core';
 const NOTIFIER = 'services/notifier/src/core';
+const ATTEMPT = 'services/gpu-executor/src/attempt/core';
 const SHADOW_MUTANT = join(import.meta.dirname, 'shadow-mutant.ts');
 
 interface Mutant {
@@ -106,6 +107,36 @@ it.each([
     file: 'services/notifier/src/subscription/run-notice.ts',
     text: "const ended = life.fact === 'ended' || ",
     instead: 'const ended = ',
+  },
+  {
+    defect: 'an end that a cancel request does not change',
+    file: `${ATTEMPT}/end-of-attempt.ts`,
+    text: 'if (attempt.cancel !== null) {',
+    instead: "if (attempt.cancel !== null && attempt.status === 'started') {",
+  },
+  {
+    defect: 'a workflow that begins twice',
+    file: `${ATTEMPT}/end-of-attempt.ts`,
+    text: "attempt.status === 'started' && attempt.cancel === null",
+    instead: "attempt.status === 'running' && attempt.cancel === null",
+  },
+  {
+    defect: 'another attempt that nobody asked for',
+    file: 'packages/contracts/src/events/retry.ts',
+    text: 'if (!retryable || !retry_on.includes(kind)) return null;',
+    instead: 'if (!retryable) return null;',
+  },
+  {
+    defect: 'another attempt that comes too late',
+    file: 'packages/contracts/src/events/retry.ts',
+    text: 'const FIRST_WAIT_S = 2;',
+    instead: 'const FIRST_WAIT_S = 20;',
+  },
+  {
+    defect: 'assignments that are void in their own term',
+    file: `${ATTEMPT}/known-terms.ts`,
+    text: 'term < this.#registered',
+    instead: 'term <= this.#registered',
   },
 ])('the sample shows $defect', async (mutant) => {
   expect((await shadowOf(mutant)).differences).toBeGreaterThan(0);
