@@ -2,6 +2,7 @@ import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import type { ReplayedService } from './decisions/replayed-service.ts';
 import type { Verdict } from './decisions/verdict.ts';
+import { replayedGateway } from './gateway/replayed-gateway.ts';
 import { replayedExecutor } from './gpu-executor/replayed-executor.ts';
 import { replayedNotifier } from './notifier/replayed-notifier.ts';
 import type { PlaySettings } from './play-settings.ts';
@@ -9,7 +10,7 @@ import { replayedScheduler } from './scheduler/replayed-scheduler.ts';
 import { foreseen } from './slice/foreseen.ts';
 import { surveySlice, type Survey } from './slice/survey.ts';
 
-export const SERVICE_NAMES = ['scheduler', 'notifier', 'gpu-executor'] as const;
+export const SERVICE_NAMES = ['scheduler', 'notifier', 'gpu-executor', 'gateway'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 export const isServiceName = (name: string): name is ServiceName =>
   (SERVICE_NAMES as readonly string[]).includes(name);
@@ -68,5 +69,7 @@ const serviceOf = (
       return replayedNotifier(options);
     case 'gpu-executor':
       return replayedExecutor(options.survey);
+    case 'gateway':
+      return replayedGateway(options.survey);
   }
 };

@@ -49,7 +49,7 @@ interface Surroundings {
 }
 
 /** The list itself is loaded with the commands. */
-const SERVICES = 'scheduler, notifier or gpu-executor; can be repeated, all by default';
+const SERVICES = 'scheduler, notifier, gpu-executor or gateway; can be repeated, all by default';
 
 /** A busy broker stores a fact within some milliseconds; a scheduler that executes many decisions takes longer. */
 const DEFAULT_TOLERANCE = '2s';

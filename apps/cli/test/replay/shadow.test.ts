@@ -104,7 +104,7 @@ describe('runledger shadow', () => {
   it.each([
     [
       ['--service', 'console'],
-      '--service console is no service that can be played: scheduler, notifier, gpu-executor.',
+      '--service console is no service that can be played: scheduler, notifier, gpu-executor, gateway.',
     ],
     [['--service', 'scheduler', '--tolerance', 'x'], '--tolerance x is not a time.'],
     [['--service', 'scheduler', '--tolerance', '2h'], '--tolerance 2h is more than an hour.'],

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 const SCHEDULER = 'services/scheduler/src/core';
 const NOTIFIER = 'services/notifier/src/core';
 const ATTEMPT = 'services/gpu-executor/src/attempt/core';
+const GATEWAY = 'services/gateway/src';
 const SHADOW_MUTANT = join(import.meta.dirname, 'shadow-mutant.ts');
 
 interface Mutant {
@@ -115,12 +116,6 @@ it.each([
     instead: "if (attempt.cancel !== null && attempt.status === 'started') {",
   },
   {
-    defect: 'a workflow that begins twice',
-    file: `${ATTEMPT}/end-of-attempt.ts`,
-    text: "attempt.status === 'started' && attempt.cancel === null",
-    instead: "attempt.status === 'running' && attempt.cancel === null",
-  },
-  {
     defect: 'another attempt that nobody asked for',
     file: 'packages/contracts/src/events/retry.ts',
     text: 'if (!retryable || !retry_on.includes(kind)) return null;',
@@ -137,6 +132,18 @@ it.each([
     file: `${ATTEMPT}/known-terms.ts`,
     text: 'term < this.#registered',
     instead: 'term <= this.#registered',
+  },
+  {
+    defect: 'a cancel request that no executor gets',
+    file: `${GATEWAY}/runs/cancel/core/request-cancel.ts`,
+    text: 'cancelRequested(run, number, executor_id, by, envelope)',
+    instead: 'cancelRequested(run, number, null, by, envelope)',
+  },
+  {
+    defect: 'a redelivery that leaves out a round',
+    file: `${GATEWAY}/webhooks/core/redeliver.ts`,
+    text: 'roundOf(webhook) + 1',
+    instead: 'roundOf(webhook) + 2',
   },
 ])('the sample shows $defect', async (mutant) => {
   expect((await shadowOf(mutant)).differences).toBeGreaterThan(0);

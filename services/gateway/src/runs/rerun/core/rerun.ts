@@ -1,8 +1,9 @@
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
+import type { Deployment, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { JsonObject } from '@runledger/contracts/json';
 import type { Run } from '@runledger/contracts/fold/run';
 import { fitInputs } from '../../../catalogue/core/input-values.ts';
-import type { DeploymentFacts, MissingPart, QueueDecision, WrongInputs } from '../../queue/core/queue-run.ts';
+import type { MissingPart, QueueDecision, WrongInputs } from '../../queue/core/queue-run.ts';
 
 export interface RerunRequest {
   /** Instead of the inputs of the origin. */
@@ -10,8 +11,11 @@ export interface RerunRequest {
   readonly user_id: string;
 }
 
-/** What the catalogue has now of the deployment and the version of the origin. */
-export type OriginFacts = Pick<DeploymentFacts, 'deployment' | 'version'>;
+/** What the catalogue has now of the deployment and the version of the origin; undefined for what is missing. */
+export interface OriginFacts {
+  readonly deployment: Pick<Deployment, 'archived'> | undefined;
+  readonly version: Pick<WorkflowVersion, 'inputs'> | undefined;
+}
 
 /** A rerun repeats its origin, with the settings and the version that the origin was queued with. */
 export const rerun = (
