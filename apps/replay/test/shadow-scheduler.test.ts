@@ -51,8 +51,8 @@ describe('the sample of real services', () => {
       ...'ExecutorResumeRequested RunAssigned RunAttemptFailed RunCancelEnforced RunCancelRequested'.split(
         ' ',
       ),
-      ...'RunCancelled RunFailed RunGivenUp RunQueued RunRequeued RunStarted RunSucceeded'.split(' '),
-      'RunTimedOut',
+      ...'RunCancelled RunDeleted RunFailed RunGivenUp RunOutputsDeleted RunQueued RunRequeued'.split(' '),
+      ...'RunStarted RunSucceeded RunTimedOut RunUploading'.split(' '),
       'undefined',
     ]);
     expect(facts.filter(({ subject }) => subject === TERMS)).toHaveLength(2);

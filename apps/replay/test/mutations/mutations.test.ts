@@ -145,6 +145,12 @@ it.each([
     text: 'roundOf(webhook) + 1',
     instead: 'roundOf(webhook) + 2',
   },
+  {
+    defect: 'a run that is queued again with other settings',
+    file: `${GATEWAY}/runs/rerun/core/rerun.ts`,
+    text: 'delay_s: _delay,',
+    instead: 'delay_s: _delay, priority: _priority,',
+  },
 ])('the sample shows $defect', async (mutant) => {
   expect((await shadowOf(mutant)).differences).toBeGreaterThan(0);
 });

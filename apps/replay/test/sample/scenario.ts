@@ -20,7 +20,7 @@ const program = (script: string, more: object = {}): object => ({
 
 /** What a run does follows from its input `mode`. */
 const ONCE = program(
-  `read -r work; case "$work" in *'"fail"'*) exit 3;; *'"slow"'*) sleep 60;; *) sleep 0.4;; esac; echo '{"output": {}}'`,
+  `read -r work; case "$work" in *'"fail"'*) exit 3;; *'"slow"'*) sleep 60;; *'"file"'*) echo kept > "$RUNLEDGER_OUTPUT_DIR/kept.txt";; *) sleep 0.4;; esac; echo '{"output": {}}'`,
 );
 /** It loads for half a second. */
 const RESIDENT = program(
@@ -68,6 +68,13 @@ export const playScenario = async (
     if ('webhook' in body) notified.push({ owner, run });
     return run;
   };
+  const queueAgain = async ({ owner, run: origin }: OwnedRun): Promise<OwnedRun> => {
+    const { run_id } = Object(await call(stack, owner, 'POST', `/run/${origin}/rerun`));
+    const again = { owner, run: String(run_id) };
+    queued.push(again);
+    notified.push(again);
+    return again;
+  };
   const several = async (n: number, owner: CreatedOrganisation, body: object = {}): Promise<void> => {
     for (let i = 0; i < n; i += 1) await queue(owner, body);
   };
@@ -114,7 +121,9 @@ export const playScenario = async (
   // Shares, limits, lists of models, warm slots.
   await Promise.all([
     several(6, plain, { webhook: good }),
-    several(4, limited, { webhook: weak }),
+    // Their first failures alone do not open a breaker, so some are tried again at their own times.
+    several(3, limited, { webhook: weak }),
+    several(1, limited),
     several(6, choosy, { webhook: down }),
     several(4, warm, { webhook: gone }),
   ]);
@@ -175,4 +184,22 @@ export const playScenario = async (
   const [again] = notified;
   if (again) await call(stack, again.owner, 'POST', `/run/${again.run}/redeliver`);
   await allNotified();
+
+  // Of two free slots the second run takes the one in which the first one is loaded, although it became free last.
+  await change(plain, { labels: ['warm'] });
+  await queue(plain);
+  await allEnded();
+  await pause(1_500);
+  await queue(plain);
+  await allEnded();
+
+  // A run with a file, the same once more, and both are deleted.
+  const kept = { inputs: { mode: 'file' }, priority: 2, tags: ['kept'], webhook: good };
+  const origin = { owner: limited, run: await queue(limited, kept) };
+  await allEnded();
+  const repeated = await queueAgain(origin);
+  await allEnded();
+  await allNotified();
+  await call(stack, limited, 'DELETE', `/run/${origin.run}/outputs`);
+  await call(stack, limited, 'DELETE', `/run/${repeated.run}`);
 };
