@@ -15,6 +15,13 @@ export type ServiceName = (typeof SERVICE_NAMES)[number];
 export const isServiceName = (name: string): name is ServiceName =>
   (SERVICE_NAMES as readonly string[]).includes(name);
 
+const DEPENDS_ON_OTHER_RUNS: Readonly<Record<ServiceName, boolean>> = {
+  scheduler: true,
+  notifier: true,
+  'gpu-executor': false,
+  gateway: false,
+};
+
 export interface PlayOptions {
   /** The file of the slice. */
   readonly path: string;
@@ -43,9 +50,10 @@ export class UnusableSlice extends Error {
 export async function* playSlice({ path, services: names, ...options }: PlayOptions): AsyncGenerator<Step> {
   const survey = await surveySlice(readSliceFile(path));
   const { header } = survey;
-  if ([...header.organisations, ...header.deployments, ...header.runs].length > 0)
+  const hasAllRuns = [...header.organisations, ...header.deployments, ...header.runs].length === 0;
+  if (!hasAllRuns && names.some((name) => DEPENDS_ON_OTHER_RUNS[name]))
     throw new UnusableSlice(
-      `${path} has some runs only, and others held slots and were notified meanwhile. Capture it without --organisation, --deployment and --run.`,
+      `${path} has some runs only, and others held slots and were notified meanwhile. Capture it without --organisation, --deployment and --run. What executors and gateways decide on a run depends on no other: ask for --service gpu-executor and --service gateway.`,
     );
   const services = names.map((name) => serviceOf(name, { survey, ...options }));
   const assumptions = (): string[] => services.flatMap((service) => service.assumptions());

@@ -101,6 +101,23 @@ describe('runledger shadow', () => {
     });
   });
 
+  it('plays some runs where a decision depends on no others', async () => {
+    const { run_id } = Object(lines.filter(isAssigned).at(-1)?.event);
+    const cwd = temporaryFolder();
+    const ofRun = lines.flatMap((line) => {
+      if (line.kind === 'header') return { ...line, runs: [run_id] };
+      const isOther = line.kind === 'fact' && line.stream !== 'FLEET' && !line.subject.includes(run_id);
+      return isOther ? [] : line;
+    });
+    await writeSlice(join(cwd, 'slice.ndjson.zst'), ofRun);
+    const services = ['--service', 'gpu-executor', '--service', 'gateway'];
+    const { code, stderr } = await cli(['shadow', 'slice.ndjson.zst', ...services], { cwd });
+    expect({ code, last: stderr.trim().split('\n').at(-1) }).toMatchObject({
+      code: 0,
+      last: expect.stringMatching(/ [3-9] decisions compared: no difference\.$/),
+    });
+  });
+
   it.each([
     [
       ['--service', 'console'],
