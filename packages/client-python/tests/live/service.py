@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from uuid import uuid4
 
 from runledger import Runledger, operations
 
 DEPLOYMENT = os.environ["RUNLEDGER_TEST_DEPLOYMENT"]
+
+_TRY = uuid4().hex[:8]
+
+
+def marked(name: str) -> str:
+    """The name of something that a test makes at the service, which has what earlier tries made."""
+    return f"{name}-{_TRY}"
 
 
 @cache

@@ -30,7 +30,7 @@ from runledger import (
 from runledger._core import uploads
 from runledger._core.operation import Operation, Pages
 
-from .service import DEPLOYMENT, copier
+from .service import DEPLOYMENT, copier, marked
 
 NOBODY = "01920000-0000-7000-8000-00000000000b"
 
@@ -85,15 +85,16 @@ class TheClient(unittest.TestCase):
             self.assertEqual(content, path.read_bytes())
 
     def test_queues_once_waits_runs_again_and_lists(self) -> None:
+        tag = marked("listed")
         first, again = (
-            self.client.runs.queue(DEPLOYMENT, {"size": 32}, tags=["listed"], idempotency_key="python-1")
+            self.client.runs.queue(DEPLOYMENT, {"size": 32}, tags=[tag], idempotency_key=marked("python"))
             for _ in range(2)
         )
         self.assertEqual(first, again)
         self.assertEqual(self.client.runs.wait(first["run_id"])["status"], "success")
         other = self.client.runs.rerun(first["run_id"], {"size": 16})
         self.assertEqual(self.client.runs.wait(other["run_id"])["rerun_of"], first["run_id"])
-        listed = [run["id"] for run in self.client.runs.list(tag="listed", status=["success", "failed"], limit=1)]
+        listed = [run["id"] for run in self.client.runs.list(tag=tag, status=["success", "failed"], limit=1)]
         self.assertEqual(listed, [other["run_id"], first["run_id"]])
 
     def test_subscribes_from_the_first_fact_or_behind_one(self) -> None:
@@ -116,7 +117,7 @@ class TheClient(unittest.TestCase):
 
     def test_cancels_the_run_on_ctrl_c(self) -> None:
         for shows_log in (False, True):
-            tag = f"interrupted-{shows_log}"
+            tag = marked(f"interrupted-{shows_log}")
 
             def interrupt_later(_: Any) -> None:
                 threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
