@@ -59,7 +59,7 @@ const measureAlone = async (options: Options): Promise<void> => {
     const size = sizeOf(options);
     rounds.push({
       ...(await httpFloor(size.closedSeconds)),
-      ...(await logFloor(requestOf(options, CHECKOUT), size.steadySeconds)),
+      ...(await logFloor(requestOf(options, CHECKOUT), size)),
       ...(await measureRound(requestOf(options, CHECKOUT), size)),
     });
   }

@@ -12,7 +12,16 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   rates: {
     title: 'How many a second',
     unit: 'a second',
-    names: ['runs', 'accept.on', 'accept.off', 'get.live', 'get.ended', 'floor.post', 'floor.get'],
+    names: [
+      'runs',
+      'accept.on',
+      'accept.off',
+      'get.live',
+      'get.ended',
+      'floor.log.runs',
+      'floor.post',
+      'floor.get',
+    ],
   },
   times: {
     title: 'How long it takes at 100 runs a second',
