@@ -12,6 +12,7 @@ import {
   type Environment,
 } from '@runledger/service-kit/config/config';
 import { misspeltSentence, misspeltSettings } from '@runledger/service-kit/config/misspelt-settings';
+import type { Type } from 'typebox';
 import { chooseSlots } from './components/gpu-slots.ts';
 import { PROXY_SETTINGS, settingsGiven } from './components/given-settings.ts';
 import { serviceEnvironment } from './supervision/service-environment.ts';
@@ -29,15 +30,20 @@ const DECIDED_LATER = {
 };
 
 interface CheckedService {
+  readonly schema: Type.TObject;
   readonly prefixes: readonly string[];
   readonly read: (env: Environment) => unknown;
 }
 
 const SERVICES: readonly CheckedService[] = [
-  { prefixes: ['RUNLEDGER_'], read: readGatewayConfig },
-  { prefixes: ['RUNLEDGER_'], read: readSchedulerConfig },
-  { prefixes: ['RUNLEDGER_'], read: readNotifierConfig },
-  { prefixes: ['RUNLEDGER_', 'EXECUTOR_', 'CUDA_', 'NVIDIA_'], read: readExecutorConfig },
+  { schema: gatewaySchema, prefixes: ['RUNLEDGER_'], read: readGatewayConfig },
+  { schema: schedulerSchema, prefixes: ['RUNLEDGER_'], read: readSchedulerConfig },
+  { schema: notifierSchema, prefixes: ['RUNLEDGER_'], read: readNotifierConfig },
+  {
+    schema: executorSchema,
+    prefixes: ['RUNLEDGER_', 'EXECUTOR_', 'CUDA_', 'NVIDIA_'],
+    read: readExecutorConfig,
+  },
 ];
 
 /**
@@ -56,15 +62,13 @@ export const checkSettings = async (env: NodeJS.ProcessEnv): Promise<Settings> =
   return readSettings(env);
 };
 
-/** What the standalone and its services read. */
-const SCHEMAS = [settingsSchema, gatewaySchema, schedulerSchema, executorSchema, notifierSchema];
-
 /** The environment without settings whose names have a slip. Each is told once, not by each service that gets it. */
 export const withoutMisspelt = (
   env: NodeJS.ProcessEnv,
   tell: (sentence: string) => void,
 ): NodeJS.ProcessEnv => {
-  const names = SCHEMAS.flatMap(({ properties }) => Object.keys(properties));
+  const schemas = [settingsSchema, ...SERVICES.map(({ schema }) => schema)];
+  const names = schemas.flatMap(({ properties }) => Object.keys(properties));
   const others = { ...env };
   for (const misspelt of misspeltSettings(names, env)) {
     tell(misspeltSentence(misspelt));

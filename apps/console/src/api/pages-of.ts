@@ -1,11 +1,12 @@
-/** The pages of an operation, each asked for when the one before has been looked at. */
+/** The pages of an operation, at most so many. Each is asked for when the one before has been looked at. */
 export async function* pagesOf<Page extends { readonly next_cursor: string | null }>(
   read: (cursor: string | undefined) => Promise<Page>,
+  most = Infinity,
 ): AsyncGenerator<Page> {
-  let page = await read(undefined);
-  yield page;
-  while (page.next_cursor !== null) {
-    page = await read(page.next_cursor);
+  let cursor: string | null | undefined;
+  for (let asked = 0; asked < most && cursor !== null; asked += 1) {
+    const page = await read(cursor);
     yield page;
+    cursor = page.next_cursor;
   }
 }

@@ -20,16 +20,14 @@ export const redeliverPages = async (
   most: number,
   onPage: (total: Total) => void = () => undefined,
 ): Promise<Total> => {
-  let [total, sent]: [Total, number] = [{ matched: 0, requested: 0, next: null }, 0];
-  for await (const { matched, requested, next_cursor } of pagesOf(send)) {
+  let total: Total = { matched: 0, requested: 0, next: null };
+  for await (const { matched, requested, next_cursor } of pagesOf(send, most)) {
     total = {
       matched: total.matched + matched,
       requested: total.requested + requested,
       next: next_cursor,
     };
     onPage(total);
-    sent += 1;
-    if (sent === most) break;
   }
   return total;
 };

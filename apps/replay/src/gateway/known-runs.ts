@@ -5,6 +5,7 @@ import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/we
 import { messageOf } from '@runledger/contracts/slices/message-of';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { oldestBeyond } from '../slice/oldest-beyond.ts';
 
 /** A run as gateways know it from the log. */
 export interface KnownRun {
@@ -45,8 +46,8 @@ export class KnownRuns {
     if (!state || !(isEnded(state) || isDeleted(state))) return void this.#open.set(run_id, known);
     this.#open.delete(run_id);
     this.#ended.set(run_id, known);
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size > this.#mostEnded && oldest !== undefined) this.#ended.delete(oldest);
+    const oldest = oldestBeyond(this.#ended, this.#mostEnded);
+    if (oldest !== undefined) this.#ended.delete(oldest);
   }
 }
 

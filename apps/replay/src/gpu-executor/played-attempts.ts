@@ -11,6 +11,7 @@ import {
   type AttemptFacts,
 } from '@runledger/gpu-executor/attempt/core/attempt-facts';
 import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+import { oldestBeyond } from '../slice/oldest-beyond.ts';
 
 /** An attempt, and what its executor knows of it. */
 export interface PlayedAttempt {
@@ -106,7 +107,7 @@ export class PlayedAttempts {
   #end({ facts: { assignment } }: PlayedAttempt): void {
     this.#underWay.delete(assignment.run_id);
     this.#over.add(attemptName(assignment));
-    const [oldest] = this.#over;
-    if (this.#over.size > MAX_OVER && oldest !== undefined) this.#over.delete(oldest);
+    const oldest = oldestBeyond(this.#over, MAX_OVER);
+    if (oldest !== undefined) this.#over.delete(oldest);
   }
 }

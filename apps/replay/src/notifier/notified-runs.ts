@@ -8,6 +8,7 @@ import type { ReadRun } from '@runledger/event-log/read/read-run';
 import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { webhookTargetOf, type WebhookTarget } from '@runledger/notifier/subscription/webhook-targets';
 import { NewerFact } from '../slice/newer-fact.ts';
+import { oldestBeyond } from '../slice/oldest-beyond.ts';
 
 /** A run with a webhook, of which the slice has the first fact. */
 export interface NotifiedRun {
@@ -59,8 +60,8 @@ export class NotifiedRuns {
     this.#runs.set(run, { ...known, end, request: request ?? known.request });
     this.#settled.delete(run);
     if (end.status === 'settled') this.#settled.add(run);
-    const [oldest] = this.#settled;
-    if (oldest !== undefined && this.#settled.size > MAX_SETTLED) this.#forget(oldest);
+    const oldest = oldestBeyond(this.#settled, MAX_SETTLED);
+    if (oldest !== undefined) this.#forget(oldest);
   }
 
   /** As the notifier reads it. */
