@@ -190,7 +190,8 @@ const simulateOnOne = (
   else simulation.forge(name);
 };
 
-describe('a random history', () => {
+// It computes for a quarter of a minute, and longer where others compute too.
+describe('a random history', { timeout: 240_000 }, () => {
   it('keeps the invariants: one run for each slot, one decision for each head, no run waits for a free slot, no executor with heartbeats is lost', () => {
     let assigned = 0;
     let lost = 0;
