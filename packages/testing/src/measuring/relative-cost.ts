@@ -1,6 +1,7 @@
 /**
  * What a call of `work` costs, by the cost of a fixed piece of work that takes turns with it: about microseconds on a processor of 2026, and
- * the same on any. Of each only the fastest turn counts, so that other work on the machine changes nothing.
+ * the same on any. Of each only the fastest turn counts, so that other work on the machine changes nothing, and they go on until neither gets
+ * faster, so that it does not count how far the engine has compiled them.
  */
 export const relativeCost = (work: (call: number) => unknown): number => {
   let calls = 0;
@@ -9,17 +10,18 @@ export const relativeCost = (work: (call: number) => unknown): number => {
   };
   const count = callsOfATurn(turn);
   let [own, fixed] = [Infinity, Infinity];
-  for (let turns = 0; turns < TURNS; turns += 1) {
-    own = Math.min(
-      own,
-      timeOf(() => turn(count)),
-    );
-    fixed = Math.min(fixed, timeOf(fixedWork));
+  for (let settled = 0; settled < SETTLED; settled += 1) {
+    const [ownTurn, fixedTurn] = [timeOf(() => turn(count)), timeOf(fixedWork)];
+    if (ownTurn < FASTER * own || fixedTurn < FASTER * fixed) settled = 0;
+    own = Math.min(own, ownTurn);
+    fixed = Math.min(fixed, fixedTurn);
   }
   return (own / count / fixed) * FIXED_COST;
 };
 
-const TURNS = 150;
+/** So many turns in which neither got faster by a fiftieth. */
+const SETTLED = 1_000;
+const FASTER = 0.98;
 const TURN_MS = 0.5;
 /** So much, because the fixed piece took so many microseconds when it was written. */
 const FIXED_COST = 300;

@@ -7,7 +7,7 @@ import { TestBed } from '../../core/test-bed.ts';
 import { succeeded } from '../../fixtures/succeeded-run.ts';
 
 /** What it cost when it was measured last: see `relativeCost`. */
-const COST = 9;
+const COST = 8;
 const SLOTS = 64;
 const WAITING = 10_000;
 const NOW = '2026-01-01T00:00:00.000Z';
