@@ -95,6 +95,7 @@ describe('a deployment that moves from one broker to three', () => {
     expect(idsOf(listed)).toEqual(idsOf(shown.stdout));
     for (const id of idsOf(listed))
       expect(await mover(['get', String(id), '--wait', '60'])).toMatchObject({
+        stderr: '',
         code: 0,
         stdout: expect.stringContaining('success'),
       });

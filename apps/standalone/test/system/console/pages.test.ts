@@ -180,7 +180,7 @@ describe('the page of webhooks', { timeout: 240_000 }, () => {
   });
 });
 
-describe('every page', { timeout: 240_000 }, () => {
+describe('every page', { timeout: 480_000 }, () => {
   it('has nothing that axe finds, in light and dark, and scrolls sideways on no phone', async (context) => {
     const { url, api_key, deployment_id } = subject.standalone;
     const body = { deployment_id, inputs: { fails: true } };
