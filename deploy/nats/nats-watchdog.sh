@@ -51,8 +51,11 @@ watch() {
       answer=$(timeout $((SILENT_S - 1)) wget -q -Y off -O - "http://127.0.0.1:$port/routez" 2>/dev/null)
     fi
     if is_silent; then
+      # The script ends with nats-server, and waits for this line. What reads it may hang too.
+      trap '' TERM
       kill -KILL "$server"
-      echo "nats-watchdog: nats-server did not answer for $(((now - last) / 100)) s. It is killed, to be started again." >&2
+      said="nats-watchdog: nats-server did not answer for $(((now - last) / 100)) s. It is killed, to be started again."
+      timeout -s KILL 1 sh -c 'echo "$1" >&2' sh "$said"
       return
     fi
     # Also when the connection was refused, as when it starts or stops: a frozen server refuses none.
@@ -84,4 +87,6 @@ while
   kill -0 "$server" 2>/dev/null
 do :; done
 kill "$watchdog" 2>/dev/null
+# Some shells say that it was terminated.
+wait "$watchdog" 2>/dev/null
 exit "$status"
