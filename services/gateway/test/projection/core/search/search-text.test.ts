@@ -41,6 +41,14 @@ describe('a folded text', () => {
     );
   });
 
+  it('of ASCII is the same whether another character follows or not', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
+        expect(`${foldedText(`${text}e`, MOST)}é`).toBe(foldedText(`${text}eé`, MOST));
+      }),
+    );
+  });
+
   it('has every part of a text of letters, in whichever case', () => {
     fc.assert(
       fc.property(fc.lorem({ mode: 'sentences' }), fc.nat(50), fc.nat(50), (text, from, length) => {
