@@ -18,9 +18,10 @@ export const isNestedAtMost = (depth: number, value: unknown): boolean => {
   return true;
 };
 
+const utf8 = new TextEncoder();
+
 /** The size of a value as JSON in UTF-8 bytes, the unit of every limit on inputs, outputs and workflows. */
-export const jsonBytes = (value: JsonValue): number =>
-  new TextEncoder().encode(JSON.stringify(value)).byteLength;
+export const jsonBytes = (value: JsonValue): number => utf8.encode(JSON.stringify(value)).byteLength;
 
 /** Undefined for text that is not JSON. */
 export const parseJson = (text: string): unknown => {

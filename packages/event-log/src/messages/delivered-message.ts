@@ -18,6 +18,7 @@ export class DeliveredMessage implements StoredMessage {
   readonly #message: Msg;
   #fence: Fence | undefined;
   #body: { readonly parsed: unknown } | undefined;
+  #time: string | undefined;
 
   /** @throws TypeError when no consumer delivered it */
   constructor(message: Msg) {
@@ -65,7 +66,7 @@ export class DeliveredMessage implements StoredMessage {
   }
 
   get time(): string {
-    return this.storedAt.toISOString();
+    return (this.#time ??= this.storedAt.toISOString());
   }
 
   get storedAt(): Date {
