@@ -49,11 +49,13 @@ const waitsIn = (shared: LoggedRuns, { sharing }: Evidence): SlotWait[] =>
 
 const gpuOf = ({ situations }: LoggedRun): string | undefined => situations[0]?.run.request.gpu;
 
-const passesDuring = ({ org_id, from, to }: SlotWait, holds: readonly SlotHold[]): Pass[] =>
-  holds.flatMap((given) => {
+const passesDuring = ({ org_id, from, to }: SlotWait, holds: readonly SlotHold[]): Pass[] => {
+  const own = holds.find((one) => one.from.sequence === to.sequence);
+  const endedMs = own?.decidedMs ?? Date.parse(to.event.time);
+  return holds.flatMap((given) => {
     const isIn = given.from.sequence > from.sequence && given.from.sequence < to.sequence;
-    // Of two that were decided in one order, the log may have the assignments in the other.
-    if (!isIn || given.org_id === org_id || given.from.event.time >= to.event.time) return [];
+    // Of two that were decided in one order, the log may have the assignments in the other. Those of one batch have one time.
+    if (!isIn || given.org_id === org_id || given.decidedMs > endedMs - SAME_MS) return [];
     const freedBy = holds.findLast(
       ({ slot, from: { sequence } }) => slot === given.slot && sequence < given.from.sequence,
     )?.to;
@@ -61,6 +63,10 @@ const passesDuring = ({ org_id, from, to }: SlotWait, holds: readonly SlotHold[]
     const isKnown = freedBy && freedBy.sequence > from.sequence && !isOfScheduler(freedBy);
     return isKnown ? [{ given, freedBy }] : [];
   });
+};
+
+/** Both times are sums of two floats. */
+const SAME_MS = 0.01;
 
 const isOfScheduler = ({ event }: RunFact): boolean => event.writer.service === 'scheduler';
 

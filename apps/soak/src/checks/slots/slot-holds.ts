@@ -10,6 +10,8 @@ export interface SlotHold {
   /** The executor and the number of its slot. */
   readonly slot: string;
   readonly from: RunFact;
+  /** When the scheduler decided on it, by its clock: the time of the fact is later when it has to read the request first. Milliseconds since 1970. */
+  readonly decidedMs: number;
   /** Undefined while it holds it. */
   readonly to: RunFact | undefined;
 }
@@ -26,7 +28,9 @@ const holdsOf = ({ key, facts, situations }: LoggedRun): SlotHold[] =>
   facts.flatMap((from) => {
     const { event, sequence } = from;
     const request = situations[0]?.run.request;
+    const waiting = situations.findLast((one) => one.sequence < sequence)?.run;
     if (event.type !== 'RunAssigned' || !request) return [];
+    const { reason } = event.data;
     const left = situations.find((one) => one.sequence > sequence && !isExecuting(one.run))?.sequence;
     return [
       {
@@ -36,6 +40,10 @@ const holdsOf = ({ key, facts, situations }: LoggedRun): SlotHold[] =>
         gpu: event.data.gpu,
         slot: `${event.executor_id} ${event.data.slot}`,
         from,
+        decidedMs:
+          waiting && reason
+            ? Date.parse(waiting.not_before ?? waiting.queued_at) + reason.waited_s * 1_000
+            : Date.parse(event.time),
         to: facts.find((fact) => fact.sequence === left),
       },
     ];

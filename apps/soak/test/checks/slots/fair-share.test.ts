@@ -61,6 +61,21 @@ describe('an organisation that holds no slot', () => {
     expect(violations(log, away('gpu-executor', 12, 13))).toHaveLength(1);
   });
 
+  it('may have got its slot before another one, although the log has the two in the other order', () => {
+    const assignedLate = (lateS: number) => {
+      const { log, own, next, others, modest } = busy();
+      log.cancel(others);
+      if (own[0]) log.end(own[0]);
+      if (own[2]) log.end(own[2]);
+      log.start(next, 'north');
+      // Its request may have to be read first.
+      log.start(modest, 'east', lateS);
+      return violations(log);
+    };
+    expect(assignedLate(2)).toEqual([]);
+    expect(assignedLate(1)).toHaveLength(1);
+  });
+
   it('may be passed by one that holds none, and in a slot that was free before', () => {
     const { log, own, others, next, modest } = busy();
     if (own[2]) log.end(own[2]);
