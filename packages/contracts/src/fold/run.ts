@@ -159,6 +159,10 @@ export const mayHaveAnother = (
   number: number,
 ): boolean => number - earlier_attempts.filter(({ is_void }) => is_void).length < request.max_attempts;
 
+/** When it began to wait for a slot, or will. */
+export const waitsSince = ({ not_before, queued_at }: Pick<Run, 'not_before' | 'queued_at'>): string =>
+  not_before ?? queued_at;
+
 /** Of the slot of the present or last attempt; the preferred one of a run that waits. */
 export const gpuOf = (run: Run): GpuModel =>
   (run.status === 'queued' ? undefined : run.attempt?.gpu) ?? run.request.gpu;

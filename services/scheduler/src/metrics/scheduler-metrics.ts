@@ -1,6 +1,12 @@
 import type { RunEventType } from '@runledger/contracts/events/run-event';
-import { waitsSince } from '../core/runs/deadline.ts';
-import { gpuOf, isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
+import {
+  gpuOf,
+  isEnded,
+  waitsSince,
+  type EndReason,
+  type FinalStatus,
+  type Run,
+} from '@runledger/contracts/fold/run';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { DECIDED_ENDS, type DecisionMetrics } from '../effects/decision-metrics.ts';
 import { GpuLabels } from './gpu-labels.ts';

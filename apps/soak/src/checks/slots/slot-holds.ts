@@ -1,4 +1,4 @@
-import { isExecuting, type RunFact, type RunRequest } from '@runledger/contracts/fold/run';
+import { isExecuting, waitsSince, type RunFact, type RunRequest } from '@runledger/contracts/fold/run';
 import type { LoggedRun, LoggedRuns } from '../../evidence/logged-run.ts';
 
 /** A run holds a slot from its assignment to the fact that ends the attempt. */
@@ -42,7 +42,7 @@ const holdsOf = ({ key, facts, situations }: LoggedRun): SlotHold[] =>
         from,
         decidedMs:
           waiting && reason
-            ? Date.parse(waiting.not_before ?? waiting.queued_at) + reason.waited_s * 1_000
+            ? Date.parse(waitsSince(waiting)) + reason.waited_s * 1_000
             : Date.parse(event.time),
         to: facts.find((fact) => fact.sequence === left),
       },

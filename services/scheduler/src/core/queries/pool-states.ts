@@ -8,7 +8,7 @@ import {
   type PoolsResponse,
 } from '@runledger/contracts/requests/pools';
 import { isTaken } from '../fleet/fleet.ts';
-import { waitsSince } from '../runs/deadline.ts';
+import { waitsSince } from '@runledger/contracts/fold/run';
 import type { DelayedDeployment } from '../counts/delayed-runs.ts';
 import type { Deployment, Organisation } from '../runs/fair-queue.ts';
 import type { Flow } from '../runs/fair-share.ts';

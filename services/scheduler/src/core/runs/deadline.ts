@@ -1,15 +1,11 @@
 import { timeOf } from '../rows/time-text.ts';
-import { isExecuting, type Run, type RunRequest } from '@runledger/contracts/fold/run';
+import { isExecuting, waitsSince, type RunRequest } from '@runledger/contracts/fold/run';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
   /** From a cancel request until the end is enforced: the executor's grace period and a margin. */
   readonly cancelEnforceMs: number;
 }
-
-/** When it began to wait for a slot, or will. */
-export const waitsSince = ({ not_before, queued_at }: Pick<Run, 'not_before' | 'queued_at'>): string =>
-  not_before ?? queued_at;
 
 /** Of a run that waits since this time. */
 export const startDeadlineOf = (

@@ -1,5 +1,5 @@
 import { timeOf } from '../rows/time-text.ts';
-import { isExecuting } from '@runledger/contracts/fold/run';
+import { isExecuting, waitsSince } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
@@ -9,7 +9,7 @@ import type { Capabilities, Requirements } from '../slots/requirements.ts';
 import { keyOfName } from '../slots/run-name.ts';
 import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
 import type { PackedRows } from '../rows/packed-rows.ts';
-import { deadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
+import { deadlineOf, type DeadlineSettings } from './deadline.ts';
 import { DelayedRuns } from '../counts/delayed-runs.ts';
 import {
   FairQueue,

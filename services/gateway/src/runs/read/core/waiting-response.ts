@@ -1,7 +1,7 @@
 import { instantOf } from '@runledger/contracts/run-view/instant';
 import type { Waiting } from '@runledger/contracts/http/runs/waiting';
 import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
-import type { QueuedRun } from '@runledger/contracts/fold/run';
+import { waitsSince, type QueuedRun } from '@runledger/contracts/fold/run';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 
 /** Why a queued run waits, for the client. */
@@ -20,7 +20,7 @@ export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Wa
     eta_sentence: etaSentence(run, wait),
     gpu,
     executors,
-    gives_up_at: timeOf(instantOf(run.not_before ?? run.queued_at) + run.request.start_deadline_s * 1_000),
+    gives_up_at: timeOf(instantOf(waitsSince(run)) + run.request.start_deadline_s * 1_000),
   };
 };
 
