@@ -1,4 +1,3 @@
-import { Router } from '@koa/router';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import Koa, { type Middleware } from 'koa';
@@ -13,6 +12,7 @@ import { Refused } from '../http/refusal.ts';
 import { noteAnswers, type NotedAnswers } from '../http/note-answers.ts';
 import { commonHeaders } from '../http/response-headers.ts';
 import { methodsOf, refuseTheRest } from './refuse-the-rest.ts';
+import { openRouters } from './routers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 import { traceRequests } from './trace-requests.ts';
 import { WAIT_FOR_LOG_MS, waitForLog } from '../http/wait-for-log.ts';
@@ -45,16 +45,15 @@ export interface AppOptions {
 /** Every path of the gateway. */
 export const createApp = (options: AppOptions): Koa => {
   const { basePath, routes, plainRoutes, serving, edge, failures, logger } = options;
-  const router = new Router({ sensitive: true, strict: true });
+  const routers = openRouters(basePath);
   const withLog = onceAvailable(edge.log);
   for (const route of routes) {
     const { path, method } = route.operation;
-    router.register(`${basePath}${inRouterForm(path)}`, [method], serveOperation(route, serving));
+    routers.register(`${basePath}${inRouterForm(path)}`, method, [serveOperation(route, serving)]);
   }
   for (const { path, method, serve, needsLog } of plainRoutes) {
-    router.register(path, [method], [needsLog ? withLog : pass, serve]);
+    routers.register(path, method, needsLog ? [withLog, serve] : [serve]);
   }
-  const methodsAt = methodsOf(router);
 
   const app = new Koa();
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response was interrupted'));
@@ -62,15 +61,13 @@ export const createApp = (options: AppOptions): Koa => {
   app.use(measure(options));
   app.use(answerRefusals({ logger, headers: commonHeaders(edge.publicUrl), failures }));
   app.use(refuseUnreadableTargets);
-  if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
-  app.use(router.routes());
-  app.use(refuseTheRest(router, options));
+  if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsOf(routers)));
+  app.use(routers.serve);
+  app.use(refuseTheRest(routers, options));
   return app;
 };
 
 const inRouterForm = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
-
-const pass: Middleware = (_ctx, next) => next();
 
 const onceAvailable = (log: Edge['log']): Middleware => {
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
