@@ -62,7 +62,8 @@ export const collectEvidence = async ({
   folder,
 }: CollectionOptions): Promise<Evidence> => {
   const stored = await readLog(cluster.log);
-  const runs = foldRuns(everyMessage(recorded.messages, stored));
+  const runsNow = (): LoggedRuns => foldRuns(everyMessage(recorded.messages, stored));
+  const runs = runsNow();
   const evidence: Evidence = {
     plans,
     records,
@@ -87,11 +88,11 @@ export const collectEvidence = async ({
     brokerRefusals: await brokerRefusals(folder),
     size,
   };
-  const shown = await shownWhenCaughtUp(cluster, evidence);
+  const compared = await shownWhenCaughtUp(cluster, evidence, runsNow);
   const catalogue = await shownRecords(cluster, records.catalogue);
   const { gateways, organisation } = cluster;
-  const logs = await shownLogs(gateways, organisation.api_key, runsOf(evidence, evidence.org_id));
-  return { ...evidence, shown, catalogue, logs, files: await filesWhenErased(cluster, evidence) };
+  const logs = await shownLogs(gateways, organisation.api_key, runsOf(compared, evidence.org_id));
+  return { ...compared, catalogue, logs, files: await filesWhenErased(cluster, compared) };
 };
 
 const sharingOf = (
@@ -126,15 +127,20 @@ const shownToStranger = (
 ): Promise<readonly ShownByGateway[]> =>
   shownWith(stranger.api_key, gateways, [...runs.keys()].slice(0, STRANGER_READS));
 
-/** What all gateways show, as soon as it is correct or the time is up. */
+/**
+ * What all gateways show, as soon as it is correct or the time is up, with the runs that it was compared with: the log may get a late fact
+ * meanwhile, which they show too.
+ */
 const shownWhenCaughtUp = async (
   { gateways, organisation }: Cluster,
   evidence: Evidence,
-): Promise<readonly ShownByGateway[]> => {
-  const runs = [...runsOf(evidence, evidence.org_id).keys()];
+  runsNow: () => LoggedRuns,
+): Promise<Evidence> => {
+  const keys = [...runsOf(evidence, evidence.org_id).keys()];
   for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
-    const shown = await shownWith(organisation.api_key, gateways, runs);
-    if (performance.now() > deadline || views({ ...evidence, shown }).length === 0) return shown;
+    const shown = await shownWith(organisation.api_key, gateways, keys);
+    const compared = { ...evidence, shown, runs: runsNow() };
+    if (performance.now() > deadline || views(compared).length === 0) return compared;
   }
 };
 
