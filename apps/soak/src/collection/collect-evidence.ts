@@ -8,13 +8,7 @@ import type { ClientRecords } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
-import type {
-  Evidence,
-  ProgramStart,
-  SharingEvidence,
-  ShownByGateway,
-  ShownFile,
-} from '../evidence/evidence.ts';
+import type { Check, Evidence, ProgramStart, SharingEvidence, ShownByGateway } from '../evidence/evidence.ts';
 import type { Promises } from '../evidence/promises.ts';
 import { foldRuns, runsOf, type LoggedRuns } from '../evidence/logged-run.ts';
 import { everyMessage, vanishedFrom } from '../evidence/kept-messages.ts';
@@ -44,8 +38,8 @@ export interface CollectionOptions {
   readonly folder: string;
 }
 
-/** The views follow the log. What they do not show after this time counts as missing. */
-const VIEWS_WITHIN_MS = 60_000;
+/** Views follow the log, and files are erased later. What is not as it should be after this time counts as wrong. */
+const CORRECT_WITHIN_MS = 60_000;
 const POLL_EVERY_MS = 2_000;
 const MAX_DEAD_LETTERS = 1_000;
 
@@ -88,11 +82,21 @@ export const collectEvidence = async ({
     brokerRefusals: await brokerRefusals(folder),
     size,
   };
-  const compared = await shownWhenCaughtUp(cluster, evidence, runsNow);
-  const catalogue = await shownRecords(cluster, records.catalogue);
   const { gateways, organisation } = cluster;
-  const logs = await shownLogs(gateways, organisation.api_key, runsOf(compared, evidence.org_id));
-  return { ...compared, catalogue, logs, files: await filesWhenErased(cluster, compared) };
+  const keys = [...runsOf(evidence, evidence.org_id).keys()];
+  const caughtUp = await untilKept(views, async () => {
+    const shown = await shownWith(organisation.api_key, gateways, keys);
+    // The log may have got a late fact meanwhile, which gateways show.
+    return { ...evidence, shown, runs: runsNow() };
+  });
+  const ownRuns = runsOf(caughtUp, evidence.org_id);
+  const catalogue = await shownRecords(cluster, records.catalogue);
+  const logs = await shownLogs(gateways, organisation.api_key, ownRuns);
+  const erased = await untilKept(deletions, async () => ({
+    ...caughtUp,
+    files: await shownFiles(gateways, ownRuns),
+  }));
+  return { ...erased, catalogue, logs };
 };
 
 const sharingOf = (
@@ -127,29 +131,11 @@ const shownToStranger = (
 ): Promise<readonly ShownByGateway[]> =>
   shownWith(stranger.api_key, gateways, [...runs.keys()].slice(0, STRANGER_READS));
 
-/**
- * What all gateways show, as soon as it is correct or the time is up, with the runs that it was compared with: the log may get a late fact
- * meanwhile, which they show too.
- */
-const shownWhenCaughtUp = async (
-  { gateways, organisation }: Cluster,
-  evidence: Evidence,
-  runsNow: () => LoggedRuns,
-): Promise<Evidence> => {
-  const keys = [...runsOf(evidence, evidence.org_id).keys()];
-  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
-    const shown = await shownWith(organisation.api_key, gateways, keys);
-    const compared = { ...evidence, shown, runs: runsNow() };
-    if (performance.now() > deadline || views(compared).length === 0) return compared;
-  }
-};
-
-/** All files at all gateways, as soon as the deleted ones are gone or the time is up. */
-const filesWhenErased = async ({ gateways }: Cluster, evidence: Evidence): Promise<readonly ShownFile[]> => {
-  const runs = runsOf(evidence, evidence.org_id);
-  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
-    const files = await shownFiles(gateways, runs);
-    if (performance.now() > deadline || deletions({ ...evidence, files }).length === 0) return files;
+/** What is looked at, as soon as it is correct or the time is up. */
+const untilKept = async (check: Check, look: () => Promise<Evidence>): Promise<Evidence> => {
+  for (const deadline = performance.now() + CORRECT_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
+    const evidence = await look();
+    if (performance.now() > deadline || check(evidence).length === 0) return evidence;
   }
 };
 

@@ -1,4 +1,4 @@
-import { Router, type RouterMiddleware } from '@koa/router';
+import { Router, type Layer, type RouterMiddleware } from '@koa/router';
 import type { Middleware } from 'koa';
 
 export interface Routers {
@@ -6,9 +6,7 @@ export interface Routers {
   readonly register: (path: string, method: string, serve: Middleware[]) => void;
   readonly serve: RouterMiddleware;
   /** The routes of a path, whatever their method. */
-  readonly at: (
-    path: string,
-  ) => readonly Pick<ReturnType<Router['match']>['path'][number], 'path' | 'methods'>[];
+  readonly at: (path: string) => readonly Pick<Layer, 'path' | 'methods'>[];
 }
 
 /**
