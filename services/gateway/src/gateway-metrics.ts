@@ -14,6 +14,8 @@ export interface GatewayMetrics {
   readonly conflict: () => void;
   /** A run was ended because the log no longer holds its beginning, or is about to lose it. */
   readonly expired: () => void;
+  /** A run was read that has an expiry behind its end. */
+  readonly secondEnd: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
   /** Runs, and bytes of output files. */
@@ -80,6 +82,10 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     'runledger_gateway_runs_expired_total',
     'Runs that this gateway ended because they outlived the log.',
   );
+  const secondEnds = counter(
+    'runledger_gateway_second_ends_total',
+    'Runs that were read with an expiry behind their end, which former releases could store. They are shown with their end.',
+  );
   const reads = counter(
     'runledger_gateway_run_reads_total',
     'Runs that were read from the views, or from the log because the views were behind.',
@@ -97,6 +103,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     notQueued: (why) => notQueued.inc({ why }),
     conflict: () => conflicts.inc(),
     expired: () => expired.inc(),
+    secondEnd: () => secondEnds.inc(),
     runRead: (from) => reads.inc({ from }),
     uploaded: (bytes) => uploaded.inc(bytes),
     auditLost: lostRecords(counter),

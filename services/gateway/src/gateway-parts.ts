@@ -7,6 +7,7 @@ import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import type { ConsoleFile } from './console/console-files.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ProjectionPosition } from './projection/core/projection-start.ts';
+import type { RunProjection } from './projection/run-projection.ts';
 import type { RunViews } from './projection/run-views.ts';
 
 /** What a gateway needs. */
@@ -20,6 +21,8 @@ export interface GatewayParts {
   readonly isProjecting: () => boolean;
   /** The latest position of the views that this gateway has seen, at most a few seconds old. */
   readonly seenPosition: () => ProjectionPosition | undefined;
+  /** Work between two batches of the projection, if it is here. */
+  readonly between: RunProjection['between'];
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Identifies this gateway process. */

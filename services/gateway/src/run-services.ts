@@ -9,6 +9,7 @@ import { receiptSigner, type ReceiptSigner } from '@runledger/webhooks/signing/r
 import { signer } from '@runledger/webhooks/signing/signer';
 import { accounts, type Accounts } from './accounts/accounts.ts';
 import { openArchive, type Archive } from './archive/archive.ts';
+import { openRecovery } from './archive/reading/recover-missed.ts';
 import { isValidKey } from './auth/api-keys.ts';
 import { runTokens, type RunTokens } from './auth/run-token.ts';
 import { erasureRecords } from './catalogue/store/erasure-records.ts';
@@ -25,6 +26,7 @@ import { openFileSweep } from './files/store/sweep-files.ts';
 import type { Caller } from './http/operation.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
+import type { RunView } from './projection/core/run-view.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
 import { openCountedRuns } from './room/counted-runs.ts';
 import { logRoom, type LogRoom } from './room/log-room.ts';
@@ -97,7 +99,8 @@ export const openRunServices = (
   const { stores, lists, fresh, retention } = reading;
   const { expired: onExpired, conflict: onConflict } = metrics;
   const writer = { service: 'gateway', instance } as const;
-  const expiring = { log, views, writer, now, onExpired, onConflict };
+  const archived = reading.archive.run;
+  const expiring = { log, views, fresh, archived, writer, now, onExpired, onConflict };
   const expire = expireRun(expiring);
   const records = catalogueRecords(log);
   const { versions } = records;
@@ -164,9 +167,27 @@ const openReading = (
   const keptSince = keptSinceOf(parts, retention);
   const archive = archiveOf(parts, keptSince, metrics, open);
   const archived = archive.run;
-  const current = currentRun({ log, find, fresh, shown, archived, logger, onRead: metrics.runRead });
+  const onSecondEnd = repairSecondEnd(parts, metrics);
+  const onRead = metrics.runRead;
+  const current = currentRun({ log, find, fresh, shown, archived, logger, onSecondEnd, onRead });
+  open.use(openRecovery({ ...parts, archive }));
   return { archive, current, fresh, keptSince, lists, retention, shown, stores };
 };
+
+/** The view comes to say what the run is shown as. */
+const repairSecondEnd =
+  ({ views, logger }: Pick<GatewayParts, 'views' | 'logger'>, metrics: GatewayMetrics) =>
+  (first: RunView): void => {
+    const { run_id, status } = first.run;
+    metrics.secondEnd();
+    logger.error(
+      { run_id, status },
+      'a run that had ended has an expiry behind its end; the end counts, and its view is made again',
+    );
+    views.save([first]).catch((error: unknown) => {
+      logger.warn({ run_id, err: error }, 'the view of a run with a fact behind its end could not be saved');
+    });
+  };
 
 /** What keeps facts that leave the log, for as long as their organisation keeps runs. */
 const archiveOf = (

@@ -77,6 +77,7 @@ export const startGateway = async (
       views,
       isProjecting,
       seenPosition: () => projection.seenPosition(),
+      between: (work) => projection.between(work),
       logger,
       metrics,
       instance,

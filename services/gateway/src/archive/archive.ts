@@ -4,7 +4,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { sleep } from '@runledger/resilience/abort';
-import { keyedMutex } from '@runledger/resilience/keyed-mutex';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { whileProjecting } from '../projection/while-projecting.ts';
 import type { ArchiveMetrics } from './archive-metrics.ts';
 import { eraseArchived, noteErasure, type NoteErasure } from './erasing/erase-archived.ts';
@@ -15,7 +15,7 @@ import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from
 import { archivedSegments } from './reading/archived-segments.ts';
 import { provenFacts, type ProveFacts } from './reading/proven-facts.ts';
 import { firstTime, runMessages, type ReadRunMessages } from './reading/run-messages.ts';
-import { archiveRound, type ArchiveRoundOptions } from './sealing/archive-round.ts';
+import { archiveRound, hasPassed, type ArchiveRoundOptions } from './sealing/archive-round.ts';
 import { RangeTaken } from './sealing/seal-range.ts';
 import type { ArchiveConfig } from './store/archive-config.ts';
 import { openArchiveObjects, type ArchiveObjects } from './store/archive-objects.ts';
@@ -39,8 +39,13 @@ export interface Archive {
   readonly read: ReadRunMessages;
   readonly run: ReadArchivedRun;
   readonly proveFacts: ProveFacts;
-  /** Every run that the archive has of the present log, and its organisation keeps, for somebody who derives the views again. */
-  readonly runs: () => AsyncIterable<ArchivedRunMessages>;
+  /**
+   * Every run of which the archive has a message of the present log behind this sequence, if its organisation keeps it, with all that the
+   * archive has of it: for somebody who makes views.
+   */
+  readonly runs: (behind: number) => AsyncIterable<ArchivedRunMessages>;
+  /** Whether everything up to this sequence of the log is archived, or has left it without that: then nobody archives it any more. */
+  readonly hasAllUpTo: (sequence: number) => Promise<boolean>;
   readonly noteErasure: NoteErasure;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
   readonly eraseOrganisation: (org_id: OrgId) => Promise<number>;
@@ -62,13 +67,17 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
   const segments = archivedSegments({ records, objects });
   const read = runMessages({ log, archive: { segments, records, keptSince } });
   const store = { records, objects, onRewritten: (org_id: string) => segments.forget(org_id) };
-  openUpkeep(options, store, open);
+  // All of them write the same records: side by side, one would leave its work to the next round.
+  const inTurn = pLimit(1);
+  openUpkeep(options, store, inTurn, open);
+  const passing = { log, records, onLost: lostMessages(options) };
   open.use(respondToArchiveCheck(log, (request) => checkSegment({ ...store, log }, request)));
   return {
     read,
     run: archivedRun(read),
     proveFacts: provenFacts(objects),
-    runs: () => runsOfPresentLog(options, { ...store, segments }),
+    runs: (behind) => runsOfPresentLog(options, { ...store, segments }, behind),
+    hasAllUpTo: (sequence) => inTurn(() => hasPassed(passing, sequence)),
     noteErasure: noteErasure({ log, records }),
     eraseOrganisation: (org_id) => removeAllSegments({ ...store, log }, org_id),
   };
@@ -77,10 +86,11 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
 async function* runsOfPresentLog(
   { log, keptSince }: Pick<ArchiveOptions, 'log' | 'keptSince'>,
   options: ArchivedRunsOptions & Pick<Store, 'records'>,
+  behind: number,
 ): AsyncGenerator<ArchivedRunMessages> {
   const position = await options.records.positions.get(positionKey(await createdAt(log, 'RUNS')));
   if (!position) return;
-  for await (const run of archivedRuns(options, logName(position.value))) {
+  for await (const run of archivedRuns(options, logName(position.value), behind)) {
     // A segment goes a little later than its oldest runs.
     if (firstTime(run) >= (await keptSince(run.key.org_id))) yield run;
   }
@@ -93,6 +103,7 @@ const logAlone = (log: EventLog): Archive => {
     run: archivedRun(read),
     proveFacts: async () => [],
     runs: async function* () {},
+    hasAllUpTo: async () => true,
     noteErasure: async () => undefined,
     eraseOrganisation: async () => 0,
   };
@@ -104,16 +115,19 @@ interface Store {
   readonly onRewritten: (org_id: string) => void;
 }
 
-const openUpkeep = (options: ArchiveOptions, store: Store, open: AsyncDisposableStack): void => {
+const openUpkeep = (
+  options: ArchiveOptions,
+  store: Store,
+  inTurn: LimitFunction,
+  open: AsyncDisposableStack,
+): void => {
   const { config, logger, isProjecting, metrics, keptSince, log } = options;
   const afterMs = config.RUNLEDGER_ARCHIVE_AFTER_HOURS * HOUR_MS;
   const pauseMs = Math.max(Math.min(afterMs, LONGEST_PAUSE_MS), SHORTEST_PAUSE_MS);
-  // All of them write the same records: side by side, one would leave its work to the next round.
-  const oneAfterTheOther = keyedMutex();
   const always = (failure: string, everyMs: number, work: (stop: AbortSignal) => Promise<void>): void => {
     const counted = async (stop: AbortSignal): Promise<void> => {
       try {
-        await oneAfterTheOther('segments', () => work(stop));
+        await inTurn(() => work(stop));
       } catch (error) {
         if (stop.aborted) return;
         if (!(error instanceof RangeTaken)) metrics.failed();
@@ -131,6 +145,13 @@ const openUpkeep = (options: ArchiveOptions, store: Store, open: AsyncDisposable
     removeOldSegments({ ...store, keptSince }, stop),
   );
 };
+
+const lostMessages =
+  ({ logger, metrics }: Pick<ArchiveOptions, 'logger' | 'metrics'>) =>
+  (messages: number): void => {
+    logger.error({ messages }, 'messages left the log before they were archived');
+    metrics.lost(messages);
+  };
 
 const roundOptions = (
   { config, log, logger, isErased, metrics }: ArchiveOptions,
@@ -150,10 +171,7 @@ const roundOptions = (
       metrics.sealed(segment);
       store.onRewritten(org_id);
     },
-    onLost: (messages) => {
-      logger.error({ messages }, 'messages left the log before they were archived');
-      metrics.lost(messages);
-    },
+    onLost: lostMessages({ logger, metrics }),
     onWentBack: ({ sequence }) =>
       logger.error(
         { archived_to: sequence },

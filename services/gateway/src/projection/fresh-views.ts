@@ -3,7 +3,7 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { within } from '@runledger/resilience/within';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
-import type { ProjectionPosition } from './core/projection-start.ts';
+import { areComplete, type ProjectionPosition } from './core/projection-start.ts';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 
 export interface FreshViewsOptions {
@@ -17,7 +17,7 @@ export interface FreshViewsOptions {
   readonly clock: () => number;
 }
 
-/** Whether the views have every fact that was in the log at the time of the call. */
+/** Whether the views have every fact that was in the log at the time of the call, or that has left it. */
 export interface FreshViews {
   /**
    * Now, or in a moment: facts that have just been stored reach the views of this process sooner than the log can be asked for one run.
@@ -25,8 +25,13 @@ export interface FreshViews {
    * would save nothing. @throws {LogUnavailable} @throws {ViewsUnavailable}
    */
   readonly areFresh: () => Promise<boolean>;
-  /** Waits for it; false when they do not get there, or when that is unknown. */
+  /** Waits for it; false when they do not get there, have missed facts before, or when that is unknown. */
   readonly becomeFresh: BecomeFresh;
+  /**
+   * Whether the views have all that has left the log by now. Otherwise the archive may know more of a run of which the log holds nothing, or
+   * not the beginning. What is read from the views afterwards has it too. @throws {LogUnavailable} @throws {ViewsUnavailable}
+   */
+  readonly areComplete: () => Promise<boolean>;
 }
 
 export type BecomeFresh = () => Promise<boolean>;
@@ -55,9 +60,10 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
   const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<boolean> => {
     const { created, lastSequence: end } = await identity();
     const begin = await readPosition();
-    if (stuck && isSame(stuck.at, begin)) return holds(begin, created, end);
+    if (stuck && isSame(stuck.at, begin)) return hasAll(begin, created, end);
     for (let position = begin; ; position = await readPositionLater()) {
-      if (holds(position, created, end)) return true;
+      // What they missed before takes longer than a list can wait.
+      if (reaches(position, created, end)) return hasAll(position, created, end);
       if (late.aborted) return false;
       seen.push(position);
     }
@@ -81,7 +87,15 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
       return false;
     }
   };
-  return { areFresh: freshInAMoment(options, identity), becomeFresh };
+  return {
+    areFresh: freshInAMoment(options, identity),
+    becomeFresh,
+    areComplete: async () => {
+      // In this order: the log forgets more meanwhile, and the views only move forward.
+      const beginning = await identity();
+      return areComplete(await readPosition(), beginning);
+    },
+  };
 };
 
 const freshInAMoment = (
@@ -93,7 +107,7 @@ const freshInAMoment = (
     const { moved } = views;
     if (!moved) return false;
     const { created, lastSequence: end } = await identity();
-    const haveAll = async (): Promise<boolean> => holds(await views.position(), created, end);
+    const haveAll = async (): Promise<boolean> => hasAll(await views.position(), created, end);
     // As a rule, and without a timer.
     if (await haveAll()) return true;
     const late = new AbortController();
@@ -121,5 +135,8 @@ const isSame = (one: Position, other: Position): boolean =>
   one?.derivation === other?.derivation &&
   one?.sequence === other?.sequence;
 
-const holds = (position: Position, created: string, sequence: number): boolean =>
+const reaches = (position: Position, created: string, sequence: number): boolean =>
   position?.stream_created === created && position.sequence >= sequence;
+
+const hasAll = (position: Position, created: string, sequence: number): boolean =>
+  reaches(position, created, sequence) && position?.missed === null;

@@ -4,11 +4,12 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import pLimit from 'p-limit';
-import { beginProjection } from './begin-projection.ts';
+import { beginProjection, goPastMissed } from './begin-projection.ts';
 import type { RefusedFact } from './core/project-runs.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import { VIEW_VERSION } from './core/stored-run.ts';
@@ -32,7 +33,7 @@ export interface RunProjection extends AsyncDisposable {
   between(work: BetweenBatches): Promise<boolean>;
 }
 
-type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
+export type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
 
 export interface ProjectionOptions {
   readonly log: EventLog;
@@ -133,7 +134,12 @@ const project = async (
     // The position follows what is no fact too, so that a list knows when the views have everything.
     subjects: [EVERYTHING],
     after: at.sequence,
-    onBatch: (messages) => inTurn(async () => goTo(await projectBatch(batches, at, messages))),
+    onBatch: (messages) =>
+      inTurn(async () => {
+        const isNext = (messages[0]?.sequence ?? 0) <= at.sequence + 1;
+        if (!isNext) goTo(await goPastMissed(options, at, await runsIdentity(options.log)));
+        goTo(await projectBatch(batches, at, messages));
+      }),
   });
   onBegun({
     position: () => following.position(),

@@ -31,7 +31,7 @@ it('the archive gives each run of the log once, with what all segments have of i
   const [records, objects] = [archiveRecords(log), objectsOf(log)];
   const options = { records, objects, segments: archivedSegments({ records, objects }) };
   const found = new Map<string, { life: number; webhook: number; isErased: boolean }>();
-  for await (const { key, life, webhook, isErased } of archivedRuns(options, logName(position))) {
+  for await (const { key, life, webhook, isErased } of archivedRuns(options, logName(position), 0)) {
     expect(found.has(key.run_id)).toBe(false);
     found.set(key.run_id, { life: life.length, webhook: webhook.length, isErased });
   }
@@ -44,5 +44,6 @@ it('the archive gives each run of the log once, with what all segments have of i
     ]),
   );
   expect([...found.keys()].at(-1)).toBe(late.run_id);
-  for await (const run of archivedRuns(options, 'another log')) throw new Error(`it has ${run.key.run_id}`);
+  for await (const run of archivedRuns(options, 'another log', 0))
+    throw new Error(`it has ${run.key.run_id}`);
 });

@@ -113,6 +113,7 @@ it('waits until views of another log are derived from this one', async () => {
     sequence: 900_000,
     event_id: null,
     counts: NO_RUNS,
+    missed: null,
   });
   const key = await aRunThatEnds();
   const waiting = freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh();

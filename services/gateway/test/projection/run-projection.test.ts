@@ -42,6 +42,7 @@ const setPositionAt = async (
     derivation: 1,
     derived_from: created,
     counts: NO_RUNS,
+    missed: null,
     ...at,
   });
 };
@@ -182,6 +183,7 @@ describeWithMongo('a projection into MongoDB', () => {
       sequence: 5,
       event_id: newUuid(),
       counts: NO_RUNS,
+      missed: null,
     });
     await views.save(keys.map((key) => aView(800, folded(queued(key)))));
     const kept = folded(queued(aRun()));

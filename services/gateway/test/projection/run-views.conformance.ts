@@ -154,6 +154,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       sequence,
       event_id: sequence === 0 ? null : `event-${sequence}`,
       counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
+      missed: sequence === 20 ? { after: 3, up_to: 8 } : null,
     });
 
     it('store the views with which their position moves, unless they are stale', async () => {
@@ -163,6 +164,8 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.advance([at(run, 0), at(later, 1)], positionAt(0), positionAt(20))).toBe(true);
       expect(await views.load([at(run, 0).run, at(later, 0).run])).toEqual([at(run, 0), at(later, 3)]);
       expect(await views.position()).toEqual(positionAt(20));
+      expect(await views.advance([], positionAt(20), { ...positionAt(20), missed: null })).toBe(true);
+      expect(await views.position()).toEqual({ ...positionAt(20), missed: null });
     });
 
     it('store nothing with which another position than theirs would move', async () => {
@@ -199,6 +202,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
         sequence: 0,
         event_id: null,
         counts: NO_RUNS,
+        missed: null,
       });
       await views.save([{ ...at(again, 0), head: 2 }]);
       expect(await views.find(at(again, 0).run)).toEqual({ ...at(again, 0), head: 2 });

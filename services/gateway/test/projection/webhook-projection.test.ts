@@ -61,6 +61,7 @@ describe('the state of the notifications', () => {
       sequence: last?.seq ?? 0,
       event_id,
       counts: NO_RUNS,
+      missed: null,
     });
     open.use(project(log, views));
     await appendWebhook(log, webhookStarted(key), webhookGivenUp(key));

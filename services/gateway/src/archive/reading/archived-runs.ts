@@ -23,26 +23,31 @@ export interface ArchivedRunsOptions {
 }
 
 /**
- * Every run that the archive has of a log, for somebody who derives views from it: each once, with all of its messages, at the first segment
- * that has any of them. The oldest segments come first. Memory holds a part of one segment, and one record for each.
+ * Every run of which the archive has a message of a log behind this sequence, for somebody who derives views from it: each once, with all
+ * messages that the archive has of it, at the first segment that has one of those behind. The oldest segments come first. Memory holds a
+ * part of one segment, and one record for each.
  * @throws {ArchiveUnavailable} @throws {LogUnavailable}
  */
 export async function* archivedRuns(
   options: ArchivedRunsOptions,
   logName: string,
+  behind: number,
 ): AsyncGenerator<ArchivedRunMessages> {
   const all = await segmentsOf(options, logName);
   const filters = new Map(all.map((segment) => [segment, Buffer.from(segment.run_filter, 'base64')]));
   for (const segment of all) {
+    if (segment.last_sequence <= behind) continue;
     const others = all.filter((other) => other !== segment && other.org_id === segment.org_id);
     const mayHave = (other: SegmentRecord, id: string): boolean =>
       mayHaveRun(filters.get(other) ?? Buffer.alloc(0), id);
     for await (const lines of runsIn(options, segment)) {
+      if ((lines.at(-1)?.sequence ?? 0) <= behind) continue;
       const key = { org_id: orgId(segment.org_id), run_id: runId(runIdOf(lines[0] ?? { subject: '' })) };
       const shared = others.filter((other) => mayHave(other, key.run_id));
       const parts = shared.length === 0 ? [lines] : await partsOf(options, key, logName);
       // It came with an earlier segment.
-      if (parts[0]?.[0]?.sequence !== lines[0]?.sequence) continue;
+      const first = parts.find((part) => (part.at(-1)?.sequence ?? 0) > behind);
+      if (first?.[0]?.sequence !== lines[0]?.sequence) continue;
       const together = parts.flat();
       yield {
         key,

@@ -4,7 +4,13 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { readAllOfRun, type MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { messageOfLine, type SegmentLine } from '../segment/segment-line.ts';
-import { erasureKey, logName, positionKey, type ArchiveRecords } from '../store/archive-records.ts';
+import {
+  erasureKey,
+  logName,
+  positionKey,
+  type ArchivedErasure,
+  type ArchiveRecords,
+} from '../store/archive-records.ts';
 import type { ArchivedPart, ArchivedSegments } from './archived-segments.ts';
 
 /** All that the log and the archive have of a run. */
@@ -44,9 +50,9 @@ export const runMessages =
     if (!stored) return undefined;
     const only = { ...stored, isOfOtherLog: false, archived: [] };
     if (!archive || beginsWithRun(stored)) return only;
-    const found = await archive.segments.find(key);
+    const erasure = await archive.records.erasures.get(erasureKey({ ...key, what: 'run' }));
+    const found = behindErasure(await archive.segments.find(key), erasure?.value);
     if (found.length === 0) return only;
-    if (await archive.records.erasures.get(erasureKey({ ...key, what: 'run' }))) return only;
     const created = await createdAt(log, 'RUNS');
     const position = await archive.records.positions.get(positionKey(created));
     const name = position && logName(position.value);
@@ -56,6 +62,20 @@ export const runMessages =
     if (isForgotten && firstTime(merged) < (await archive.keptSince(key.org_id))) return only;
     return merged;
   };
+
+/** Of a run that was deleted, what segments have before that is about to be erased. */
+const behindErasure = (
+  found: readonly ArchivedPart[],
+  erasure: ArchivedErasure | undefined,
+): readonly ArchivedPart[] =>
+  erasure === undefined
+    ? found
+    : found.flatMap(({ segment, lines }) => {
+        const left = lines.filter(
+          ({ sequence }) => segment.log === erasure.log && sequence >= erasure.sequence,
+        );
+        return left.length === 0 ? [] : [{ segment, lines: left }];
+      });
 
 /** Then the log has all of it. */
 const beginsWithRun = ({ life: [first] }: MessagesOfRun): boolean =>

@@ -37,7 +37,7 @@ const archiveRange = async (options: ArchiveRoundOptions, stop: AbortSignal): Pr
   const { log, afterMs: chosenMs } = options;
   const { now, maxAgeMs } = await readLogAge(log);
   const afterMs = Math.min(chosenMs, maxAgeMs * MOST_OF_LOG_AGE);
-  const entry = await readPosition(options);
+  const entry = await passLost(options, await readPosition(options));
   const { sequence, sealing } = entry.value;
   const from = sequence + 1;
   if (!sealing) {
@@ -50,7 +50,7 @@ const archiveRange = async (options: ArchiveRoundOptions, stop: AbortSignal): Pr
     ? { upTo: sealing.last_sequence, olderThan: Infinity, mostBytes: Infinity }
     : { upTo: lastSequence, olderThan: now - afterMs, mostBytes: MOST_BYTES };
   const range = await gatherRange({ ...options, ...extent, from, stop, logName: logName(entry.value) });
-  if (!range) return !stop.aborted && sealing !== null && passLost(options, entry, sealing.last_sequence);
+  if (!range) return !stop.aborted && sealing !== null && giveUpRange(options, entry, sealing.last_sequence);
   const claim = await claimRange(options, entry, range.last.sequence);
   if (!(await sealRange(options, claim, range, stop))) return false;
   for (const [org_id, { erasures }] of range.organisations) {
@@ -121,8 +121,37 @@ const claimRange = async (
   return { log: logName(value), first_sequence: value.sequence + 1, last_sequence, tries, position };
 };
 
-/** The log has lost all of the range that somebody claimed. */
+type Passing = Pick<ArchiveRoundOptions, 'log' | 'onLost'> & {
+  readonly records: Pick<ArchiveRecords, 'positions'>;
+};
+
+/**
+ * What has left the log since nobody archives any more. Whoever has read it, but has not claimed its range, will be refused the claim, so
+ * that it never comes into the archive later. @throws {LogUnavailable} @throws {RangeTaken}
+ */
 const passLost = async (
+  { log, records, onLost }: Passing,
+  entry: Entry<ArchivePosition>,
+): Promise<Entry<ArchivePosition>> => {
+  const { key, value, revision } = entry;
+  const last = (await runsIdentity(log, value.sequence)).firstSequence - 1;
+  if (value.sealing || value.sequence >= last) return entry;
+  const passed = { ...value, sequence: last, leaf: null };
+  const moved = await records.positions.update(key, passed, revision);
+  if (moved === false) throw new RangeTaken(TAKEN);
+  onLost(last - value.sequence);
+  return { ...entry, value: passed, revision: moved };
+};
+
+/** Whether the archive has everything up to this sequence that it will ever have. @throws {LogUnavailable} */
+export const hasPassed = async (options: Passing, sequence: number): Promise<boolean> => {
+  const { created } = await runsIdentity(options.log);
+  const entry = await options.records.positions.get(positionKey(created));
+  return entry !== undefined && (await passLost(options, entry)).value.sequence >= sequence;
+};
+
+/** The log has lost all of the range that somebody claimed. */
+const giveUpRange = async (
   { records, onLost }: ArchiveRoundOptions,
   { key, value, revision }: Entry<ArchivePosition>,
   last_sequence: number,

@@ -15,6 +15,14 @@ export interface ProjectionPosition {
   readonly event_id: string | null;
   /** From the facts up to `sequence`. */
   readonly counts: RunCounts;
+  /** What the views lack before `sequence`, until it is recovered from the archive or lost for good; null as a rule. */
+  readonly missed: Missed | null;
+}
+
+/** Facts that left the log before the views had them: those behind the sequence `after`, up to `up_to`. */
+export interface Missed {
+  readonly after: number;
+  readonly up_to: number;
 }
 
 export type ProjectionStart =
@@ -33,6 +41,7 @@ export const beginningOf = (
   sequence: 0,
   event_id: null,
   counts: NO_RUNS,
+  missed: null,
 });
 
 /**
@@ -49,7 +58,7 @@ export const isBehind = (
       (position.derivation < known.derivation ||
         (position.derivation === known.derivation && position.sequence < known.sequence))));
 
-/** Whether the views are exactly there. */
+/** Whether the views are exactly there. What they missed of the log before is no part of it. */
 export const isAt = (position: ProjectionPosition | undefined, expected: ProjectionPosition): boolean =>
   position?.stream_created === expected.stream_created &&
   position.derivation === expected.derivation &&
@@ -62,11 +71,31 @@ export const isContinued = (from: ProjectionPosition, to: ProjectionPosition | u
   to.derivation === from.derivation &&
   to.sequence >= from.sequence;
 
+type LogBeginning = Pick<RunsIdentity, 'created' | 'firstSequence'>;
+
 /** Whether facts that the views do not have yet have left the log. Of another log they have none. */
 export const hasMissed = (
   { stream_created, sequence }: Pick<ProjectionPosition, 'stream_created' | 'sequence'>,
-  { created, firstSequence }: Pick<RunsIdentity, 'created' | 'firstSequence'>,
+  { created, firstSequence }: LogBeginning,
 ): boolean => (stream_created === created ? sequence : 0) + 1 < firstSequence;
+
+/** The position behind all that has left the log, with what the views lack of that. */
+export const withMissed = (
+  position: ProjectionPosition,
+  log: LogBeginning & Pick<RunsIdentity, 'since'>,
+): ProjectionPosition => {
+  if (!hasMissed(position, log)) return position;
+  const sequence = log.firstSequence - 1;
+  const missed = { after: position.missed?.after ?? position.sequence, up_to: sequence };
+  return { ...position, sequence, event_id: null, derived_from: log.since, counts: NO_RUNS, missed };
+};
+
+/**
+ * Whether the views have everything that has left the log: then views and log together have every fact. Otherwise the archive may know more
+ * of a run than they do.
+ */
+export const areComplete = (position: ProjectionPosition | undefined, log: LogBeginning): boolean =>
+  position?.stream_created === log.created && position.missed === null && !hasMissed(position, log);
 
 export interface StoredPosition {
   readonly position: ProjectionPosition | undefined;
@@ -101,9 +130,7 @@ export const projectionStart = (
       because: `the views had come to ${known?.sequence}, and now they are at ${sequence}: they were restored from a copy`,
     };
   }
-  if (hasMissed(position, log)) {
-    return { kind: 'continue', from: { ...position, derived_from: log.since, counts: NO_RUNS } };
-  }
+  if (hasMissed(position, log)) return { kind: 'continue', from: withMissed(position, log) };
   // An expired message cannot be compared.
   if (sequence === 0 || sequence < log.firstSequence) return { kind: 'continue', from: position };
   if (last === undefined || eventIdOf(last) !== event_id) {

@@ -60,7 +60,8 @@ const begin = async ({ log, next, derivation, ...options }: BuildOptions): Promi
   const present = await next.position();
   const { identity, start } = await readStart(log, present, undefined);
   const isBegun = start.kind === 'continue' && start.from.derivation === derivation;
-  if (isBegun && start.from.sequence > 0) return start.from;
+  // What the log has lost since then is in the archive, and in the live set.
+  if (isBegun && start.from.sequence > 0 && start.from === present) return present;
   const beginning = beginningOf(identity, derivation);
   await next.resetTo(beginning);
   await copyOld({ ...options, next }, identity.since);

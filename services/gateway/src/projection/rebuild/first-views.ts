@@ -15,8 +15,8 @@ export interface FirstViewsOptions {
   readonly views: ViewStore;
   /** What the thread begins with, besides. */
   readonly order: Pick<BuildOrder, 'config' | 'instance' | 'level' | 'version'>;
-  /** What the archive has of the present log. */
-  readonly archived: () => AsyncIterable<ArchivedRun>;
+  /** What the archive has of the present log behind a sequence. */
+  readonly archived: (behind: number) => AsyncIterable<ArchivedRun>;
   /** The conditions of readiness. */
   readonly checks: Record<string, Check>;
 }
@@ -69,7 +69,7 @@ const makeFirst = async (options: FirstViewsOptions, signal: AbortSignal): Promi
     logger.info(from, 'the views of this version are made from the log and those of another version');
     const at = await buildFrom(former, {
       order,
-      archived: archived(),
+      archived: archived(0),
       signal: lease ? AbortSignal.any([signal, lease.lost]) : signal,
       onProgress: ({ step, done, of }) => {
         checks['views'] = () => ({

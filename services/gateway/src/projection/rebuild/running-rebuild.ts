@@ -15,8 +15,8 @@ export interface RebuildOptions extends Keeping {
   readonly logger: Logger;
   readonly views: ViewStore;
   readonly projection: RunProjection;
-  /** What the archive has of the present log. */
-  readonly archived: () => AsyncIterable<ArchivedRun>;
+  /** What the archive has of the present log behind a sequence. */
+  readonly archived: (behind: number) => AsyncIterable<ArchivedRun>;
   /** What the thread begins with, besides. */
   readonly order: Pick<BuildOrder, 'config' | 'instance' | 'level' | 'version'>;
   /** Monotonic, in milliseconds. */
@@ -48,7 +48,7 @@ export const runRebuild = (options: RebuildOptions, acceptsDifferences: boolean)
   const work = async (): Promise<RebuildState> => {
     const { derivation = 0 } = (await views.position()) ?? {};
     const order = { ...options.order, derivation: derivation + 1, isCompared: true };
-    const from = { live: views, archived: options.archived() };
+    const from = { live: views, archived: options.archived(0) };
     const built = await buildInThread(order, { ...from, signal: stop.signal, onProgress });
     state = { state: 'finishing' };
     const finished = await finishRebuild({ ...options, acceptsDifferences, signal: stop.signal }, built);

@@ -104,5 +104,5 @@ export const SCHEMA = [
   ...TEXTS_SCHEMA,
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
-      event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL) STRICT`,
+      event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL, missed TEXT NOT NULL) STRICT`,
 ].join(';\n');

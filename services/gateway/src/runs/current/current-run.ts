@@ -5,6 +5,7 @@ import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import { ArchiveUnavailable } from '../../archive/store/archive-objects.ts';
 import type { ReadArchivedRun } from '../../archive/reading/archived-run.ts';
 import { existing, upTo, type RunView } from '../../projection/core/run-view.ts';
 import { ViewsUnavailable } from '../../projection/run-views.ts';
@@ -29,10 +30,11 @@ export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 export interface CurrentRunOptions {
   readonly log: EventLog;
   readonly find: FindView;
-  readonly fresh: Pick<FreshViews, 'areFresh'>;
+  readonly fresh: Pick<FreshViews, 'areComplete' | 'areFresh'>;
   readonly shown: ShownWebhooks;
-  /** What the archive has of a run that neither the views nor the log can show. */
   readonly archived: ReadArchivedRun;
+  /** Called with the view of a run that has a fact behind its first end, which former releases took for its end. */
+  readonly onSecondEnd?: (first: RunView) => void;
   readonly logger: Logger;
   /** Called with where a run was found. */
   readonly onRead?: (from: 'views' | 'log') => void;
@@ -47,15 +49,16 @@ export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
   const { shown } = options;
   const read = readNow(options);
   return async (key) => {
-    const now = await read(key);
+    const now = await firstEnd(options, key, await read(key));
     if (now.kind === 'found') shown.remember(key, now.webhook);
     return now;
   };
 };
 
 const readNow =
-  ({ log, find, fresh, shown, archived, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
+  (options: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
+    const { log, find, fresh, shown, logger, onRead } = options;
     // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
     const [areFresh] = await Promise.allSettled([log.connected() && fresh.areFresh()]);
     const found = await find(key);
@@ -85,9 +88,8 @@ const readNow =
       case 'deleted':
         return DELETED;
       case 'none':
-        if (view) return foundAs(view);
         return (
-          (await fromArchive(archived, key)) ??
+          (await olderThanLog(options, key, view)) ??
           (found instanceof ViewsUnavailable
             ? { kind: 'views_unavailable', why: found.message }
             : { kind: 'none' })
@@ -98,8 +100,7 @@ const readNow =
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',
         );
-        if (view) return foundAs(view);
-        return (await fromArchive(archived, key)) ?? { kind: 'unreadable', why: read.why };
+        return (await olderThanLog(options, key, view)) ?? { kind: 'unreadable', why: read.why };
       case 'newer_version':
         return {
           kind: 'unreadable',
@@ -108,11 +109,45 @@ const readNow =
     }
   };
 
-const fromArchive = async (archived: ReadArchivedRun, key: RunKey): Promise<CurrentRun | undefined> => {
-  const found = await archived(key);
-  if (!found) return undefined;
-  const view = existing(found);
-  return view ? foundAs(view) : DELETED;
+/** A run of which the log has nothing, or not the beginning. Views that are not complete may know less of it than the archive does. */
+const olderThanLog = async (
+  { find, fresh, archived }: Pick<CurrentRunOptions, 'find' | 'fresh' | 'archived'>,
+  key: RunKey,
+  view: RunView | undefined,
+): Promise<CurrentRun | undefined> => {
+  const isComplete = view !== undefined && (await fresh.areComplete());
+  // Again, since it may have become complete after it was read.
+  const found = isComplete ? await find(key) : view;
+  const present = found instanceof ViewsUnavailable ? view : found;
+  const stored = isComplete ? present : ((await archived(key, view)) ?? present);
+  if (!stored) return undefined;
+  const later = existing(stored);
+  return later ? foundAs(laterView(later, view)) : DELETED;
+};
+
+/** One of another log has no positions here. */
+const laterView = (read: RunView, viewed: RunView | undefined): RunView =>
+  viewed && (upTo(viewed) > upTo(read) || (isEnded(viewed.run) && !isEnded(read.run))) ? viewed : read;
+
+/**
+ * Former releases stored that a run had expired which had ended, when the log had forgotten the end and the views did not know it. Its first
+ * end is in the archive, and counts.
+ */
+const firstEnd = async (
+  { archived, logger, onSecondEnd }: Pick<CurrentRunOptions, 'archived' | 'logger' | 'onSecondEnd'>,
+  key: RunKey,
+  now: CurrentRun,
+): Promise<CurrentRun> => {
+  if (now.kind !== 'found' || !isEnded(now.run) || now.run.end_reason !== 'log_expired') return now;
+  const read = await archived(key, undefined).catch((error: unknown) => {
+    if (!(error instanceof ArchiveUnavailable)) throw error;
+    logger.debug({ run_id: key.run_id, err: error }, 'whether an expired run had ended before is unknown');
+    return undefined;
+  });
+  const first = read && existing(read);
+  if (!first || !isEnded(first.run) || first.run.end_reason === 'log_expired') return now;
+  onSecondEnd?.(first);
+  return foundAs(first);
 };
 
 type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
@@ -135,12 +170,16 @@ const readBehind = async (
   if (areFresh.status === 'rejected') throw areFresh.reason;
   if (view && areFresh.value) return { kind: 'as_viewed', view };
   const present = await lastOfRun(log, key);
-  if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
   if (present === 0) return { kind: 'none', head: 0 };
+  if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
   const read = await readRun(log, key, { atLeast: present });
-  const rest = view && read.kind === 'damaged' ? await readRest(log, view, present) : undefined;
+  const rest = view && isWithoutBeginning(read) ? await readRest(log, view, present) : undefined;
   return rest ? { kind: 'as_viewed', view: rest } : read;
 };
+
+/** What came before may be in the view. An expiry says everything, and counts only for a run that had not ended. */
+const isWithoutBeginning = (read: ReadRun): boolean =>
+  read.kind === 'damaged' || (read.kind === 'found' && read.facts[0]?.event.type === 'RunExpired');
 
 const unlessEnded = async (
   view: RunView | undefined,

@@ -2,13 +2,10 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { ChainEvent } from '@runledger/event-log/append/append';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { RunViews } from '../../projection/run-views.ts';
 import type { ExpiryEnvelope } from './core/expiring.ts';
+import type { ReadLostOptions } from './read-lost.ts';
 
-export interface ExpiryOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'find'>;
+export interface ExpiryOptions extends ReadLostOptions {
   readonly writer: ExpiryEnvelope['writer'];
   readonly now: () => Date;
   readonly onConflict: () => void;

@@ -4,7 +4,7 @@ import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-
 import { existing, type RunView } from '../../projection/core/run-view.ts';
 import { appendExpiry, type ExpiryOptions } from './append-expiry.ts';
 import { notificationExpired } from './core/expiring.ts';
-import { readOrLost } from './read-or-lost.ts';
+import { readOrLost, type ReadLostOptions } from './read-lost.ts';
 
 /** Gives up the final notification of a run whose beginning the log has lost. @throws {LogUnavailable} @throws {ViewsUnavailable} */
 export type ExpireNotification = (key: RunKey) => Promise<void>;
@@ -34,10 +34,7 @@ interface Lost {
   readonly end: WebhookEnd;
 }
 
-const readLost = async (
-  options: Pick<ExpiryOptions, 'log' | 'views'>,
-  key: RunKey,
-): Promise<Lost | undefined> => {
+const readLost = async (options: ReadLostOptions, key: RunKey): Promise<Lost | undefined> => {
   const read = await readOrLost(options, key);
   const view = read?.kind === 'lost' ? existing(read.view) : undefined;
   return view && { view, end: await readWebhookEnd(options.log, key) };

@@ -9,7 +9,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { appendExpiry, type ExpiryOptions } from './append-expiry.ts';
 import { isExpiring, runExpired } from './core/expiring.ts';
-import { readOrLost, type ReadOrLost } from './read-or-lost.ts';
+import { readOrLost, type ReadOrLost } from './read-lost.ts';
 
 export interface ExpireRunOptions extends ExpiryOptions {
   readonly onExpired: () => void;

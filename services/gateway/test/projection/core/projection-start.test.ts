@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import {
+  areComplete,
   beginningOf,
   projectionStart,
+  withMissed,
   type ProjectionPosition,
   type ProjectionStart,
 } from '../../../src/projection/core/projection-start.ts';
@@ -29,6 +31,7 @@ const position = {
   sequence: 7,
   event_id: event.event_id,
   counts: { from: 1, live: 3, executing: 1 },
+  missed: null,
 };
 
 const start = (
@@ -55,10 +58,32 @@ describe('a projection', () => {
     expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from: position });
   });
 
-  it('counts the runs of the rest of the log when facts have expired that it has not counted', () => {
+  it('goes on behind facts that have expired before it had them, counts from there, and says what it lacks', () => {
     const expired = { ...log, firstSequence: 9 };
-    const from = { ...position, derived_from: log.since, counts: NO_RUNS };
+    const from = {
+      ...position,
+      sequence: 8,
+      event_id: null,
+      derived_from: log.since,
+      counts: NO_RUNS,
+      missed: { after: 7, up_to: 8 },
+    };
     expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from });
+    expect(start(from, expired, undefined)).toEqual({ kind: 'continue', from });
+    expect(start(from, { ...log, firstSequence: 11 }, undefined)).toMatchObject({
+      from: { sequence: 10, missed: { after: 7, up_to: 10 } },
+    });
+  });
+
+  it('has views that are complete with the log, unless facts have left it that they lack', () => {
+    const expired = { ...log, firstSequence: 9 };
+    expect(areComplete(position, log)).toBe(true);
+    expect(areComplete(position, { ...log, firstSequence: 8 })).toBe(true);
+    expect(areComplete(position, expired)).toBe(false);
+    expect(areComplete(withMissed(position, expired), expired)).toBe(false);
+    expect(areComplete({ ...withMissed(position, expired), missed: null }, expired)).toBe(true);
+    expect(areComplete(position, { ...log, created: '2027' })).toBe(false);
+    expect(areComplete(undefined, log)).toBe(false);
   });
 
   it.each([

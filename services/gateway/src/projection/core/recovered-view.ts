@@ -1,0 +1,44 @@
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
+import { isImpossible } from '@runledger/contracts/fold/chain';
+import { isDeleted } from '@runledger/contracts/fold/run';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { walkChain } from '@runledger/contracts/fold/walk-chain';
+import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
+import { foldedOf } from './fold-run.ts';
+import { projectRuns } from './project-runs.ts';
+import type { StoredView } from './run-view.ts';
+
+/**
+ * The view that all messages make which the archive and the log have of a run. Facts that they lack may be in the present view, which is
+ * behind. When webhook facts are lost for good, it has the present state of the notifications. Undefined when facts of the lifecycle are lost.
+ */
+export const recoveredView = (
+  present: StoredView | undefined,
+  { life, webhook }: MessagesOfRun,
+): StoredView | undefined => {
+  const all = [...life, ...webhook].toSorted((a, b) => a.sequence - b.sequence);
+  const whole = viewOf(undefined, all) ?? viewOf(present, all);
+  if (whole) return whole;
+  const alone = viewOf(undefined, life) ?? viewOf(present, life);
+  return alone ? { ...alone, webhook: foldedOf(present).webhook } : deletedView(present, life);
+};
+
+const viewOf = (present: StoredView | undefined, messages: MessagesOfRun['life']): StoredView | undefined => {
+  const projected = projectRuns(present ? [present] : [], messages);
+  return projected.kind === 'projected' && projected.gaps.length === 0 ? projected.views[0] : undefined;
+};
+
+/** Of a deleted run the archive has the deletion alone. What it erases is in the present view. */
+const deletedView = (
+  present: StoredView | undefined,
+  life: MessagesOfRun['life'],
+): StoredView | undefined => {
+  const step = walkChain(RUN_CHAIN, life).find(
+    (one) => one.kind === 'fact' && one.fact.event.type === 'RunDeleted',
+  );
+  if (step?.kind !== 'fact') return undefined;
+  const before = present && !isDeleted(present.run) ? present.run : undefined;
+  const run = evolveRun(before, step.fact);
+  if (isImpossible(run)) return undefined;
+  return { head: step.fact.sequence, run, webhook: foldedOf(present).webhook };
+};
