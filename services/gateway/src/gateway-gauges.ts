@@ -1,17 +1,19 @@
 import { BLOB_STREAMS } from '@runledger/contracts/blobs';
 import { reservedBytes } from '@runledger/contracts/room/reservation';
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { projectionLag } from './projection/projection-lag.ts';
+import type { RunProjection } from './projection/run-projection.ts';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
-/** How far the views are behind the log. They have no value while another gateway projects. */
+/** How far the views are behind the log, and how long that holds what they lack. They have no value while another gateway projects. */
 export const projectionGauges = (
   metrics: Metrics,
   log: EventLog,
-  position: () => number | undefined,
+  { position, seenPosition }: Pick<RunProjection, 'position' | 'seenPosition'>,
 ): void => {
   const lag = projectionLag(log);
   observedGauge(metrics, {
@@ -35,6 +37,26 @@ export const projectionGauges = (
       return present === undefined ? undefined : lag.seconds(present);
     },
   });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_projection_missed_messages',
+    help: 'Messages that left the log before the run views had them, until they are taken from the archive or known to be lost, at the gateway that keeps the views.',
+    value: () => {
+      const missed = seenPosition()?.missed;
+      return position() === undefined ? undefined : missed ? missed.up_to - missed.after : 0;
+    },
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_log_max_age_seconds',
+    help: 'How long the stream RUNS keeps its messages, at the gateway that keeps the views; without a value when it has no limit.',
+    value: async () => {
+      const age = position() === undefined ? undefined : await readLogAge(log).catch(unlessUnavailable);
+      return age && Number.isFinite(age.maxAgeMs) ? age.maxAgeMs / 1_000 : undefined;
+    },
+  });
+};
+
+const unlessUnavailable = (error: unknown): undefined => {
+  if (!(error instanceof LogUnavailable)) throw error;
 };
 
 export const logGauges = (metrics: Metrics, log: EventLog): void => {

@@ -15,7 +15,7 @@ import { redirectUri } from './accounts/routes/provider-callback.ts';
 import type { GatewayConfig } from './config.ts';
 import { consoleFiles } from './console/console-files.ts';
 import { contract } from './contract.ts';
-import { clock } from './gateway-parts.ts';
+import { clock, type GatewayParts } from './gateway-parts.ts';
 import { openGateway } from './gateway.ts';
 import { blobGauges, logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
@@ -28,7 +28,7 @@ import { openFormerDrops } from './projection/rebuild/drop-former.ts';
 import { openFirstViews } from './projection/rebuild/first-views.ts';
 import { openRebuilds } from './projection/rebuild/rebuilds.ts';
 import type { RebuildOptions } from './projection/rebuild/running-rebuild.ts';
-import { openRunProjection } from './projection/run-projection.ts';
+import { openRunProjection, type RunProjection } from './projection/run-projection.ts';
 
 /**
  * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
@@ -53,7 +53,7 @@ export const startGateway = async (
   checks['projection'] = () => projection.state();
   const isProjecting = (): boolean => projection.position() !== undefined;
   open.use(gatheringLeaders(log, logger, isProjecting));
-  projectionGauges(metrics, log, () => projection.position());
+  projectionGauges(metrics, log, projection);
   logGauges(metrics, log);
   blobGauges(metrics, log);
 
@@ -76,8 +76,7 @@ export const startGateway = async (
       log,
       views,
       isProjecting,
-      seenPosition: () => projection.seenPosition(),
-      between: (work) => projection.between(work),
+      ...shownBy(projection),
       logger,
       metrics,
       instance,
@@ -99,6 +98,11 @@ export const startGateway = async (
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
 };
+
+const shownBy = (projection: RunProjection): Pick<GatewayParts, 'seenPosition' | 'between'> => ({
+  seenPosition: () => projection.seenPosition(),
+  between: (work) => projection.between(work),
+});
 
 const REGISTER =
   'people sign in with OpenID Connect: register this redirect URI at the provider, exactly as it is';

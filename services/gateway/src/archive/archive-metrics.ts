@@ -1,6 +1,5 @@
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { messagesOf } from '@runledger/event-log/messages/messages-of';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
@@ -44,25 +43,15 @@ export const archiveGauges = (
     const next = await messagesOf(log).next('>', position.value.sequence + 1);
     return next ? Math.max((await brokerNow()) - Date.parse(next.time), 0) / 1_000 : 0;
   };
-  const whileProjecting = async (value: () => Promise<number | undefined>): Promise<number | undefined> => {
-    if (!isProjecting()) return undefined;
-    return value().catch((error: unknown) => {
-      if (error instanceof LogUnavailable) return undefined;
-      throw error;
-    });
-  };
   observedGauge(metrics, {
     name: 'runledger_gateway_archive_lag_seconds',
     help: 'Age of the first message of the log that is not archived, at the gateway that keeps the views.',
-    value: () => whileProjecting(lag),
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_log_max_age_seconds',
-    help: 'How long the stream RUNS keeps its messages, at the gateway that keeps the views; without a value when it has no limit.',
-    value: () =>
-      whileProjecting(async () => {
-        const { maxAgeMs } = await readLogAge(log);
-        return Number.isFinite(maxAgeMs) ? maxAgeMs / 1_000 : undefined;
-      }),
+    value: async () => {
+      if (!isProjecting()) return undefined;
+      return lag().catch((error: unknown) => {
+        if (error instanceof LogUnavailable) return undefined;
+        throw error;
+      });
+    },
   });
 };

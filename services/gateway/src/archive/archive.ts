@@ -64,7 +64,9 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
   if (!objects) return logAlone(log);
   open.use(objects);
   const records = archiveRecords(log);
-  const segments = archivedSegments({ records, objects });
+  const position = async () => records.positions.get(positionKey(await createdAt(log, 'RUNS')));
+  const revision = async () => (await position())?.revision;
+  const segments = archivedSegments({ records, objects, revision });
   const read = runMessages({ log, archive: { segments, records, keptSince } });
   const store = { records, objects, onRewritten: (org_id: string) => segments.forget(org_id) };
   // All of them write the same records: side by side, one would leave its work to the next round.

@@ -1,13 +1,13 @@
 import { polledClock } from '@runledger/coordination/polled-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readStored } from '@runledger/event-log/messages/stream-identity';
+import { messagesOf } from '@runledger/event-log/messages/messages-of';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 
 /** How far views at a position are behind the log. Each is undefined while the broker does not respond. */
 export interface ProjectionLag {
   /** Messages that are not in the views yet. */
   messages(position: number): Promise<number | undefined>;
-  /** The age of the first message that is not in the views yet. */
+  /** The age of the first message of the log that is not in the views yet. */
   seconds(position: number): Promise<number | undefined>;
 }
 
@@ -21,7 +21,7 @@ export const projectionLag = (log: EventLog): ProjectionLag => {
     seconds: async (position) => {
       const fill = await streamFill(log, 'RUNS');
       if (!fill || fill.lastSequence <= position) return fill && 0;
-      const asked = Promise.all([readStored(log, position + 1), brokerNow()]);
+      const asked = Promise.all([messagesOf(log).next('>', position + 1), brokerNow()]);
       const [next, now] = await asked.catch(() => []);
       return next && now !== undefined ? Math.max(now - Date.parse(next.time), 0) / 1_000 : undefined;
     },

@@ -14,7 +14,7 @@ describe('the lag of the views', () => {
       await using bed = await openTestBed();
       await queueSample(await bed.gateway(), bed.tenant);
       const metrics = createMetrics('gateway');
-      projectionGauges(metrics, bed.log, () => 0);
+      projectionGauges(metrics, bed.log, { position: () => 0, seenPosition: () => undefined });
 
       vi.useFakeTimers({ now: Date.now() + wrong * 1_000, toFake: ['Date'] });
       onTestFinished(() => void vi.useRealTimers());

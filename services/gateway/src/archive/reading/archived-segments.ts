@@ -16,7 +16,7 @@ export interface ArchivedPart {
 }
 
 export interface ArchivedSegments {
-  /** @throws {ArchiveUnavailable} @throws {LogUnavailable} */
+  /** All that was archived when it is called. @throws {ArchiveUnavailable} @throws {LogUnavailable} */
   find(key: RunKey): Promise<ArchivedPart[]>;
   /** The segments of an organisation are other ones now. */
   forget(org_id: string): void;
@@ -24,37 +24,48 @@ export interface ArchivedSegments {
 
 export interface ArchivedSegmentsOptions {
   readonly records: Pick<ArchiveRecords, 'segments'>;
+  /** The revision of how far the present log is archived; undefined when nothing is. */
+  readonly revision: () => Promise<number | undefined>;
   readonly objects: Pick<ArchiveObjects, 'find'>;
 }
 
-/** What the log still has is never looked for here, so new segments may be seen late. */
+/** For segments that were rewritten by another gateway. New ones are seen by the revision. */
 const KNOWN_FOR_MS = 30_000;
 const MOST_BYTES = 64 * 1024 ** 2;
 const BYTES_OF_RECORD = 1_000;
 const MOST_FRAMES = 100_000;
 
-type Known = readonly { readonly segment: SegmentRecord; readonly filter: Buffer }[];
+interface Known {
+  readonly revision: number | undefined;
+  readonly segments: readonly { readonly segment: SegmentRecord; readonly filter: Buffer }[];
+}
 
 /** Finds runs in the segments of their organisation: as a rule in one or two of them, and of each a part of its object is read. */
-export const archivedSegments = ({ records, objects }: ArchivedSegmentsOptions): ArchivedSegments => {
+export const archivedSegments = ({
+  records,
+  revision,
+  objects,
+}: ArchivedSegmentsOptions): ArchivedSegments => {
   const known = new LRUCache<string, Known>({
     maxSize: MOST_BYTES,
-    sizeCalculation: (all) =>
-      all.reduce((sum, { filter }) => sum + filter.length + BYTES_OF_RECORD, BYTES_OF_RECORD),
+    sizeCalculation: ({ segments }) =>
+      segments.reduce((sum, { filter }) => sum + filter.length + BYTES_OF_RECORD, BYTES_OF_RECORD),
     ttl: KNOWN_FOR_MS,
   });
   const indices = new LRUCache<string, readonly Frame[]>({
     maxSize: MOST_FRAMES,
     sizeCalculation: (frames) => frames.length + 1,
   });
-  const list = async (org_id: string): Promise<Known> => {
-    const present = known.get(org_id);
-    if (present) return present;
-    const found = (await listSegments(records, org_id)).flatMap(({ value: segment }) =>
+  const list = async (org_id: string): Promise<Known['segments']> => {
+    // Before the list is read, which then has at least that.
+    const present = await revision();
+    const before = known.get(org_id);
+    if (before && before.revision === present) return before.segments;
+    const segments = (await listSegments(records, org_id)).flatMap(({ value: segment }) =>
       segment.removed ? [] : [{ segment, filter: Buffer.from(segment.run_filter, 'base64') }],
     );
-    known.set(org_id, found);
-    return found;
+    known.set(org_id, { revision: present, segments });
+    return segments;
   };
   const readFrom = async (segment: SegmentRecord, { run_id }: RunKey): Promise<SegmentLine[] | undefined> => {
     const read = await objects.find(segment.object);
