@@ -85,13 +85,11 @@ const faultsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] => {
   );
   if (!forgets({ seed, size })) return faults;
   const brokers = new Set(parts.flatMap(({ name, role }) => (role === 'broker' ? [name] : [])));
-  return faults
-    .filter(({ kind }) => kind !== 'empty' && kind !== 'restore')
-    .map((fault) =>
-      fault.kind === 'kill' && fault.parts.some((part) => brokers.has(part))
-        ? { ...fault, kind: 'stop' }
-        : fault,
-    );
+  return faults.map((fault) =>
+    fault.kind === 'kill' && fault.parts.some((part) => brokers.has(part))
+      ? { ...fault, kind: 'stop' }
+      : fault,
+  );
 };
 
 /** The first `restore` only makes the copy. */

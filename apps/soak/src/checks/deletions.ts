@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { outageMsIn } from '../cluster/outages.ts';
 import type { Exchange } from '../clients/client-records.ts';
-import { forgottenBefore } from '../evidence/kept-messages.ts';
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
-import { filesOf, outputsDeletedAt, type LoggedRun } from '../evidence/logged-run.ts';
+import { filesOf, outputsDeletedAt } from '../evidence/logged-run.ts';
 
 const guarantee =
   'What was deleted is shown by no read after the answer, and its files are erased. Nothing else is.';
@@ -57,7 +56,7 @@ const stillThere = (evidence: Evidence): Violation[] => {
       (isLogAway(exchange, evidence)
         ? undefined
         : (isAnswered(exchange) ?? isListed(exchange, wasDeleted))) ??
-      (isQueuedAgain(exchange, evidence) ? 'queued a run for the key of a deleted one' : undefined);
+      (isQueuedAgain(exchange) ? 'queued a run for the key of a deleted one' : undefined);
     return why === undefined ? [] : [{ guarantee, run, at: sentAt, message: `${gateway} ${why}: ${what}.` }];
   });
 };
@@ -90,21 +89,9 @@ const isListed = (
     : undefined;
 };
 
-/** When the log has forgotten the deletion, nobody knows the key. */
-const isQueuedAgain = ({ kind, request, answer, seenAt }: Exchange, evidence: Evidence): boolean => {
-  if (kind !== 'queue_deleted' || answer.kind !== 'queued') return false;
-  const first = [...evidence.runs.values()].find(
-    (logged) => logged.isDeleted && logged.situations[0]?.run.request.inputs?.['request'] === request,
-  );
-  return !first || seenAt < forgottenAt(first, evidence);
-};
-
-/** From when on the log may no longer know that it was deleted. */
-const forgottenAt = ({ facts }: LoggedRun, { limits, size }: Evidence): number => {
-  const deletedAt = Date.parse(facts.at(-1)?.time ?? '');
-  if (deletedAt >= forgottenBefore(limits, size)) return Infinity;
-  return deletedAt + size.shortLogAgeMs;
-};
+/** The archive has the deletion for as long as the run would have been kept. */
+const isQueuedAgain = ({ kind, answer }: Exchange): boolean =>
+  kind === 'queue_deleted' && answer.kind === 'queued';
 
 const filesIn = ({ runs, files }: Evidence): Violation[] =>
   files.flatMap(({ gateway, run, key, status, sha256 }) => {

@@ -57,6 +57,8 @@ const brokerUser = (
   NATS_NKEY: seedOf(service === 'gpu-executor' ? `executor-${executorNameOf(index)}` : service),
 });
 
+const HOUR_MS = 3_600_000;
+
 const common = {
   RUNLEDGER_HEALTH_HOST: '127.0.0.1',
   RUNLEDGER_HEALTH_PORT: '0',
@@ -82,6 +84,7 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
         ...viewsOf(addresses, index),
         ...listening(gatewayPorts[index]),
         ...quotasOf(size),
+        RUNLEDGER_ARCHIVE_AFTER_HOURS: String(size.archiveAfterMs / HOUR_MS),
       };
     case 'scheduler':
       return {

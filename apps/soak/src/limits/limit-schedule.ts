@@ -18,10 +18,7 @@ const SHORTAGES: readonly Kind[] = [
   ...STORES.map((store): Kind => ({ store, kind: 'full' })),
 ];
 
-/**
- * Whether the log loses old messages in this soak. The database loses its data in the others only: what both have lost, nobody
- * can know.
- */
+/** Whether the log loses old messages in this soak. The archive has them, also when the database loses its data. */
 export const isForgetful = (seed: number): boolean => seed % 2 === 1;
 
 /**

@@ -32,7 +32,7 @@ describe('the changes of limits', () => {
     expect(small.find(({ kind }) => kind === 'forgetful')?.at).toBeGreaterThan(SMALL.shortLogAgeMs);
   });
 
-  it('make no log forget while the database may lose its data', () => {
+  it('make no log forget with an even seed', () => {
     expect([1, 2, 3, 4].map(isForgetful)).toEqual([true, false, true, false]);
     const kinds = limitSchedule(randomFrom(7), FULL, false).map(({ kind }) => kind);
     expect(kinds).not.toContain('forgetful');

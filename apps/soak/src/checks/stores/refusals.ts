@@ -1,6 +1,7 @@
 import type { Exchange } from '../../clients/client-records.ts';
 import type { Check, Evidence } from '../../evidence/evidence.ts';
 import { refusalOf } from '../../clients/refusal-kinds.ts';
+import { forgottenBefore } from '../../evidence/kept-messages.ts';
 import { isLimited } from '../../limits/limit-changes.ts';
 
 const guarantee = 'A valid request is answered, or refused for a while with the reason.';
@@ -25,9 +26,9 @@ const HAVE_CONFLICTS: ReadonlySet<Exchange['kind']> = new Set([
 
 /** Other checks are about 404 and about what strangers send. */
 const isExplained = (
-  { kind, sentAt, seenAt }: Exchange,
+  { kind, run, sentAt, seenAt }: Exchange,
   answer: Extract<Exchange['answer'], { kind: 'refused' }>,
-  { limits }: Evidence,
+  { limits, runs, size }: Evidence,
 ): boolean => {
   const span = { from: sentAt, to: seenAt };
   switch (refusalOf(answer)) {
@@ -49,9 +50,9 @@ const isExplained = (
     case 'outlives the log':
       return isLimited(limits, ['forgetful'], span);
     case 'conflict':
+      if (kind !== 'redeliver') return HAVE_CONFLICTS.has(kind);
       // The log no longer has what it would deliver again.
-      if (kind === 'redeliver') return limits.some((change) => change.kind === 'forgetful');
-      return HAVE_CONFLICTS.has(kind);
+      return Date.parse(runs.get(run ?? '')?.facts[0]?.time ?? '') < forgottenBefore(limits, size);
     case 'over quota':
     case 'other':
       return kind === 'foreign';

@@ -55,6 +55,13 @@ describe('a refusal', () => {
     expect(refused(409, OUTLIVES, { limits: limited('forgetful', 'RUNS') })).toEqual([]);
   });
 
+  it('of a redelivery is right only for a run that the log has forgotten', () => {
+    const kind = 'redeliver';
+    expect(refused(409, 'x', { kind })).toHaveLength(1);
+    expect(refused(409, 'x', { kind, limits: limited('forgetful', 'RUNS', 100) })).toEqual([]);
+    expect(refused(409, 'x', { kind, limits: limited('forgetful', 'RUNS', 10) })).toHaveLength(1);
+  });
+
   it('for a quota never reaches an organisation that stays below it', () => {
     expect(refused(429, QUOTA, { limits: limited('full', 'RUNS') })).toHaveLength(1);
   });
