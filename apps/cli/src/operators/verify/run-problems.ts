@@ -21,6 +21,8 @@ export interface FoldedRun {
   readonly problems: readonly string[];
   /** Its first facts have left the log with their age. */
   readonly hasExpired: boolean;
+  /** The log begins with its expiry, which says everything. What came before it has left the log. */
+  readonly beginsExpired: boolean;
 }
 
 /** The service that writes as this role. */
@@ -42,6 +44,7 @@ export const foldedRun = ({ life, webhook }: MessagesOfRun, first: number): Fold
     webhook_head: webhook.at(-1)?.sequence ?? 0,
     problems: [...steps.flatMap((step) => problemOf(step, first) ?? []), ...hashProblems(lifeSteps, life)],
     hasExpired: steps.some((step) => step.kind === 'gap' && step.expected < first),
+    beginsExpired: lifeSteps[0]?.kind === 'fact' && lifeSteps[0].fact.event.type === 'RunExpired',
   };
 };
 

@@ -68,7 +68,7 @@ const compare = async (
   { key, folded }: ComparedRun,
   view: ViewDigest | undefined,
 ): Promise<{ readonly problem: string; readonly again?: ComparedRun } | undefined> => {
-  const { state, webhook, head, webhook_head } = folded;
+  const { state, webhook, head, webhook_head, beginsExpired } = folded;
   if (state === undefined) return undefined;
   if (!view) return { problem: 'it has no view', again: { key, folded } };
   const isAhead = view.head > head || view.webhook_head > webhook_head;
@@ -79,7 +79,10 @@ const compare = async (
   }
   if (view.head < head || view.webhook_head < webhook_head)
     return { problem: `its view lacks the fact at ${Math.max(head, webhook_head)}`, again: { key, folded } };
-  return viewDigest(state, webhook) === view.sha256
-    ? undefined
-    : { problem: `its view says something else than its facts up to ${Math.max(head, webhook_head)}` };
+  if (viewDigest(state, webhook) === view.sha256) return undefined;
+  return {
+    problem: beginsExpired
+      ? `it expired by the fact at ${head}, and its view has another end: if "runledger history" shows that end before, the run had ended, and that end counts`
+      : `its view says something else than its facts up to ${Math.max(head, webhook_head)}`,
+  };
 };

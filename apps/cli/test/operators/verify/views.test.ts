@@ -1,9 +1,9 @@
 import type { ViewDigest } from '@runledger/contracts/requests/view-digests';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readRun } from '@runledger/event-log/read/read-run';
+import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
 import { respondToViewDigests, viewDigest } from '@runledger/request-reply/view-digests';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, expired, queued } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { besideALog } from '../../fixtures/beside-a-log.ts';
 import type { Cli } from '../../fixtures/run-cli.ts';
@@ -98,5 +98,26 @@ describe('a fact of a later release', () => {
         problem: expect.stringContaining('RunAssigned in version 9, was written by a later release'),
       },
     ]);
+  });
+});
+
+describe('an expiry behind the end of a run', () => {
+  it('is told when the log has nothing else of the run, and its view has the end', async () => {
+    const run = aRun();
+    await append(log, expired(run), 0);
+    answering(async ({ runs }) => ({
+      views: await Promise.all(
+        runs.map(async ({ run_id }) =>
+          run_id === run.run_id
+            ? { run_id, head: await headOf(log, run), webhook_head: 0, sha256: 'of its success' }
+            : viewNow(),
+        ),
+      ),
+    }));
+    const { code, stdout } = await cli(['verify', '--no-blobs', '--run', run.run_id]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^Run \S+: it expired by the fact at \d+, and its view has another end: if "runledger history"/,
+    );
   });
 });

@@ -53,6 +53,8 @@ const behind = (openViews: OpenViews): void => {
     readonly views: RunViews;
     readonly shown: (key: RunKey) => Promise<ApiAnswer>;
     readonly viewed: (key: RunKey, status: string) => Promise<unknown>;
+    readonly historyOf: (key: RunKey) => Promise<ApiAnswer>;
+    readonly metricsOf: () => Promise<string>;
     readonly archiveComesBack: () => Promise<void>;
   }
 
@@ -91,7 +93,10 @@ const behind = (openViews: OpenViews): void => {
       call(`${gateway.api}/run/${run_id}`, bed.tenant.key);
     const viewed = (key: RunKey, status: string): Promise<unknown> =>
       waitFor(`the view to be ${status}`, async () => (await views.find(key))?.run.status === status);
-    await test({ bed, one, other, views, shown, viewed, archiveComesBack });
+    const historyOf = ({ run_id }: RunKey): Promise<ApiAnswer> =>
+      call(`${gateway.api}/run/${run_id}/history`, bed.tenant.key);
+    const metricsOf = (): Promise<string> => gateway.metrics.metrics();
+    await test({ bed, one, other, views, shown, viewed, historyOf, metricsOf, archiveComesBack });
   };
 
   const messagesIn = async ({ log }: TestBed): Promise<number> =>
@@ -217,7 +222,7 @@ const behind = (openViews: OpenViews): void => {
         before: ({ log }, one) => appendAll(log, queued(one), assigned(one), started(one)),
         meanwhile: ({ log }, one) => appendAll(log, succeeded(one, [anOutput])),
       },
-      async ({ bed, one, shown, viewed, views }) => {
+      async ({ bed, one, shown, viewed, views, historyOf, metricsOf }) => {
         await viewed(one, 'success');
         await appendAll(bed.log, expired(one));
         const success = { status: 'success', end_reason: 'completed' };
@@ -230,6 +235,14 @@ const behind = (openViews: OpenViews): void => {
         await viewed(one, 'failed');
         expect((await shown(one)).body).toMatchObject(success);
         await viewed(one, 'success');
+        const history = await historyOf(one);
+        expect(history.body).toMatchObject({ status: 'success' });
+        expect(history.body.entries.at(-1)).toMatchObject({
+          kind: 'gap',
+          reason: 'refused',
+          sentence: expect.stringContaining('RunExpired of attempt 0'),
+        });
+        expect(await metricsOf()).toContain('runledger_gateway_second_ends_total{service="gateway"} 1');
       },
     );
   });
