@@ -1,8 +1,7 @@
 import type { StoredBlob } from '@runledger/blob-store/store/blob-store';
 import type { BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
-import { isContinued } from '../projection/core/projection-start.ts';
-import type { FreshViews } from '../projection/fresh-views.ts';
+import { ofCompleteViews, type CompleteViewsOptions } from '../projection/of-complete-views.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import { byOrganisation, storedAfter } from './core/old-blobs.ts';
 
@@ -12,9 +11,8 @@ import { byOrganisation, storedAfter } from './core/old-blobs.ts';
  */
 export type FindUnreferenced = (blobs: readonly StoredBlob[]) => Promise<readonly StoredBlob[] | undefined>;
 
-export interface RunReferencesOptions {
+export interface RunReferencesOptions extends CompleteViewsOptions {
   readonly views: Pick<RunViews, 'position' | 'referredBlobs'>;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
 }
 
 const without = async (
@@ -32,22 +30,13 @@ const without = async (
   return free;
 };
 
-/**
- * What no run refers to. The views must have every fact of the log, before and after they are asked: in between they may
- * have been emptied, or restored from a copy.
- */
+/** What no run refers to. */
 const withoutRuns =
   ({ views, fresh }: RunReferencesOptions, stream: BlobStream) =>
-  async (
-    judged: (derivedFrom: string) => readonly StoredBlob[],
-  ): Promise<readonly StoredBlob[] | undefined> => {
-    const position = (await fresh.becomeFresh()) ? await views.position() : undefined;
-    if (!position) return undefined;
-    const free = await without(judged(position.derived_from), (org_id, hashes) =>
-      views.referredBlobs(org_id, stream, hashes),
+  (judged: (derivedFrom: string) => readonly StoredBlob[]): Promise<readonly StoredBlob[] | undefined> =>
+    ofCompleteViews({ views, fresh }, ({ derived_from }) =>
+      without(judged(derived_from), (org_id, hashes) => views.referredBlobs(org_id, stream, hashes)),
     );
-    return isContinued(position, await views.position()) ? free : undefined;
-  };
 
 /**
  * Inputs and lists of outputs that no run refers to. Views that were derived again lack the runs that the log no longer had, and

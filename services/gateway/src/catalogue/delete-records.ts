@@ -2,17 +2,16 @@ import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/
 import { orgId, type OrgId } from '@runledger/contracts/ids';
 import type { Conflict } from '../http/refusal.ts';
 import type { UsedRecord } from '../projection/core/run-references.ts';
-import type { FreshViews } from '../projection/fresh-views.ts';
+import { ofCompleteViews, type CompleteViewsOptions } from '../projection/of-complete-views.ts';
 import { ViewsUnavailable, type RunViews } from '../projection/run-views.ts';
 import { hasVersions, isNewestVersion, undeletable, usedByRun, type Deletable } from './core/deletion.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
 import { blockedByDeployments, type DeploymentPart } from './store/core/blocking-deployments.ts';
 import type { RefuseRemoval, RemovedRecord } from './store/remove-record.ts';
 
-export interface DeleteRecordsOptions {
+export interface DeleteRecordsOptions extends CompleteViewsOptions {
   readonly records: CatalogueRecords;
-  readonly views: Pick<RunViews, 'findLiveRun'>;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
+  readonly views: Pick<RunViews, 'findLiveRun' | 'position'>;
   /** The broker's. */
   readonly now: () => Promise<Date>;
 }
@@ -101,10 +100,11 @@ const openInUse = ({ records: { deployments }, views, fresh }: DeleteRecordsOpti
     return found && blockedByDeployments(found.newest, found.others, used, 'Delete');
   };
   const byRun: InUse['byRun'] = async (org, record) => {
-    if (!(await fresh.becomeFresh()))
-      throw new ViewsUnavailable('the views lack facts of the log, so a run may be missing');
-    const run_id = await views.findLiveRun(org, record);
-    return run_id && usedByRun(record.kind, run_id);
+    const found = await ofCompleteViews({ views, fresh }, async () => ({
+      run_id: await views.findLiveRun(org, record),
+    }));
+    if (!found) throw new ViewsUnavailable('the views lack facts of the log, so a run may be missing');
+    return found.run_id && usedByRun(record.kind, found.run_id);
   };
   return {
     byDeployment,

@@ -27,42 +27,40 @@ export interface EraseRunsOptions {
   readonly onUnreadable: (key: RunKey, why: string) => void;
 }
 
-interface ErasedRuns {
-  /** Those that were deleted now. */
-  readonly deleted: number;
-  /** Nothing of its runs is left to erase. */
-  readonly isDone: boolean;
-}
-
 const PAGE = 200;
 
 /**
  * Deletes the runs of an organisation as a client does: one that has not ended is cancelled before, and its final notification is given
  * up. A run that executes ends within the time of a cancellation, so a later call finds it. What deleted runs had is erased by the
- * gateway that projects. @throws {LogUnavailable} @throws {ViewsUnavailable}
+ * gateway that projects. Resolves with how many were deleted now. @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
 export const eraseRuns = async (
   options: EraseRunsOptions,
   org_id: OrgId,
   by: DeletedBy,
   stop: AbortSignal,
-): Promise<ErasedRuns> => {
+): Promise<number> => {
   const { views } = options;
   const deleteOne = async ({ run: { run_id } }: RunView): Promise<boolean> =>
     !stop.aborted && deleteAnyRun(options, { org_id, run_id }, by);
-  let [deleted, found] = [0, 0];
+  let deleted = 0;
   let behind: SortKey | undefined;
   do {
     const { items, end } = await views.listRuns({ org_id, ...(behind ? { behind } : {}), limit: PAGE });
     deleted += (await actOnEach(items, deleteOne)).filter(Boolean).length;
-    found += items.length;
     behind = end;
   } while (behind !== undefined && !stop.aborted);
-  return { deleted, isDone: found === 0 && !stop.aborted && !(await isErasing(views, org_id)) };
+  return deleted;
+};
+
+/** Whether the views have no run of the organisation, but deleted ones. */
+export const haveNoRuns = async (views: Pick<RunViews, 'listRuns'>, org_id: OrgId): Promise<boolean> => {
+  const { items, end } = await views.listRuns({ org_id, limit: 1 });
+  return items.length === 0 && end === undefined;
 };
 
 /** Whether something of its deleted runs is left to erase. */
-const isErasing = async (views: Pick<RunViews, 'listToErase'>, org_id: OrgId): Promise<boolean> => {
+export const isErasing = async (views: Pick<RunViews, 'listToErase'>, org_id: OrgId): Promise<boolean> => {
   for (let after = ''; ;) {
     const page = await views.listToErase({ after, limit: PAGE });
     if (page.some(({ run }) => run.org_id === org_id)) return true;

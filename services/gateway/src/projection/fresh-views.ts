@@ -27,6 +27,8 @@ export interface FreshViews {
   readonly areFresh: () => Promise<boolean>;
   /** Waits for it; false when they do not get there, have missed facts before, or when that is unknown. */
   readonly becomeFresh: BecomeFresh;
+  /** The same; resolves with the position at which they were, for who compares it with a later one. */
+  readonly freshAt: () => Promise<ProjectionPosition | undefined>;
   /**
    * Whether the views have all that has left the log by now. Otherwise the archive may know more of a run of which the log holds nothing, or
    * not the beginning. What is read from the views afterwards has it too. @throws {LogUnavailable} @throws {ViewsUnavailable}
@@ -56,40 +58,42 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
   });
   let stuck: { readonly at: Position } | undefined;
 
-  /** False when waiting does not help, or when it is too late. It adds the positions that it sees to `seen`. */
-  const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<boolean> => {
+  /** Undefined when waiting does not help, or when it is too late. It adds the positions that it sees to `seen`. */
+  const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<Position> => {
     const { created, lastSequence: end } = await identity();
     const begin = await readPosition();
-    if (stuck && isSame(stuck.at, begin)) return hasAll(begin, created, end);
+    const ifAll = (position: Position): Position => (hasAll(position, created, end) ? position : undefined);
+    if (stuck && isSame(stuck.at, begin)) return ifAll(begin);
     for (let position = begin; ; position = await readPositionLater()) {
       // What they missed before takes longer than a list can wait.
-      if (reaches(position, created, end)) return hasAll(position, created, end);
-      if (late.aborted) return false;
+      if (reaches(position, created, end)) return ifAll(position);
+      if (late.aborted) return undefined;
       seen.push(position);
     }
   };
-  const becomeFresh = async (): Promise<boolean> => {
+  const freshAt: FreshViews['freshAt'] = async () => {
     const late = new AbortController();
     const seen: Position[] = [];
     try {
-      const isFresh = await within(timeoutMs, caughtUp(late.signal, seen), () => {
+      const found = await within(timeoutMs, caughtUp(late.signal, seen), () => {
         late.abort();
-        return false;
+        return undefined;
       });
-      if (isFresh) return true;
+      if (found) return found;
       const [first, ...others] = seen;
       if (others.length > 0 && others.every((position) => isSame(position, first))) stuck = { at: first };
       log.logger.debug({ timeout_ms: timeoutMs }, 'a list is read from views that are behind');
-      return false;
+      return undefined;
     } catch (error) {
       if (!(error instanceof ViewsUnavailable) && !(error instanceof LogUnavailable)) throw error;
       log.logger.debug({ err: error }, 'the lag of the views is unknown');
-      return false;
+      return undefined;
     }
   };
   return {
     areFresh: freshInAMoment(options, identity),
-    becomeFresh,
+    becomeFresh: async () => (await freshAt()) !== undefined,
+    freshAt,
     areComplete: async () => {
       // In this order: the log forgets more meanwhile, and the views only move forward.
       const beginning = await identity();

@@ -1,3 +1,4 @@
+import { jetStreamBlobStore } from '@runledger/blob-store/jetstream/jetstream-blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { newUuid, orgId } from '@runledger/contracts/ids';
@@ -10,10 +11,11 @@ import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
-import { unreferencedWorkflows } from '../../src/blobs/unreferenced.ts';
+import { unreferencedByRuns, unreferencedWorkflows } from '../../src/blobs/unreferenced.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { project } from '../fixtures/views/a-projection.ts';
+import { copyOf } from '../fixtures/views/copied-views.ts';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import { aSweep, queuedWith, type Sweep } from './a-sweep.ts';
 
@@ -105,6 +107,27 @@ describe('a sweep of inputs and lists of outputs', () => {
     });
     await sweep.round();
     expect([await present(sweep, ref), sweep.erased()]).toEqual([true, 0]);
+  });
+
+  it('erases nothing when an older copy takes the place of the views just after they were fresh', async () => {
+    await using older = await copyOf(views);
+    const store = jetStreamBlobStore(log, { stream: 'BLOBS', youngForMs: 1_800_000 });
+    const ref = await store.put(ORG, someInputs());
+    await appendAll(log, queuedWith(aRun(ORG), ref));
+    let live = views;
+    const replaced: Pick<RunViews, 'position' | 'referredBlobs'> = {
+      position: () => live.position(),
+      referredBlobs: (...asked) => live.referredBlobs(...asked),
+    };
+    const { freshAt } = freshViews({ log, views, timeoutMs: 5_000, clock });
+    const replacing = async () => {
+      const at = await freshAt();
+      live = older;
+      return at;
+    };
+    const find = unreferencedByRuns({ views: replaced, fresh: { freshAt: replacing } });
+    const copy = await store.find(ORG, ref.sha256);
+    expect(await find(copy ? [copy] : [])).toBeUndefined();
   });
 
   it('does not judge blobs from before the log that the views were derived from', async () => {

@@ -8,7 +8,6 @@ import { deleteRecords, type DeleteRecords } from '../../src/catalogue/delete-re
 import { catalogueRecords, type CatalogueRecords } from '../../src/catalogue/store/catalogue-records.ts';
 import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
-import { ViewsUnavailable } from '../../src/projection/run-views.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 import { aTenant, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
@@ -138,18 +137,6 @@ describe('a run that has not ended', () => {
     expect(await deleteMachine()).toEqual(refused(new RegExp(key.run_id)));
     await appendAll(test.log, cancelRequested(key));
     expect(await deleteMachine()).toEqual({ kind: 'removed' });
-  });
-
-  it('may be unknown to the views, and then nothing is deleted', async () => {
-    const blind = deleteRecords({
-      records,
-      views: { findLiveRun: async () => undefined },
-      fresh: { becomeFresh: async () => false },
-      now: async () => new Date(Date.now() + 61_000),
-    });
-    await archiveDeployment();
-    await expect(blind.deployment(org(), tenant.deployment.id)).rejects.toThrow(ViewsUnavailable);
-    expect(await records.deployments.get(tenant.org_id, tenant.deployment.id)).toBeDefined();
   });
 });
 

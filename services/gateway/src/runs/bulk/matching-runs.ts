@@ -1,8 +1,8 @@
 import type { Run } from '@runledger/contracts/fold/run';
-import type { FreshViews } from '../../projection/fresh-views.ts';
 import type { RunQuery } from '../../projection/core/list-query.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
 import type { SortKey } from '../../projection/core/sort-key.ts';
+import { ofCompleteViews, type CompleteViewsOptions } from '../../projection/of-complete-views.ts';
 import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
 
 /** Which runs a request concerns, apart from the size of a page. */
@@ -28,9 +28,8 @@ interface MatchingRuns extends BulkPage {
 /** A page of the runs that match and have one of these statuses. @throws {ViewsUnavailable} also when some may be missing */
 export type FindMatching = (query: BulkQuery, concerned: readonly Run['status'][]) => Promise<MatchingRuns>;
 
-export interface FindMatchingOptions {
-  readonly views: Pick<RunViews, 'listRuns'>;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
+export interface FindMatchingOptions extends CompleteViewsOptions {
+  readonly views: Pick<RunViews, 'listRuns' | 'position'>;
 }
 
 /** Each run is decided on by itself, so a page takes seconds. */
@@ -41,13 +40,22 @@ export const findMatching =
   async (query, concerned) => {
     const statuses = concerned.filter((status) => query.statuses?.includes(status) ?? true);
     if (statuses.length === 0) return { items: [], createdBefore: undefined, end: undefined };
-    if (!(await fresh.becomeFresh()))
-      throw new ViewsUnavailable(
-        'the views lack facts of the log, so runs may be missing among those that match',
-      );
-    const { items, end } = await views.listRuns({ ...query, statuses, limit: PAGE });
+    const list = () => views.listRuns({ ...query, statuses, limit: PAGE });
+    const { items, end } = await completely({ views, fresh }, list);
     return { items, createdBefore: behindNewest(items), end };
   };
+
+/** A list of all that match. @throws {ViewsUnavailable} also when some may be missing */
+export const completely = async <Listed>(
+  complete: CompleteViewsOptions,
+  list: () => Promise<Listed>,
+): Promise<Listed> => {
+  const listed = await ofCompleteViews(complete, list);
+  if (listed !== undefined) return listed;
+  throw new ViewsUnavailable(
+    'the views lack facts of the log, so runs may be missing among those that match',
+  );
+};
 
 const behindNewest = ([newest]: readonly RunView[]): Date | undefined =>
   newest && new Date(Date.parse(newest.run.created_at) + 1);

@@ -4,7 +4,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { notFound } from '../../http/refusal.ts';
-import type { FreshViews } from '../../projection/fresh-views.ts';
+import { ofCompleteViews, type CompleteViewsOptions } from '../../projection/of-complete-views.ts';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { RunPath, runKeyOf } from '../current/run-path.ts';
@@ -23,10 +23,9 @@ const tombstoneOperation = operation({
   refusals: [404],
 });
 
-export interface TombstoneRoute {
+export interface TombstoneRoute extends CompleteViewsOptions {
   readonly log: EventLog;
-  readonly views: Pick<RunViews, 'find'>;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
+  readonly views: Pick<RunViews, 'find' | 'position'>;
 }
 
 export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
@@ -35,8 +34,10 @@ export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
     const read = await readRun(log, key);
     if (read.kind !== 'deleted') throw notFound('Tombstone');
     const { run_id, number, created_at, deleted_at, deleted_by, erases } = read.run;
-    const isErased = (await fresh.becomeFresh()) && hasNothingToErase(await views.find(key));
-    const state = isErased ? ('erased' as const) : ('erasing' as const);
+    const isErased = await ofCompleteViews({ views, fresh }, async () =>
+      hasNothingToErase(await views.find(key)),
+    );
+    const state = isErased === true ? ('erased' as const) : ('erasing' as const);
     return { run_id, number, created_at, deleted_at, deleted_by, state, erases };
   });
 
