@@ -122,7 +122,7 @@ const allRoutes = (
 ): Route[] => {
   const { config, log, views, instance, logger, publicUrl, seenPosition } = parts;
   const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
-  const { current, room, shown, quotas, records } = services;
+  const { current, fresh, room, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   const findUser = (org_id: string, id: string) => catalogue(log).getUser(org_id, id);
@@ -132,6 +132,7 @@ const allRoutes = (
     ...webhookRoutes({
       log,
       views,
+      fresh,
       current,
       shown,
       room,

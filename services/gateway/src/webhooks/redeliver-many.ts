@@ -1,5 +1,7 @@
 import type { SortKey } from '../projection/core/sort-key.ts';
+import type { CompleteViewsOptions } from '../projection/of-complete-views.ts';
 import type { RunViews } from '../projection/run-views.ts';
+import { completely } from '../runs/bulk/matching-runs.ts';
 import type { WebhookQuery } from '../projection/core/list-query.ts';
 import { actOnEach } from '../concurrency/act-on-each.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
@@ -13,12 +15,12 @@ interface RedeliveredMany {
   readonly end: SortKey | undefined;
 }
 
-export interface RedeliverManyOptions {
-  readonly views: RunViews;
+export interface RedeliverManyOptions extends CompleteViewsOptions {
+  readonly views: Pick<RunViews, 'listWebhooks' | 'position'>;
   readonly redeliver: RedeliverRun;
 }
 
-/** @throws {LogUnavailable} when some redeliveries may have been requested @throws {ViewsUnavailable} */
+/** @throws {LogUnavailable} when some redeliveries may have been requested @throws {ViewsUnavailable} also when some may be missing */
 export type RedeliverMany = (
   which: Omit<WebhookQuery, 'limit'>,
   by: Requester,
@@ -33,9 +35,10 @@ const PAGE = 1_000;
  * pages.
  */
 export const redeliverMany =
-  ({ views, redeliver }: RedeliverManyOptions): RedeliverMany =>
+  ({ views, fresh, redeliver }: RedeliverManyOptions): RedeliverMany =>
   async (which, by, dryRun) => {
-    const { items, end } = await views.listWebhooks({ ...which, limit: PAGE });
+    const list = () => views.listWebhooks({ ...which, limit: PAGE });
+    const { items, end } = await completely({ views, fresh }, list);
     if (dryRun) return { matched: items.length, requested: 0, end };
     let requested = 0;
     await actOnEach(items, async ({ org_id, run_id }) => {

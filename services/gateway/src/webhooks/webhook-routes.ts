@@ -4,6 +4,7 @@ import type { SecretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import type { Route } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
+import type { FreshViews } from '../projection/fresh-views.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import type { LogRoom } from '../room/log-room.ts';
 import type { Envelope } from '../runs/current/core/envelope.ts';
@@ -22,6 +23,7 @@ import { webhookSecretRoutes } from './webhook-secret-route.ts';
 export interface WebhookRoutes {
   readonly log: EventLog;
   readonly views: RunViews;
+  readonly fresh: Pick<FreshViews, 'freshAt'>;
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
   readonly room: LogRoom;
@@ -32,14 +34,14 @@ export interface WebhookRoutes {
 }
 
 /** Deliveries of notifications and their receivers, redelivery, and the secret that signs them. */
-export const webhookRoutes = ({ log, views, room, box, now, ...parts }: WebhookRoutes): Route[] => {
+export const webhookRoutes = ({ log, views, fresh, room, box, now, ...parts }: WebhookRoutes): Route[] => {
   const redeliver = inRoom(room, redeliverRun({ log, now, ...parts }));
   return [
     deliveriesRoute({ current: parts.current, attempts: (key) => readDeliveries(log, key) }),
     redeliverRoute({ redeliver }),
     listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
     receiversRoute(receiversReader({ log, views })),
-    redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
+    redeliverManyRoute({ redeliverMany: redeliverMany({ views, fresh, redeliver }) }),
     ...webhookSecretRoutes(signingSecrets(log, box, { now })),
   ];
 };

@@ -9,7 +9,7 @@ let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
   bed = await openTestBed();
-  gateway = await bed.gateway();
+  gateway = await bed.gateway({ projecting: true });
 });
 afterAll(() => bed[Symbol.asyncDispose]());
 

@@ -12,7 +12,7 @@ import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { post } from '../fixtures/requests/requests.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
 import { HOOK } from '../fixtures/runs/notified-runs.ts';
-import { viewOf } from '../fixtures/views/stale-views.ts';
+import { sayCaughtUp, viewOf } from '../fixtures/views/stale-views.ts';
 
 const PAGE = 1_000;
 
@@ -50,7 +50,10 @@ describe('many redeliveries', () => {
     const [older, newer] = [aRun(org_id), aRun(org_id)];
     const real = [older, newer];
     for (const run of real) await fail(run);
-    const saveAll = async () => views.save(await Promise.all(real.map((run) => viewOf(bed, run))));
+    const saveAll = async () => {
+      await views.save(await Promise.all(real.map((run) => viewOf(bed, run))));
+      await sayCaughtUp(bed, views);
+    };
     await saveAll();
     // Between the two; the log no longer has them, so that they are counted alone.
     const { number, created_at } = (await viewOf(bed, newer)).run;
@@ -78,6 +81,7 @@ describe('many redeliveries', () => {
     await fail(run);
     await views.save([await viewOf(bed, run)]);
     await appendWebhook(bed.log, redeliveryRequested(run));
+    await sayCaughtUp(bed, views);
     const { body } = await redeliver(gateway, key, { filter: {} });
     expect(body).toEqual({ matched: 1, requested: 0, next_cursor: null });
   });
