@@ -1,5 +1,6 @@
-import { Schedule } from '@runledger/contracts/catalogue/schedules';
+import { Schedule, type ScheduleOutcome } from '@runledger/contracts/catalogue/schedules';
 import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import type { Tenant } from '../fixtures/gateway/a-tenant.ts';
@@ -63,4 +64,20 @@ export const storeSchedule = async (
   };
   await scheduleBucket(log).put(keyOf(stored), stored);
   return stored;
+};
+
+/** Stores a schedule with a time that is due, which waits for the end of an earlier run. What came of it is read by the result. */
+export const dueBehind = async (
+  log: EventLog,
+  tenant: Tenant,
+  { run_id }: RunKey,
+): Promise<() => Promise<ScheduleOutcome | undefined>> => {
+  const schedule = await storeSchedule(log, tenant, {
+    overlap: 'skip',
+    open_runs: [run_id],
+    due: [minutesAgo(2)],
+    cron: '@yearly',
+    next_at: '2999-01-01T00:00:00.000Z',
+  });
+  return async () => (await scheduleBucket(log).get(keyOf(schedule)))?.value.outcomes[0];
 };
