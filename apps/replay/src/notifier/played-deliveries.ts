@@ -95,14 +95,14 @@ export class PlayedDeliveries {
     }
   }
 
-  #attempt({ attempt, delivery }: EffectOf<'attempt_final'>): void {
+  #attempt({ attempt, delivery, isOver }: EffectOf<'attempt_final'>): void {
     const { run_id: run } = delivery.key;
     const finish = (report: AttemptReport): void =>
       this.core.take({ type: 'attempt_finished', attempt, report });
     const recorded = this.setAside.get(run);
     this.setAside.delete(run);
     if (!recorded && this.#isSuperseded(delivery)) return finish({ kind: 'superseded' });
-    const plan = this.#planOf(delivery);
+    const plan = this.#planOf(delivery, isOver);
     if (!plan || plan.kind === 'nothing' || plan.kind === 'unreadable' || plan.kind === 'gone')
       return finish({ kind: 'nothing' });
     const { round, attempts, expiresAt } = plan;
@@ -113,13 +113,14 @@ export class PlayedDeliveries {
     this.#decisions.add('attempt', run, decidedAttempt({ round, try: attempts + 1 }, true), this.core.nowMs);
   }
 
-  #planOf(delivery: FinalDelivery): AttemptPlan | undefined {
+  #planOf(delivery: FinalDelivery, isOver: boolean): AttemptPlan | undefined {
     const { run_id: run } = delivery.key;
     const { giveUpAfterMs, instantOf } = this.core.settings;
     const known = this.#runs.get(run);
     return (
       known &&
       planAttempt(delivery, { read: this.#runs.read(run), end: known.end }, this.core.nowMs, {
+        isOver,
         giveUpAfterMs,
         instantOf,
         logAgeMs: Infinity,

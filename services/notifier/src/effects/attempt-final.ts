@@ -18,7 +18,7 @@ const FAILURE = 'a notification could not be made; it is attempted again';
 /** Makes one attempt. */
 export const attemptFinal = async (
   context: EffectContext,
-  { attempt, delivery }: EffectOf<'attempt_final'>,
+  { attempt, delivery, isOver }: EffectOf<'attempt_final'>,
 ): Promise<void> => {
   const { signalOf, take, facts } = context;
   const signal = signalOf(delivery.partition);
@@ -26,7 +26,7 @@ export const attemptFinal = async (
   const report = await guarded(context, work, async () => {
     if (delivery.mayBeSuperseded && (await isSuperseded(context, delivery, signal)))
       return { kind: 'superseded' } as const;
-    const plan = await planOf(context, delivery, signal);
+    const plan = await planOf(context, delivery, isOver, signal);
     return plan.kind === 'gone'
       ? giveUpGone(context, attempt, delivery, signal)
       : carryOut(context, attempt, plan, signal);
@@ -39,6 +39,7 @@ export const attemptFinal = async (
 const planOf = async (
   context: EffectContext,
   delivery: FinalDelivery,
+  isOver: boolean,
   signal: AbortSignal,
 ): Promise<AttemptPlan> => {
   const { log, now, metrics, giveUpAfterMs, logAgeMs } = context;
@@ -50,6 +51,7 @@ const planOf = async (
   const firstSequence = read.kind === 'found' ? 0 : (await retrying(() => runsIdentity(log))).firstSequence;
   const end = await retrying(() => webhookEndOf(log, key, read));
   const plan = planAttempt(delivery, { read, end }, now().getTime(), {
+    isOver,
     giveUpAfterMs,
     logAgeMs: logAgeMs(),
     firstSequence,

@@ -3,7 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers/write-timers.ts';
 import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
@@ -32,9 +32,9 @@ const tried = (key: RunKey, { url }: Receiver, tries: number): PendingDelivery =
   sequence: 7,
 });
 
-/** After one attempt, and its time is over. */
-const expired = (key: RunKey, receiver: Receiver): PendingDelivery => ({
-  ...tried(key, receiver, 1),
+/** After one attempt, or none, and its time is over. */
+const expired = (key: RunKey, receiver: Receiver, tries = 1): PendingDelivery => ({
+  ...tried(key, receiver, tries),
   expires_at: new Date(Date.now() - 1_000).toISOString(),
 });
 
@@ -128,6 +128,60 @@ describe('a delivery', () => {
       expect(await storedDeliveries(bed.log)).toEqual({ wait: 0, due: 0, deferred: 0 }),
     );
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(5);
+  });
+});
+
+describe('a delivery whose time was over before anybody attempted it', () => {
+  /** Within the age of the log. */
+  const later = (): Date => new Date(Date.now() + 6.5 * DAY_MS);
+
+  it.concurrent('is attempted by the first notifier that runs again', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver();
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await using open = new AsyncDisposableStack();
+    open.use(await bed.start({ now: later }));
+    await expectEnd(bed, key, { status: 'success', tries: 1 });
+  });
+
+  it.concurrent('is attempted in each round: somebody has asked for it', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver();
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await bed.happenTo(key, webhookGivenUp(key, 1, { reason: 'expired' }), redeliveryRequested(key));
+    await using open = new AsyncDisposableStack();
+    open.use(await bed.start({ now: later }));
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
+  });
+
+  /** Ten searches for expired deliveries pass in this time, and a second opening is not over in it. */
+  const searching = { giveUpAfterMs: 10_000, reconcileEveryMs: 300, breaker: { firstOpenMs: 60_000 } };
+  const deferBehindBreaker = async (bed: TestBed, receiver: Receiver): Promise<RunKey[]> => {
+    const keys = await succeedOften(bed, `${receiver.url}/hook`, 5);
+    const until = new Date(Date.now() + 4_000).toISOString();
+    await storeOpening(bed.log, { version: 1, origin: receiver.url, org_id: bed.org, opens: 1, until });
+    for (const key of keys) await deferDelivery(bed.log, expired(key, receiver, 0));
+    return keys;
+  };
+
+  it.concurrent('is attempted when the breaker lets it through, by a receiver that is back', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver();
+    const keys = await deferBehindBreaker(bed, receiver);
+    await using open = new AsyncDisposableStack();
+    open.use(await bed.start(searching));
+    for (const key of keys) await expectEnd(bed, key, { status: 'success', tries: 1 });
+    await expectNothingWaits(bed);
+  });
+
+  it.concurrent('is given up when another one fails at its receiver', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver(status(500));
+    const keys = await deferBehindBreaker(bed, receiver);
+    await using open = new AsyncDisposableStack();
+    open.use(await bed.start(searching));
+    for (const key of keys) await expectEnd(bed, key, { status: 'failed', reason: 'expired' });
+    expect(receiver.arrived).toHaveLength(1);
   });
 });
 

@@ -37,6 +37,8 @@ export interface Breaker {
   /** How often it opened in a row. It counts until a success after the recovery. */
   readonly opens: number;
   readonly failuresInARow: number;
+  /** Monotonic: when an attempt failed last; -Infinity before the first. */
+  readonly failedAt: number;
   /** Since the state was entered, while it is probed. */
   readonly successes: number;
   readonly window: ResultWindow;
@@ -47,6 +49,7 @@ export const NEW_BREAKER: Breaker = {
   enteredAt: -Infinity,
   opens: 0,
   failuresInARow: 0,
+  failedAt: -Infinity,
   successes: 0,
   window: EMPTY_WINDOW,
 };
@@ -61,7 +64,7 @@ export const enterState = (breaker: Breaker, state: BreakerState, at: number): B
 /** The breaker after a failure. It opens on a failed probe, on too many failures in a row, and on too many of all results. */
 export const afterFailure = (breaker: Breaker, at: number, settings: BreakerSettings): Breaker => {
   const window = countResult(breaker.window, 'failure', at, settings);
-  const failed = { ...breaker, window, failuresInARow: breaker.failuresInARow + 1 };
+  const failed = { ...breaker, window, failuresInARow: breaker.failuresInARow + 1, failedAt: at };
   const trips =
     breaker.state.kind === 'probing' ||
     failed.failuresInARow >= settings.inARow ||

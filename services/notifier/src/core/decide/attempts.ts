@@ -35,7 +35,7 @@ export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permi
   const open = { ...common, sent: 'nothing', postponed: false } as const;
   if (delivery) {
     state.attempts.set(id, { ...open, content: { kind: 'final', delivery } });
-    state.effects.push({ type: 'attempt_final', attempt: id, delivery });
+    state.effects.push({ type: 'attempt_final', attempt: id, delivery, isOver: permit === undefined });
   } else if (intermediate) {
     state.attempts.set(id, { ...open, content: { kind: 'intermediate', notification: intermediate } });
     outbox.intermediate = undefined;

@@ -1,5 +1,6 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
+import { receiverKey } from '../receivers/receiver.ts';
 import type { EndMessage, ReconciliationInput } from '../state/input.ts';
 import { alsoLeft, NOTHING_LEFT, type Partition } from '../state/partition.ts';
 import { hasFinal, type NotifierState } from '../state/state.ts';
@@ -35,11 +36,11 @@ export const unsettledFound = (state: NotifierState, input: Input<'unsettled_fou
   } else if (found.kind === 'outside') {
     round.left = alsoLeft(round.left, sequence);
     const delivery = fromLog(state, held, input, found.round);
-    const isExpired = delivery.expiresAt <= state.moment.now;
+    const isOver = isGivenUp(state, delivery);
     const isEarly = isBeforeRetry(state, key.run_id);
     // The next round sends more of them, or sees that these are settled.
-    if (isExpired || !(isEarly || isBlocked(state, receiver))) state.roundWanted = true;
-    if (isExpired) expiredFound(state, delivery);
+    if (isOver || !(isEarly || isBlocked(state, receiver))) state.roundWanted = true;
+    if (isOver) expiredFound(state, delivery);
     else if (!isEarly && takesFromLog(state, receiver)) addFinal(state, delivery);
   }
 };
@@ -51,8 +52,31 @@ export const waitsInLog = (state: NotifierState, message: EndMessage): boolean =
   if (!held || sequence < held.left.from) return false;
   const receiver = { org_id: key.org_id, origin };
   if (takesFromLog(state, receiver) && !isBeforeRetry(state, key.run_id)) return false;
-  return expiresAtOf(state, message) > state.moment.now;
+  return !isGivenUp(state, {
+    key,
+    origin,
+    attempts: attemptsOf(state, key.run_id),
+    expiresAt: expiresAtOf(state, message),
+  });
 };
+
+/**
+ * Whether nothing is attempted any more. Its time may have passed while the notifier or the broker was away, or behind a breaker that
+ * the receiver's return did not close yet: without a failed attempt since then, its own or another at the receiver, it is attempted.
+ */
+const isGivenUp = (
+  { breakers, moment }: NotifierState,
+  { key, origin, attempts, expiresAt }: Pick<FinalDelivery, 'key' | 'origin' | 'attempts' | 'expiresAt'>,
+): boolean => {
+  if (expiresAt > moment.now) return false;
+  const expiredAt = moment.at - (moment.now - expiresAt);
+  const own = receiverKey({ org_id: key.org_id, origin });
+  return (
+    attempts > 0 || [own, origin].some((one) => (breakers.find(one)?.failedAt ?? -Infinity) >= expiredAt)
+  );
+};
+
+const attemptsOf = ({ leftRetries }: NotifierState, run: RunId): number => leftRetries.of(run)?.attempts ?? 0;
 
 const isBeforeRetry = ({ leftRetries, moment }: NotifierState, run: RunId): boolean =>
   (leftRetries.of(run)?.at ?? -Infinity) > moment.now;
@@ -70,7 +94,7 @@ const fromLog = (
   origin,
   partition: partition.number,
   round,
-  attempts: state.leftRetries.of(key.run_id)?.attempts ?? 0,
+  attempts: attemptsOf(state, key.run_id),
   expiresAt: expiresAtOf(state, times),
   fact: sequence,
   source: { kind: 'log', sequence },
@@ -97,11 +121,11 @@ export const roundEnded = (state: NotifierState, { partitions }: Input<'round_en
   }
 };
 
-/** A delivery is given up without a permit: nothing is sent. */
+/** A delivery is given up without a permit: nothing is sent. What is to be attempted first stays where it is. */
 export const expiredFound = (state: NotifierState, delivery: FinalDelivery): void => {
   const held = state.partitions.get(delivery.partition);
   const { run_id } = delivery.key;
-  if (!held || held.closing || hasFinal(state, run_id)) return;
+  if (!held || held.closing || hasFinal(state, run_id) || !isGivenUp(state, delivery)) return;
   // An intermediate notification is in flight: the delivery is found again.
   if (state.outboxes.get(run_id)?.stage.kind === 'in_flight') return;
   beginAttempt(state, putInOutbox(state, delivery), undefined);

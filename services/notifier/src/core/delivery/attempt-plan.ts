@@ -25,6 +25,8 @@ interface DueRun {
 }
 
 export interface PlanSettings {
+  /** The core has decided that it is given up. Otherwise it is attempted once in its round, whatever was away until its time was over. */
+  readonly isOver: boolean;
   readonly giveUpAfterMs: number;
   /** For which RUNS keeps a fact. */
   readonly logAgeMs: number;
@@ -52,7 +54,7 @@ export const planAttempt = (
   const { round } = end;
   if (delivery.round < round && isInTimers(delivery)) return { kind: 'nothing' };
   const attempts = round === delivery.round ? delivery.attempts : 0;
-  const { giveUpAfterMs, logAgeMs, instantOf } = settings;
+  const { isOver, giveUpAfterMs, logAgeMs, instantOf } = settings;
   const endedAt = instantOf(run.ended_at);
   const logEnd = logEndOf(oldestFactOf(facts, instantOf), logAgeMs);
   // A redelivery has as much time as the first delivery had.
@@ -60,7 +62,8 @@ export const planAttempt = (
   const wantedSince = request ? instantOf(request.time) : round === 1 ? endedAt : Infinity;
   const plannedEnd = delivery.round === round ? delivery.expiresAt : Infinity;
   const expiresAt = Math.min(plannedEnd, wantedSince + giveUpAfterMs, logEnd);
-  const kind = now < expiresAt ? 'send' : now < logEnd ? 'expired' : 'log_expired';
+  const isExpired = now >= expiresAt && (isOver || attempts > 0);
+  const kind = now >= logEnd ? 'log_expired' : isExpired ? 'expired' : 'send';
   return { kind, round, attempts, expiresAt, run, url, end, sequence: history.head, endedAt };
 };
 

@@ -8,7 +8,13 @@ import type { StoredOpening } from './input.ts';
 /** What is to be done now. Those of one receiver are done one after the other. */
 export type Effect =
   /** Answered by `attempt_finished`. */
-  | { readonly type: 'attempt_final'; readonly attempt: number; readonly delivery: FinalDelivery }
+  | {
+      readonly type: 'attempt_final';
+      readonly attempt: number;
+      readonly delivery: FinalDelivery;
+      /** Its time is over: it is given up, and nothing is sent. */
+      readonly isOver: boolean;
+    }
   | {
       readonly type: 'attempt_intermediate';
       readonly attempt: number;

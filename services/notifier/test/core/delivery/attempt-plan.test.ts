@@ -60,8 +60,14 @@ const SECOND_ROUND: WebhookEnd = { head: 6, round: 2, status: 'running' };
 const plan = async (delivery: FinalDelivery, now = NOW): Promise<AttemptPlan> =>
   planOf(delivery, { read: await redelivered(), end: SECOND_ROUND }, now);
 
-const planOf = (delivery: FinalDelivery, of: Parameters<typeof planAttempt>[1], now: number): AttemptPlan =>
+const planOf = (
+  delivery: FinalDelivery,
+  of: Parameters<typeof planAttempt>[1],
+  now: number,
+  isOver = false,
+): AttemptPlan =>
   planAttempt(delivery, of, now, {
+    isOver,
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     logAgeMs: 30 * DAY_MS,
     firstSequence: 1,
@@ -83,13 +89,34 @@ describe('a redelivery of a run that ended long ago', () => {
   });
 });
 
+describe('a delivery that was not attempted in its round before its time was over', () => {
+  const LATE = secondRound().expiresAt + HOUR_MS;
+  const at = async (delivery: FinalDelivery, now = LATE, isOver = false): Promise<AttemptPlan> =>
+    planOf(delivery, { read: await redelivered(), end: SECOND_ROUND }, now, isOver);
+
+  it('is attempted: attempts of an earlier round are not its own', async () => {
+    expect(await at(secondRound())).toMatchObject({ kind: 'send', round: 2, attempts: 0 });
+    const first = secondRound({ round: 1, attempts: 7, expiresAt: NOW - DAY_MS });
+    expect(await at(first)).toMatchObject({ kind: 'send', round: 2, attempts: 0 });
+  });
+
+  it('is given up after its attempt, and when its receiver is known to fail', async () => {
+    expect(await at(secondRound({ attempts: 1 }))).toMatchObject({ kind: 'expired', attempts: 1 });
+    expect(await at(secondRound(), LATE, true)).toMatchObject({ kind: 'expired', attempts: 0 });
+  });
+
+  it('is given up when its run leaves the log', async () => {
+    expect(await at(secondRound(), NOW + 26 * DAY_MS)).toMatchObject({ kind: 'log_expired' });
+  });
+});
+
 describe('a redelivery of a run whose first webhook facts have expired', () => {
   const lost = async (): Promise<ReadRun> => {
     const read = await redelivered();
     return { ...read, webhook: undefined, webhookExpired: true, webhookFacts: [] } as ReadRun;
   };
   const at = async (end: Partial<WebhookEnd>, now = NOW): Promise<AttemptPlan> =>
-    planOf(secondRound(), { read: await lost(), end: { ...SECOND_ROUND, ...end } }, now);
+    planOf(secondRound({ attempts: 1 }), { read: await lost(), end: { ...SECOND_ROUND, ...end } }, now);
 
   it('goes on behind the last fact, for as long as any other', async () => {
     expect(await at({})).toMatchObject({ kind: 'send', round: 2, end: { head: 6 } });

@@ -142,12 +142,33 @@ describe('a delivery that TIMERS has no room for', () => {
     ]);
   });
 
-  it('is given up when its time is over, also behind an open breaker', () => {
-    const { core, begun, left } = leave(1, 30 * DAY);
+  it('is attempted, although its time is over, and the next one is given up because that failed', () => {
+    const { core, begun, left } = leave(2);
+    const [first, second] = left;
+    if (!first || !second) throw new Error('two were left');
     core.pass(6 * DAY);
-    for (const message of left) find(core, message);
+    find(core, first);
+    expect(core.state.limits.inFlight).toBe(1);
+    const [attempt] = core.state.attempts.keys();
+    core.take({ type: 'attempt_finished', attempt: attempt ?? 0, report: answered(core, 'server_error') });
+    expect(waitsInLog(core.state, second)).toBe(false);
+    find(core, second);
     expect(begun).toEqual(left.map(({ key }) => key.run_id));
     expect(core.state.limits.inFlight).toBe(0);
+  });
+
+  it('waits for the next probe when its time is over behind an open breaker', () => {
+    const { core, begun, left } = leave(2);
+    const [first, second] = left;
+    if (!first || !second) throw new Error('two were left');
+    core.pass(6 * DAY - SECOND);
+    find(core, first);
+    const [attempt] = core.state.attempts.keys();
+    core.take({ type: 'attempt_finished', attempt: attempt ?? 0, report: answered(core, 'server_error') });
+    core.pass(2 * SECOND);
+    expect(waitsInLog(core.state, second)).toBe(true);
+    find(core, second);
+    expect(begun).toEqual([first.key.run_id]);
   });
 
   it('is not given to a receiver that has not proven to answer by the hundred', () => {

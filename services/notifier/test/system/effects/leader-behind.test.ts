@@ -70,7 +70,7 @@ const attempted = async (log: EventLog, key: RunKey, fact: number): Promise<Atte
     source: { kind: 'fact', sequence: fact },
     mayBeSuperseded: false,
   };
-  perform({ type: 'attempt_final', attempt: 1, delivery });
+  perform({ type: 'attempt_final', attempt: 1, delivery, isOver: false });
   return await promise;
 };
 
