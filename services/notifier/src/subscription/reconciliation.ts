@@ -14,6 +14,7 @@ import { webhookEndOf } from '@runledger/event-log/read/read-webhook-end';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { EndMessage, Found, NotifierInput } from '../core/state/input.ts';
 import type { Partition } from '../core/state/partition.ts';
+import { deliveryIn } from '../effects/pending-deliveries.ts';
 import { findPending } from '../timers/read-timers.ts';
 import { unsettledIn, type Ended } from './unsettled-runs.ts';
 import { CheckTurns } from './check-turns.ts';
@@ -21,6 +22,7 @@ import type { WebhookTargets } from './webhook-targets.ts';
 
 export interface ReconciliationOptions {
   readonly log: EventLog;
+  readonly now: () => Date;
   readonly targets: WebhookTargets;
   readonly partitions: () => IteratorObject<Partition>;
   readonly hasFinal: (run: RunId) => boolean;
@@ -40,6 +42,8 @@ export interface ReconciliationOptions {
 const WINDOW = 512;
 const MAX_AT_ONCE = 32;
 const CHECK_AGAIN_MS = 20;
+/** The broker's timers come within a second, or soon after an outage. One that is so late never comes: it has lost the schedule. */
+const OVERDUE_MS = 60_000;
 
 /**
  * One round of the reconciliation. It trusts nothing that the core remembers: from the first run on that was not settled, it checks that
@@ -147,14 +151,23 @@ const whereKnown = ({ hasFinal, waitsInLog }: Round, message: EndMessage): Found
 
 /** Undefined when there is nothing to send. */
 const whereIs = async (
-  { log, hasFinal, partitions, onForgotten }: Round,
+  { log, now, hasFinal, partitions, onForgotten }: Round,
   message: EndMessage,
 ): Promise<Found | undefined> => {
   const { key, sequence, origin, partition } = message;
   const round = await unsettledRound(log, key, sequence);
   if (round === undefined) return undefined;
   const pending = await findPending(log, { origin, ...key });
-  if (pending) return { kind: 'timer', isDeferred: pending.isDeferred };
+  if (pending) {
+    const { delivery, isDeferred, isWaiting } = pending;
+    const isOverdue = isWaiting && now().getTime() - Date.parse(delivery.due_at) > OVERDUE_MS;
+    if (!isOverdue) return { kind: 'timer', isDeferred };
+    log.logger.warn(
+      { run_id: key.run_id, due_at: delivery.due_at },
+      'a timer did not come; its delivery goes on',
+    );
+    return { kind: 'overdue', delivery: deliveryIn(pending, 'due', true) };
+  }
   // Taken from TIMERS since it was looked for in memory: by the end of the next read it may be settled, and in neither.
   if (hasFinal(key.run_id)) return { kind: 'in_memory' };
   const held = () => partitions().find(({ number }) => number === partition);

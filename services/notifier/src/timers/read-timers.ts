@@ -12,6 +12,7 @@ import {
   timersOfOrg,
   timersOfRun,
   timerSubject,
+  type TimerState,
 } from '@runledger/contracts/deliveries/timers';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -53,16 +54,22 @@ export const readPosition = async (
   return Position.Check(body) ? body : undefined;
 };
 
+interface FoundPending extends StoredPending {
+  readonly isDeferred: boolean;
+  /** The broker is to say when its time has come. */
+  readonly isWaiting: boolean;
+}
+
 /** The newest message that is pending for a run; undefined when there is none. @throws {LogUnavailable} */
 export const findPending = async (
   log: EventLog,
   of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
-): Promise<(StoredPending & { readonly isDeferred: boolean }) | undefined> => {
+): Promise<FoundPending | undefined> => {
   const message = await lastMessage(log, STREAM, timersOfRun(of));
   const pending = pendingIn(message);
-  return (
-    pending && { ...pending, isDeferred: message?.subject === timerSubject(pending.delivery, 'deferred') }
-  );
+  const isIn = (state: TimerState): boolean =>
+    pending !== undefined && message?.subject === timerSubject(pending.delivery, state);
+  return pending && { ...pending, isDeferred: isIn('deferred'), isWaiting: isIn('wait') };
 };
 
 export interface StoredAt extends StoredPending {

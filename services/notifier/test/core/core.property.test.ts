@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Receiver } from '../../src/core/receivers/receiver.ts';
 import { NOTHING_LEFT } from '../../src/core/state/partition.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
-import { append, loseTimers, simulateLog, type SimulatedLog } from './simulated-log.ts';
+import { append, loseTimers, simulateLog, stallTimers, type SimulatedLog } from './simulated-log.ts';
 import type { Behaviour, Circumstances } from './simulated-attempts.ts';
 import { startNotifier } from './simulated-notifier.ts';
 
@@ -13,6 +13,8 @@ type Step =
   | { readonly do: 'end' | 'change' | 'progress'; readonly run: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'kill' }
+  /** What waits in TIMERS is never due. */
+  | { readonly do: 'stall' }
   /** The oldest messages of TIMERS are lost. */
   | { readonly do: 'lose'; readonly timers: number };
 
@@ -32,7 +34,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       ms: fc.oneof(fc.nat(50), fc.nat(2_000), fc.nat(40_000)),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('kill' as const, 'stall' as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -89,6 +91,7 @@ const play = (
   for (const one of steps) {
     if (one.do === 'wait') core.pass(one.ms);
     else if (one.do === 'kill') core = startNotifier(log, core.elapsed(), circumstances);
+    else if (one.do === 'stall') stallTimers(log, core.now());
     else if (one.do === 'lose') loseTimers(log, one.timers);
     else happen(log, core, one.do, one.run);
   }

@@ -28,6 +28,8 @@ export interface Timer {
   readonly state: TimerState;
   readonly sequence: number;
   readonly at: number;
+  /** The broker has lost its schedule. */
+  readonly isStalled?: boolean;
 }
 
 type Message = Extract<
@@ -137,6 +139,12 @@ export const hasRoom = ({ timers, room }: SimulatedLog, delivery: FinalDelivery)
 export const loseTimers = (log: SimulatedLog, count: number): void => {
   const oldest = [...log.timers.values()].toSorted((one, other) => one.sequence - other.sequence);
   for (const { sequence } of oldest.slice(0, count)) removeTimer(log, sequence);
+};
+
+/** As a broker that loses the schedules of everything that waits, and keeps the messages. Their time comes now. */
+export const stallTimers = ({ timers }: SimulatedLog, now: number): void => {
+  for (const [subject, timer] of timers)
+    if (timer.state === 'wait') timers.set(subject, { ...timer, at: now, isStalled: true });
 };
 
 export const removeTimer = ({ timers, dueOpenings }: SimulatedLog, sequence: number): void => {

@@ -89,7 +89,7 @@ const takeOver = (log: SimulatedLog, core: SimulatedCore, circumstances: Circums
   for (const [sequence, opening] of log.dueOpenings)
     core.take({ type: 'opening_due', sequence, restore: true, ...opening });
   for (const timer of log.timers.values()) {
-    if (timer.state === 'wait') waitFor(log, core, circumstances, timer);
+    if (timer.state === 'wait' && !timer.isStalled) waitFor(log, core, circumstances, timer);
     if (timer.state === 'due')
       core.take({ type: 'delivery_due', delivery: { ...timer.delivery, mayBeSuperseded: true } });
   }

@@ -1,4 +1,4 @@
-import type { PendingDelivery } from '@runledger/contracts/deliveries/timers';
+import { timerSubject, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers/write-timers.ts';
@@ -182,6 +182,22 @@ describe('a delivery whose time was over before anybody attempted it', () => {
     open.use(await bed.start(searching));
     for (const key of keys) await expectEnd(bed, key, { status: 'failed', reason: 'expired' });
     expect(receiver.arrived).toHaveLength(1);
+  });
+});
+
+describe('a delivery that waits for a time of which the broker never says that it has come', () => {
+  it.concurrent('goes on a minute later', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver();
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    const due_at = new Date(Date.now() - 61_000).toISOString();
+    const delivery = { ...tried(key, receiver, 3), due_at };
+    // Without a schedule.
+    await bed.log.js.publish(timerSubject(delivery, 'wait'), JSON.stringify(delivery));
+    await using open = new AsyncDisposableStack();
+    open.use(await bed.start({ reconcileEveryMs: 300 }));
+    await expectEnd(bed, key, { status: 'success', tries: 4 });
+    await expectNothingWaits(bed);
   });
 });
 

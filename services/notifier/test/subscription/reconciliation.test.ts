@@ -49,6 +49,7 @@ const forgotten = async (
   const found: RunId[] = [];
   await reconcile({
     log: bed.log,
+    now: () => new Date(),
     targets: openWebhookTargets(async () => ({ origin: ORIGIN, intermediate: false, oldestFactAt: 0 })),
     partitions: () => state.partitions.values(),
     hasFinal: (run) => {

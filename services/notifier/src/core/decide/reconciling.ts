@@ -33,7 +33,8 @@ export const unsettledFound = (state: NotifierState, input: Input<'unsettled_fou
   } else if (found.kind === 'timer') {
     // Its reminder may have been lost with a process.
     if (found.isDeferred) expectDeferred(state, receiver);
-  } else if (found.kind === 'outside') {
+  } else if (found.kind === 'overdue') addFinal(state, found.delivery);
+  else if (found.kind === 'outside') {
     round.left = alsoLeft(round.left, sequence);
     const delivery = fromLog(state, held, input, found.round);
     const isOver = isGivenUp(state, delivery);

@@ -126,5 +126,7 @@ export type Found =
   | { readonly kind: 'in_memory' }
   /** A message in TIMERS. */
   | { readonly kind: 'timer'; readonly isDeferred: boolean }
+  /** A message in TIMERS whose time was over long ago, and the broker has not said so. */
+  | { readonly kind: 'overdue'; readonly delivery: FinalDelivery }
   /** Only in the log: TIMERS had no room for it, or has lost it. */
   | { readonly kind: 'outside'; readonly round: number };

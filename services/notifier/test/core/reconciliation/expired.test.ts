@@ -99,3 +99,16 @@ describe('a delivery whose time is over, and which was attempted', () => {
     expect(begun).toMatchObject([{ delivery, isOver: true }]);
   });
 });
+
+describe('a delivery that waits in TIMERS for a time that was over long ago', () => {
+  it('goes on as if it were due', () => {
+    const { core, begun } = aCore();
+    const delivery = expired(core, { attempts: 1, source: { kind: 'due', sequence: core.nextSequence() } });
+    const { key, origin, partition } = delivery;
+    const [sequence, now] = [core.nextSequence(), core.now()];
+    core.take({ type: 'round_begun', partitions: [partition] });
+    const end = { partition, key, origin, sequence, time: now, oldestFactAt: now };
+    core.take({ type: 'unsettled_found', ...end, found: { kind: 'overdue', delivery } });
+    expect(begun).toMatchObject([{ delivery, isOver: false }]);
+  });
+});
