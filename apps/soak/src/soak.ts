@@ -10,6 +10,7 @@ import { startReceiver } from './clients/receiver.ts';
 import { clientsOf, type Clients } from './clients/run-client.ts';
 import { runPlans } from './clients/run-plans.ts';
 import { steadyClock } from './cluster/clock.ts';
+import { FIRST_RECORDS } from './cluster/organisation.ts';
 import { startCluster } from './cluster/cluster.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
 import { collectEvidence } from './collection/collect-evidence.ts';
@@ -99,7 +100,7 @@ const runLoadAndFaults = async (
   print: (line: string) => void,
 ): Promise<Recorded> => {
   const { cluster, receiver, recorded } = setup;
-  const { minutes, settleWithinMs } = options.size;
+  const { minutes, settleWithinMs, quotas } = options.size;
   const [plans, trouble] = [plansOf(options), troubleOf(options, cluster)];
   print(`${plans.length} requests and ${trouble.words} in ${minutes} minutes.`);
   const giveUp = new AbortController();
@@ -111,8 +112,9 @@ const runLoadAndFaults = async (
     takings: [] as Taking[],
   };
   const random = randomFrom(options.seed + 2);
+  const mostRecords = quotas.catalogueRecords - FIRST_RECORDS;
   const clientsUntil = (signal: AbortSignal): Clients =>
-    clientsOf({ ...cluster, ...records, receiver, now: steadyClock, random, signal });
+    clientsOf({ ...cluster, ...records, mostRecords, receiver, now: steadyClock, random, signal });
   const clients = clientsUntil(giveUp.signal);
   const greedy = greedyLoad(options, setup, records);
   const load = Promise.all([runPlans(clients, plans), greedy.take(giveUp.signal)]);

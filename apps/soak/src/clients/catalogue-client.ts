@@ -1,5 +1,12 @@
-import { sendUntilAnswered, SHORTAGES, type ClientContext } from './client-context.ts';
-import type { CreatedRecord } from './client-records.ts';
+import {
+  ANSWER_WITHIN_MS,
+  beforeRetry,
+  sendUntilAnswered,
+  SHORTAGES,
+  type ClientContext,
+} from './client-context.ts';
+import type { Answer, CreatedRecord } from './client-records.ts';
+import { refusalOf } from './refusal-kinds.ts';
 
 /** Creates records of the catalogue, and deletes some of them when that is allowed. */
 export interface CatalogueClient {
@@ -19,78 +26,97 @@ const NOT_YET = new Set([...SHORTAGES, 'conflict'] as const);
 
 const about = { request: 0, run: null } as const;
 
-export const catalogueClient = (context: ClientContext): CatalogueClient => ({
-  createVersion: async () => void (await createVersion(context)),
-  deployAndDelete: async () => {
-    const version = await createVersion(context);
-    const requests = noticingLost(context);
-    const deployment = version && (await createDeployment(requests, version));
-    // Another one, which nobody knows, may use the version.
-    if (!version || !deployment || requests.hasLost()) return;
-    const own = [deployment, version];
-    for (const record of own) await archive(context, record);
-    // The newest version cannot be deleted.
-    if (!(await createVersion(context))) return;
-    await context.rest(ARCHIVED_FOR_MS);
-    for (const record of own) await deleteRecord(context, record);
-    for (const record of own) await useDeleted(context, record);
-  },
-});
-
-const noticingLost = (context: ClientContext): ClientContext & { readonly hasLost: () => boolean } => {
-  let lost = false;
+/** `mostRecords`: that may be there at the same time, so that the quota of the organisation is not used up. */
+export const catalogueClient = (client: ClientContext, mostRecords: number): CatalogueClient => {
+  const context: CatalogueContext = { ...client, room: { left: mostRecords } };
   return {
-    ...context,
-    hasLost: () => lost,
-    send: async (request) => {
-      const answer = await context.send(request);
-      lost ||= answer.kind === 'lost';
-      return answer;
+    createVersion: async () => void (await createVersion(context)),
+    deployAndDelete: async () => {
+      const version = await createVersion(context);
+      const deployment = version && (await createDeployment(context, version));
+      if (!version || !deployment) return;
+      const own = [deployment, version];
+      for (const record of own) await archive(context, record);
+      // The newest version cannot be deleted.
+      if (!(await createVersion(context))) return;
+      await context.rest(ARCHIVED_FOR_MS);
+      for (const record of own) await deleteRecord(context, record);
+      for (const record of own) await useDeleted(context, record);
     },
   };
 };
 
-const create = async (
-  context: ClientContext,
-  path: string,
-  body: object,
-  members: CreatedRecord['members'],
-): Promise<CreatedRecord | undefined> => {
-  const answer = await sendUntilAnswered(context, { ...about, kind: 'create', method: 'POST', path, body });
-  if (answer?.kind !== 'created') return undefined;
-  const { id } = answer;
-  const record: CreatedRecord = { path: `${path}/${id}`, members: { id, ...members }, state: 'kept' };
-  context.catalogue.push(record);
-  return record;
-};
+interface CatalogueContext extends ClientContext {
+  /** For so many more records. One that may be there because an answer was lost takes its part too. */
+  readonly room: { left: number };
+}
 
-const createVersion = (context: ClientContext): Promise<CreatedRecord | undefined> => {
+interface NewRecord {
+  readonly path: string;
+  readonly body: object;
+  readonly members: CreatedRecord['members'];
+}
+
+const createVersion = async (context: CatalogueContext): Promise<CreatedRecord | undefined> => {
   const path = `/workflows/${context.organisation.workflow_id}/versions`;
-  const workflow = { created_at: context.now(), padding: 'x'.repeat(LARGE) };
-  return create(context, path, { workflow }, { workflow });
+  while (!context.signal.aborted) {
+    const workflow = { created_at: context.now(), padding: 'x'.repeat(LARGE) };
+    const created = await create(context, { path, body: { workflow }, members: { workflow } });
+    if (created !== 'again') return created;
+    await beforeRetry(context);
+  }
+  return undefined;
 };
 
-const createDeployment = (
-  context: ClientContext,
+/** Only once: another one, which nobody knows, could use the version. */
+const createDeployment = async (
+  context: CatalogueContext,
   { members }: CreatedRecord,
 ): Promise<CreatedRecord | undefined> => {
   const { machine_id } = context.organisation;
-  const deployment = { workflow_version_id: members['id'], machine_id, name: `of ${String(members['id'])}` };
-  return create(context, '/deployments', deployment, deployment);
+  const body = { workflow_version_id: members['id'], machine_id, name: `of ${String(members['id'])}` };
+  const created = await create(context, { path: '/deployments', body, members: body });
+  return created === 'again' ? undefined : created;
 };
+
+/** Undefined when there is no room, and when it is refused for good. */
+const create = async (
+  { room, send, gateway, catalogue }: CatalogueContext,
+  { path, body, members }: NewRecord,
+): Promise<CreatedRecord | 'again' | undefined> => {
+  if (room.left < 1) return undefined;
+  room.left -= 1;
+  const request = { ...about, kind: 'create', method: 'POST', path, body } as const;
+  const answer = await send({ ...request, gateway: gateway(), withinMs: ANSWER_WITHIN_MS });
+  if (answer.kind === 'created') {
+    const { id } = answer;
+    const record: CreatedRecord = { path: `${path}/${id}`, members: { id, ...members }, state: 'kept' };
+    catalogue.push(record);
+    return record;
+  }
+  if (isSurelyNotThere(answer)) room.left += 1;
+  const isShortage = answer.kind === 'refused' && SHORTAGES.has(refusalOf(answer));
+  return answer.kind === 'lost' || isShortage ? 'again' : undefined;
+};
+
+/** A gateway that lost its broker meanwhile does not know it. */
+const isSurelyNotThere = (answer: Answer): boolean =>
+  answer.kind === 'refused' && refusalOf(answer) !== 'unavailable';
 
 const archive = async (context: ClientContext, { path }: CreatedRecord): Promise<void> => {
   const body = { archived: true };
   await sendUntilAnswered(context, { ...about, kind: 'archive', method: 'PATCH', path, body });
 };
 
-const deleteRecord = async (context: ClientContext, record: CreatedRecord): Promise<void> => {
+const deleteRecord = async (context: CatalogueContext, record: CreatedRecord): Promise<void> => {
   record.state = 'deleting';
   const deletion = { ...about, kind: 'delete_record', method: 'DELETE', path: record.path } as const;
   const answer = await sendUntilAnswered(context, deletion, { until: NOT_YET });
   // The answer of the first request may have been lost: another one finds nothing then.
   const isGone = answer?.kind === 'done' || (answer?.kind === 'refused' && answer.status === 404);
-  if (isGone) record.state = 'deleted';
+  if (!isGone) return;
+  record.state = 'deleted';
+  context.room.left += 1;
 };
 
 const useDeleted = async (context: ClientContext, { path, state }: CreatedRecord): Promise<void> => {

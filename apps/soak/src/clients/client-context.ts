@@ -78,10 +78,13 @@ export const sendUntilAnswered = async (
   for (let withinMs = firstWithinMs ?? ANSWER_WITHIN_MS; !signal.aborted; withinMs = ANSWER_WITHIN_MS) {
     const answer = await send({ ...request, gateway: gateway(), withinMs });
     if (answer.kind !== 'lost' && !(answer.kind === 'refused' && until.has(refusalOf(answer)))) return answer;
-    await rest(random.integer(...RETRY_AFTER_MS));
+    await beforeRetry({ rest, random });
   }
   return undefined;
 };
+
+export const beforeRetry = ({ rest, random }: Pick<ClientContext, 'rest' | 'random'>): Promise<void> =>
+  rest(random.integer(...RETRY_AFTER_MS));
 
 export const QUEUE = '/run/deployment/queue';
 

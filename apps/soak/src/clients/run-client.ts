@@ -29,10 +29,14 @@ export interface Clients extends CatalogueClient {
 
 const DRAINED_FOR_MS = [2_000, 15_000] as const;
 
-export const clientsOf = (options: ClientOptions): Clients => {
+/** `mostRecords`: of the catalogue, that clients may have created at the same time. */
+export const clientsOf = ({
+  mostRecords,
+  ...options
+}: ClientOptions & { readonly mostRecords: number }): Clients => {
   const context = contextOf(options);
   return {
-    ...catalogueClient(context),
+    ...catalogueClient(context, mostRecords),
     runPlan: async (plan) => {
       const run = await queueRun(context, plan);
       if (run === undefined) return;

@@ -19,6 +19,9 @@ const DEPLOYMENTS = {
 } as const;
 export type DeploymentName = keyof typeof DEPLOYMENTS;
 
+/** Of the catalogue, that an organisation has at first: a machine, a workflow, its version and the deployments. */
+export const FIRST_RECORDS = 3 + Object.keys(DEPLOYMENTS).length;
+
 /** A GPU that no executor of the cluster has. */
 export const MISSING_GPU = 'H100';
 

@@ -49,6 +49,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
   opened.defer(() => giveUp.abort());
   const clients = clientsOf({
     ...cluster,
+    mostRecords: Infinity,
     exchanges,
     streams,
     drains: [],
