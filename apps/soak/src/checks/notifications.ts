@@ -43,7 +43,7 @@ const unsettled = (
   // The check of expiry is about these.
   if (webhook.status === 'failed' && webhook.reason === 'log_expired') return undefined;
   if (webhook.status === 'failed' && !finals.some(({ answer: answered }) => answered === 410))
-    return `The log says that the delivery failed (${webhook.reason}), but the receiver never answered 410.`;
+    return `The log says that the delivery failed (${webhook.reason} in round ${webhook.round}, after ${webhook.tries} attempts), but the receiver never answered 410.`;
   return undefined;
 };
 

@@ -37,7 +37,7 @@ describe('notifications', () => {
     const givenUp = [...notNotified, webhookGivenUp(RUN, 1, { reason: 'gone' })];
     expect(messagesOf([arrived(5, 4, 410)], givenUp)).toEqual([]);
     expect(messagesOf([arrived(5, 4, 500)], givenUp)).toEqual([
-      'The log says that the delivery failed (gone), but the receiver never answered 410.',
+      'The log says that the delivery failed (gone in round 1, after 13 attempts), but the receiver never answered 410.',
     ]);
   });
 

@@ -4,6 +4,13 @@ import { BRIEF, FULL, SMALL } from '../../src/parameters/size.ts';
 
 const newSeed = (): number => 42;
 
+describe('sizes', () => {
+  it.for([BRIEF, FULL, SMALL])('leave a delivery the time to be given up after the last run', (size) => {
+    // And half of it to be found.
+    expect(size.settleWithinMs).toBeGreaterThan(size.giveUpS * 1_500);
+  });
+});
+
 describe('options', () => {
   it('have a new seed, and the command that repeats it', () => {
     expect(readOptions([], newSeed)).toEqual({

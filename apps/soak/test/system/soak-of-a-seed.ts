@@ -17,4 +17,4 @@ export const soakOfSeed = async (seed: number, args: readonly string[]): Promise
 
 /** A soak usually takes its minutes and one more. The rest is for a busy machine. */
 export const withinMsOf = ({ minutes, settleWithinMs }: Size): number =>
-  minutes * 60_000 + settleWithinMs * 2 + 180_000;
+  minutes * 60_000 + settleWithinMs * 3 + 180_000;
