@@ -35,6 +35,7 @@ const clientSource = (file: string): string => join(import.meta.dirname, 'packag
 
 const TEST_FILES = ['{packages,services,apps}/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'];
 const SYSTEM_TEST_FILES = TEST_FILES.map((pattern) => pattern.replace('**', '**/system/**'));
+const NIGHTLY_TEST_FILES = TEST_FILES.map((pattern) => pattern.replace('**', '**/nightly/**'));
 
 export default defineConfig({
   // Its package is built when it is packed. Tests use the source, and one of them what is packed.
@@ -61,7 +62,7 @@ export default defineConfig({
         test: {
           name: 'service',
           include: TEST_FILES,
-          exclude: SYSTEM_TEST_FILES,
+          exclude: [...SYSTEM_TEST_FILES, ...NIGHTLY_TEST_FILES],
           isolate: false,
           maxWorkers: 4,
         },
@@ -75,6 +76,16 @@ export default defineConfig({
           include: SYSTEM_TEST_FILES,
           maxWorkers: 5,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        // What takes an hour: `npm run test:nightly`. One after the other, as each brings its own load.
+        test: {
+          name: 'nightly',
+          include: NIGHTLY_TEST_FILES,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -33,7 +33,7 @@ export interface RunProjection extends AsyncDisposable {
   between(work: BetweenBatches): Promise<boolean>;
 }
 
-export type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
+type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
 
 export interface ProjectionOptions {
   readonly log: EventLog;

@@ -3,6 +3,7 @@ import { isImpossible } from '@runledger/contracts/fold/chain';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { walkChain } from '@runledger/contracts/fold/walk-chain';
+import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { foldedOf } from './fold-run.ts';
 import { projectRuns } from './project-runs.ts';
@@ -17,11 +18,18 @@ export const recoveredView = (
   { life, webhook }: MessagesOfRun,
 ): StoredView | undefined => {
   const all = [...life, ...webhook].toSorted((a, b) => a.sequence - b.sequence);
-  const whole = viewOf(undefined, all) ?? viewOf(present, all);
+  // A fact that says everything, such as a deletion, says more of a run that is known.
+  const known = beginsWithRun(life) ? [undefined, present] : [present, undefined];
+  const fold = (messages: MessagesOfRun['life']): StoredView | undefined =>
+    viewOf(known[0], messages) ?? viewOf(known[1], messages);
+  const whole = fold(all);
   if (whole) return whole;
-  const alone = viewOf(undefined, life) ?? viewOf(present, life);
+  const alone = fold(life);
   return alone ? { ...alone, webhook: foldedOf(present).webhook } : deletedView(present, life);
 };
+
+const beginsWithRun = ([first]: MessagesOfRun['life']): boolean =>
+  first !== undefined && parseLifecycleSubject(first.subject)?.fact === 'queued';
 
 const viewOf = (present: StoredView | undefined, messages: MessagesOfRun['life']): StoredView | undefined => {
   const projected = projectRuns(present ? [present] : [], messages);

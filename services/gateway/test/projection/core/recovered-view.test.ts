@@ -1,0 +1,100 @@
+import { EMPTY_HISTORY, type StoredMessage } from '@runledger/contracts/fold/chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import {
+  lifecycleFilter,
+  runEventSubject,
+  webhookEventSubject,
+  webhookFilter,
+} from '@runledger/contracts/subjects/run-subjects';
+import {
+  aRun,
+  assigned,
+  deleted,
+  expired,
+  queued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { describe, expect, it } from 'vitest';
+import { recoveredView } from '../../../src/projection/core/recovered-view.ts';
+import { anOutput } from '../../fixtures/runs/an-output.ts';
+import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
+
+const key = aRun();
+const HOOK = { webhook: 'https://hooks.example/done' };
+const events = [queued(key, HOOK), assigned(key), started(key), succeeded(key, [anOutput])] as const;
+
+const message = (sequence: number, expectedSequence: number, event: RunEvent): StoredMessage => ({
+  subject: runEventSubject(event),
+  sequence,
+  time: timeOf(sequence),
+  fence: lifecycleFilter(key),
+  expectedSequence,
+  body: event,
+});
+const webhookMessage = (sequence: number, expectedSequence: number, event: WebhookEvent): StoredMessage => ({
+  subject: webhookEventSubject(event),
+  sequence,
+  time: timeOf(sequence),
+  fence: webhookFilter(key),
+  expectedSequence,
+  body: event,
+});
+
+const life = events.map((event, at) => message(at + 1, at, event));
+const running = aView(3, folded(...events.slice(0, 3)));
+const ended = aView(4, folded(...events));
+
+describe('the view of a run that was missed', () => {
+  it('is made of all its messages, whatever the present one says', () => {
+    const webhook = [webhookMessage(5, 0, webhookStarted(key)), webhookMessage(6, 5, webhookDelivered(key))];
+    for (const present of [undefined, running, ended])
+      expect(recoveredView(present, { life, webhook })).toMatchObject({
+        head: 4,
+        run: { status: 'success' },
+        webhook: { head: 6, state: { status: 'success' } },
+      });
+  });
+
+  it('goes on from the present one, when that has what archive and log have lost', () => {
+    expect(recoveredView(running, { life: life.slice(3), webhook: [] })).toEqual(ended);
+    expect(recoveredView(undefined, { life: life.slice(3), webhook: [] })).toBeUndefined();
+    expect(recoveredView(aView(2, folded(...events.slice(0, 2))), { life: life.slice(3), webhook: [] })).toBe(
+      undefined,
+    );
+  });
+
+  it('has the present state of notifications of which facts are lost', () => {
+    const delivered = [webhookMessage(6, 5, webhookDelivered(key))];
+    expect(recoveredView(running, { life, webhook: delivered })).toEqual({
+      ...ended,
+      webhook: EMPTY_HISTORY,
+    });
+  });
+
+  it.each([
+    ['behind the end', 4],
+    ['when the log had nothing of the run any more', 0],
+  ])('knows what a deletion erases, which was stored %s', (_when, expectedSequence) => {
+    const deletion = [message(9, expectedSequence, deleted(key))];
+    expect(recoveredView(ended, { life: deletion, webhook: [] })).toMatchObject({
+      head: 9,
+      run: { status: 'deleted', to_erase: { outputs: [anOutput] } },
+    });
+    expect(recoveredView(undefined, { life: deletion, webhook: [] })).toMatchObject({
+      run: { status: 'deleted' },
+    });
+  });
+
+  it('has the first end of a run that has an expiry behind it', () => {
+    const second = message(9, 0, expired(key));
+    expect(recoveredView(running, { life: [...life, second], webhook: [] })).toEqual({ ...ended, head: 9 });
+    expect(recoveredView(ended, { life: [second], webhook: [] })).toEqual({ ...ended, head: 9 });
+  });
+
+  it('has not expired when the archive and the log have nothing of the run', () => {
+    expect(recoveredView(running, { life: [], webhook: [] })).toBeUndefined();
+  });
+});
