@@ -99,9 +99,10 @@ const create = async (
   return answer.kind === 'lost' || isShortage ? 'again' : undefined;
 };
 
-/** A gateway that lost its broker meanwhile does not know it. */
+/** Nobody got the request, or a gateway says so; one that lost its broker meanwhile does not know it. */
 const isSurelyNotThere = (answer: Answer): boolean =>
-  answer.kind === 'refused' && refusalOf(answer) !== 'unavailable';
+  (answer.kind === 'refused' && refusalOf(answer) !== 'unavailable') ||
+  (answer.kind === 'lost' && answer.why.includes('ECONNREFUSED'));
 
 const archive = async (context: ClientContext, { path }: CreatedRecord): Promise<void> => {
   const body = { archived: true };

@@ -7,6 +7,7 @@ import type { Answer, CreatedRecord } from '../../src/clients/client-records.ts'
 const FULL: Answer = { kind: 'refused', status: 503, why: '{"detail":"The log is full (KV_CATALOGUE)' };
 const UNAVAILABLE: Answer = { kind: 'refused', status: 503, why: '{"detail":"Try again' };
 const LOST: Answer = { kind: 'lost', why: 'timeout' };
+const REFUSED: Answer = { kind: 'lost', why: 'fetch failed: connect ECONNREFUSED 127.0.0.1:1' };
 
 /** Clients of gateways that answer so; `giveUp` at the latest after so many requests. */
 const aClient = (mostRecords: number, answerTo: (request: Request, at: number) => Answer, giveUp = 100) => {
@@ -47,9 +48,12 @@ describe('clients of the catalogue', () => {
     expect(creations()).toHaveLength(7);
   });
 
-  it('send a creation again until a full store has room, as nothing is stored until then', async () => {
+  it.each([
+    ['the store is full', FULL],
+    ['no gateway listens', REFUSED],
+  ])('send a creation again while %s, as nothing is stored until then', async (_why, answer) => {
     const { createVersion, creations, records } = aClient(1, (request, at) =>
-      at < 20 ? FULL : created(request, at),
+      at < 20 ? answer : created(request, at),
     );
     await createVersion();
     expect([creations().length, records.length]).toEqual([20, 1]);
