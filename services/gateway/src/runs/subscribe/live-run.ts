@@ -1,5 +1,5 @@
 import type { OutputLists } from '@runledger/blob-store/output-lists';
-import { isExecuting } from '@runledger/contracts/fold/run';
+import { isEnded, isExecuting, type RunFact } from '@runledger/contracts/fold/run';
 import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -82,14 +82,20 @@ type ReadFacts = (upTo: number) => Promise<{ readonly head: number; readonly con
 const factReader =
   ({ log, current, lists }: LiveRunParts, key: RunKey, events: RunEvents): ReadFacts =>
   async (upTo) => {
+    /** The log begins with an expiry, of a run that had ended. */
+    const hasEndedBefore = async ({ facts: [first] }: { facts: readonly RunFact[] }): Promise<boolean> => {
+      if (first?.event.type !== 'RunExpired' || events.facts.length > 0) return false;
+      const now = await current(key);
+      return now.kind === 'found' && isEnded(now.run) && now.run.end_reason !== 'log_expired';
+    };
     const read = await readRun(log, key, { atLeast: upTo });
-    if (read.kind === 'found') {
+    if (read.kind === 'found' && !(await hasEndedBefore(read))) {
       const loaded = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
       const facts = loaded.map(({ fact }) => fact);
       const lost = loaded.flatMap(({ missing }) => missing);
       return { head: read.history.head, continues: events.take(facts, lost) };
     }
-    // Its events have expired, and only the views know it.
+    // Its events have expired, and only the views or the archive know it.
     const viewed = await current(key);
     if (viewed.kind !== 'found') return { head: upTo, continues: false };
     const { run, missing } = await lists.ofRun(viewed.run);

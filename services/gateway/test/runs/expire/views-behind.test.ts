@@ -24,6 +24,7 @@ import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts'
 import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
 import { mongoViews } from '../../fixtures/views/mongo-views.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
+import { openEventSource } from '../subscribe/an-event-source.ts';
 
 const HOOK = { webhook: 'https://hooks.example/done' };
 
@@ -53,6 +54,7 @@ const behind = (openViews: OpenViews): void => {
     readonly views: RunViews;
     readonly shown: (key: RunKey) => Promise<ApiAnswer>;
     readonly viewed: (key: RunKey, status: string) => Promise<unknown>;
+    readonly eventsOf: (key: RunKey) => string;
     readonly historyOf: (key: RunKey) => Promise<ApiAnswer>;
     readonly metricsOf: () => Promise<string>;
     readonly archiveComesBack: () => Promise<void>;
@@ -96,7 +98,8 @@ const behind = (openViews: OpenViews): void => {
     const historyOf = ({ run_id }: RunKey): Promise<ApiAnswer> =>
       call(`${gateway.api}/run/${run_id}/history`, bed.tenant.key);
     const metricsOf = (): Promise<string> => gateway.metrics.metrics();
-    await test({ bed, one, other, views, shown, viewed, historyOf, metricsOf, archiveComesBack });
+    const eventsOf = (key: RunKey): string => gateway.eventsOf(key);
+    await test({ bed, one, other, views, shown, viewed, eventsOf, historyOf, metricsOf, archiveComesBack });
   };
 
   const messagesIn = async ({ log }: TestBed): Promise<number> =>
@@ -222,7 +225,7 @@ const behind = (openViews: OpenViews): void => {
         before: ({ log }, one) => appendAll(log, queued(one), assigned(one), started(one)),
         meanwhile: ({ log }, one) => appendAll(log, succeeded(one, [anOutput])),
       },
-      async ({ bed, one, shown, viewed, views, historyOf, metricsOf }) => {
+      async ({ bed, one, shown, viewed, views, eventsOf, historyOf, metricsOf }) => {
         await viewed(one, 'success');
         await appendAll(bed.log, expired(one));
         const success = { status: 'success', end_reason: 'completed' };
@@ -235,6 +238,9 @@ const behind = (openViews: OpenViews): void => {
         await viewed(one, 'failed');
         expect((await shown(one)).body).toMatchObject(success);
         await viewed(one, 'success');
+        await using events = await openEventSource(eventsOf(one), bed.tenant.key);
+        await events.ended;
+        expect(events.facts().map(({ data }) => data)).toMatchObject([{ type: null, status: 'success' }]);
         const history = await historyOf(one);
         expect(history.body).toMatchObject({ status: 'success' });
         expect(history.body.entries.at(-1)).toMatchObject({
