@@ -1,6 +1,7 @@
 import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
+import { eraseArchived, noteErasure } from '../../src/archive/erasing/erase-archived.ts';
 import { archivedRuns } from '../../src/archive/reading/archived-runs.ts';
 import { archivedSegments } from '../../src/archive/reading/archived-segments.ts';
 import { archiveRecords, logName } from '../../src/archive/store/archive-records.ts';
@@ -23,8 +24,16 @@ it('the archive gives each run of the log once, with what all segments have of i
   await appendAll(log, queued(late), started(long), succeeded(long));
   await archiveAll(log);
   await appendWebhook(log, webhookDelivered(long));
-  await appendAll(log, deleted(gone));
+  const deletion = await appendAll(log, deleted(gone));
   await archiveAll(log);
+  const erasing = {
+    log,
+    records: archiveRecords(log),
+    objects: objectsOf(log),
+    onRewritten: () => undefined,
+  };
+  await noteErasure(erasing)(gone, 'run', deletion);
+  await eraseArchived(erasing, new AbortController().signal);
 
   const position = await positionOf(log);
   if (!position) throw new Error('it is archived');

@@ -40,7 +40,6 @@ export const archiveAll = (log: EventLog, options: Partial<ArchiveRoundOptions> 
       onSealed: () => undefined,
       onLost: () => undefined,
       onWentBack: () => undefined,
-      onRewritten: () => undefined,
       ...options,
     },
     new AbortController().signal,

@@ -1,7 +1,5 @@
 import { parseRunEvent } from '@runledger/contracts/events/run-event';
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { NO_OUTPUTS } from '@runledger/contracts/fold/run';
-import { lifecycleFilter, parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import type { ArchivedErasure, SegmentRecord } from '../store/archive-records.ts';
 import {
   isTombstone,
@@ -18,35 +16,13 @@ export type ErasedRuns = ReadonlyMap<string, readonly ArchivedErasure[]>;
 export const byRun = (erasures: readonly ArchivedErasure[]): ErasedRuns =>
   Map.groupBy(erasures, ({ run_id }) => run_id);
 
-const ERASING = { deleted: 'run', outputs_deleted: 'outputs' } as const;
-
-/** The erasure that a message of the log asks for; undefined for others, and for what no reader takes for a fact. */
-export const erasureIn = (
-  { subject, fence, sequence, body }: StoredMessage,
-  log: string,
-): ArchivedErasure | undefined => {
-  const about = parseLifecycleSubject(subject);
-  if (!about || (about.fact !== 'deleted' && about.fact !== 'outputs_deleted')) return undefined;
-  if (fence !== lifecycleFilter(about) || parseRunEvent(body).kind !== 'event') return undefined;
-  const { org_id, run_id } = about;
-  return { org_id, run_id, what: ERASING[about.fact], log, sequence, swept_to: null };
-};
-
-/**
- * What is left to erase in a segment. In that of another log everything is, since positions mean nothing there. One that has the erasing
- * fact itself was written without what it erases.
- */
-export const erasuresFor = (
-  { log, first_sequence, last_sequence }: Pick<SegmentRecord, 'log' | 'first_sequence' | 'last_sequence'>,
-  erased: ErasedRuns,
-): ErasedRuns =>
+/** What to erase in a segment. In that of another log everything is, since positions mean nothing there. */
+export const erasuresFor = ({ log }: Pick<SegmentRecord, 'log'>, erased: ErasedRuns): ErasedRuns =>
   new Map(
-    [...erased].flatMap(([run_id, erasures]) => {
-      const left = erasures
-        .filter((one) => one.log !== log || one.sequence < first_sequence || one.sequence > last_sequence)
-        .map((one) => (one.log === log ? one : { ...one, sequence: Infinity }));
-      return left.length === 0 ? [] : [[run_id, left] as const];
-    }),
+    [...erased].map(([run_id, erasures]) => [
+      run_id,
+      erasures.map((one) => (one.log === log ? one : { ...one, sequence: Infinity })),
+    ]),
   );
 
 /** The line as the archive may keep it: the same one when nothing of it is erased. */

@@ -3,15 +3,12 @@ import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { messagesOf } from '@runledger/event-log/messages/messages-of';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { Entry } from '@runledger/event-log/streams/bucket';
-import { byRun } from '../erasing/erase-lines.ts';
-import { eraseFromSegments, type RewriteOptions } from '../erasing/rewrite-segments.ts';
 import { logName, positionKey, type ArchivePosition, type ArchiveRecords } from '../store/archive-records.ts';
 import { leafOfMessage } from '../segment/leaf-of-message.ts';
 import { gatherRange, type GatheredRange, type GatherOptions } from './gather-range.ts';
 import { RangeTaken, sealRange, type ClaimedRange, type SealOptions } from './seal-range.ts';
 
-export interface ArchiveRoundOptions
-  extends Pick<GatherOptions, 'log' | 'pace'>, SealOptions, RewriteOptions {
+export interface ArchiveRoundOptions extends Pick<GatherOptions, 'log' | 'pace'>, SealOptions {
   readonly records: ArchiveRecords;
   /** Milliseconds after which facts are archived, at the latest after twice as many. */
   readonly afterMs: number;
@@ -49,13 +46,10 @@ const archiveRange = async (options: ArchiveRoundOptions, stop: AbortSignal): Pr
   const extent = sealing
     ? { upTo: sealing.last_sequence, olderThan: Infinity, mostBytes: Infinity }
     : { upTo: lastSequence, olderThan: now - afterMs, mostBytes: MOST_BYTES };
-  const range = await gatherRange({ ...options, ...extent, from, stop, logName: logName(entry.value) });
+  const range = await gatherRange({ ...options, ...extent, from, stop });
   if (!range) return !stop.aborted && sealing !== null && giveUpRange(options, entry, sealing.last_sequence);
   const claim = await claimRange(options, entry, range.last.sequence);
   if (!(await sealRange(options, claim, range, stop))) return false;
-  for (const [org_id, { erasures }] of range.organisations) {
-    await eraseFromSegments(options, org_id, byRun(erasures));
-  }
   if (range.lost > 0) options.onLost(range.lost);
   await advance(options, claim, entry.value, range);
   return true;

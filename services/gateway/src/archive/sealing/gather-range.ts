@@ -3,16 +3,12 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Hash } from '@runledger/event-log/archive/merkle';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readPages } from '@runledger/event-log/read/read-pages';
-import { erasureIn } from '../erasing/erase-lines.ts';
 import { leafOfMessage } from '../segment/leaf-of-message.ts';
 import { lineOf, type SegmentLine } from '../segment/segment-line.ts';
-import type { ArchivedErasure } from '../store/archive-records.ts';
 
 /** What one organisation has in a range of the log. */
 interface GatheredLines {
   readonly lines: SegmentLine[];
-  /** What facts in the range erase, there and in earlier segments. */
-  readonly erasures: ArchivedErasure[];
   readonly first_time: string;
   last_time: string;
 }
@@ -37,8 +33,6 @@ export interface GatherOptions {
   /** Called after each page, before the next one is requested. */
   readonly pace: () => Promise<void>;
   readonly stop: AbortSignal;
-  /** The name of the log in records. */
-  readonly logName: string;
 }
 
 /** Beside the payload: subject, fence, time. */
@@ -46,7 +40,7 @@ const BYTES_OF_LINE = 300;
 
 /** Reads a range of the log, in its order; undefined when it has no message, or after a stop. @throws {LogUnavailable} */
 export const gatherRange = async (options: GatherOptions): Promise<GatheredRange | undefined> => {
-  const { log, from, upTo, olderThan, mostBytes, pace, stop, logName } = options;
+  const { log, from, upTo, olderThan, mostBytes, pace, stop } = options;
   const organisations = new Map<string, GatheredLines>();
   let last: StoredMessage | undefined;
   let [due, bytes, lost] = [from, 0, 0];
@@ -57,7 +51,7 @@ export const gatherRange = async (options: GatherOptions): Promise<GatheredRange
       lost += message.sequence - due;
       due = message.sequence + 1;
       bytes += BYTES_OF_LINE + (message.data?.length ?? 0);
-      gather(organisations, message, logName);
+      gather(organisations, message);
       last = message;
     }
   }
@@ -66,16 +60,14 @@ export const gatherRange = async (options: GatherOptions): Promise<GatheredRange
   return { organisations, last: { sequence, time, leaf: leafOfMessage(last) }, lost };
 };
 
-const gather = (organisations: Map<string, GatheredLines>, message: StoredMessage, logName: string): void => {
+const gather = (organisations: Map<string, GatheredLines>, message: StoredMessage): void => {
   const run = archivedRunOf(message.subject);
   if (!run) return;
   const { time } = message;
-  const own = organisations.get(run.org_id) ?? { lines: [], erasures: [], first_time: time, last_time: time };
+  const own = organisations.get(run.org_id) ?? { lines: [], first_time: time, last_time: time };
   organisations.set(run.org_id, own);
   own.lines.push(lineOf(message));
   own.last_time = time;
-  const erasure = erasureIn(message, logName);
-  if (erasure) own.erasures.push(erasure);
 };
 
 /** Of messages in the two chains of a run. Read markers and terms are no part of a history. */

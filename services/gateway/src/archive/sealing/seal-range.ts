@@ -1,6 +1,5 @@
 import type { Write } from '@runledger/event-log/streams/bucket';
 import { inOrderOfSegment, packSegment, type PackedSegment } from '../segment/pack-segment.ts';
-import { byRun, withoutErased } from '../erasing/erase-lines.ts';
 import { objectKey, type ArchiveObjects } from '../store/archive-objects.ts';
 import { describedBy, verifyObject } from '../store/verify-object.ts';
 import { segmentKey, type ArchiveRecords, type SegmentRecord } from '../store/archive-records.ts';
@@ -42,21 +41,17 @@ export const sealRange = async (
   stop: AbortSignal,
 ): Promise<boolean> => {
   const { records, isErased } = options;
-  for (const [org_id, { lines, erasures, first_time, last_time }] of organisations) {
+  for (const [org_id, { lines, first_time, last_time }] of organisations) {
     if (stop.aborted) return false;
     const about = { org_id, ...rangeOf(claim), first_time, last_time };
     const sealed = await records.segments.get(segmentKey(about));
     const sealedObject = sealed?.value.object;
     await removeEarlier(options, claim, org_id, sealedObject);
     if (sealed || (await isErased(org_id))) continue;
-    const erased = byRun(erasures);
-    const kept = inOrderOfSegment(lines).map((line) => withoutErased(line, erased));
-    await sealOne(options, claim, about, await packSegment(kept), kept.filter(hasLost).length);
+    await sealOne(options, claim, about, await packSegment(inOrderOfSegment(lines)));
   }
   return true;
 };
-
-const hasLost = ({ leaf }: { readonly leaf?: string }): boolean => leaf !== undefined;
 
 type About = Pick<
   SegmentRecord,
@@ -93,12 +88,11 @@ const sealOne = async (
   claim: ClaimedRange,
   about: About,
   packed: PackedSegment,
-  erased: number,
 ): Promise<void> => {
   const object = objectOf(about.org_id, claim, claim.tries);
   await objects.put(object, packed.bytes);
   await verifyObject(objects, object, packed);
-  const record = { ...about, ...describedBy(packed), object, erased, former: [], removed: false };
+  const record = { ...about, ...describedBy(packed), object, erased: 0, former: [], removed: false };
   const stored = await records.segments.putWhile(segmentKey(about), record, claim.position);
   if (stored === false) {
     await objects.remove(object);

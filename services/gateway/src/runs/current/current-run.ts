@@ -89,7 +89,7 @@ const readNow =
         return DELETED;
       case 'none':
         return (
-          (await olderThanLog(options, key, view)) ??
+          (await olderThanLog(options, key, view, 'nothing')) ??
           (found instanceof ViewsUnavailable
             ? { kind: 'views_unavailable', why: found.message }
             : { kind: 'none' })
@@ -100,7 +100,7 @@ const readNow =
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',
         );
-        return (await olderThanLog(options, key, view)) ?? { kind: 'unreadable', why: read.why };
+        return (await olderThanLog(options, key, view, 'a part')) ?? { kind: 'unreadable', why: read.why };
       case 'newer_version':
         return {
           kind: 'unreadable',
@@ -114,12 +114,15 @@ const olderThanLog = async (
   { find, fresh, archived }: Pick<CurrentRunOptions, 'find' | 'fresh' | 'archived'>,
   key: RunKey,
   view: RunView | undefined,
+  held: 'a part' | 'nothing',
 ): Promise<CurrentRun | undefined> => {
   const isComplete = view !== undefined && (await fresh.areComplete());
   // Again, since it may have become complete after it was read.
   const found = isComplete ? await find(key) : view;
   const present = found instanceof ViewsUnavailable ? view : found;
-  const stored = isComplete ? present : ((await archived(key, view)) ?? present);
+  // A view that is behind what the log still has would show less than was shown.
+  const left = held === 'nothing' ? present : undefined;
+  const stored = isComplete ? present : ((await archived(key, view)) ?? left);
   if (!stored) return undefined;
   const later = existing(stored);
   return later ? foundAs(laterView(later, view)) : DELETED;

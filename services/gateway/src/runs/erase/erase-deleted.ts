@@ -51,7 +51,8 @@ const eraseDeleted = async (
     const outputs = outputsToErase(run);
     if (stopping.aborted || !outputs) return;
     const bytes = await erase(run.org_id, outputs);
-    await noteErasure(run, isDeleted(run) ? 'run' : 'outputs', view.head);
+    // Until then the archive has what names them: views that are lost meanwhile are made from there.
+    const note = () => noteErasure(run, isDeleted(run) ? 'run' : 'outputs', view.head);
     if (isDeleted(run)) {
       await eraseLogs(log, run);
       await eraseInputFiles(run.org_id, outputs.files);
@@ -59,8 +60,10 @@ const eraseDeleted = async (
       const unlisted = { ...view, run: { ...run, to_erase: { ...outputs, ...NO_OUTPUTS } } };
       if (outputs.outputs_blob) await views.save([unlisted]);
       if (!(await eraseBlobs(run.org_id, outputs.blobs ?? []))) return;
+      await note();
       await views.save([{ ...view, run: { ...run, to_erase: null } }]);
     } else if (isEnded(run) && run.deleted_outputs) {
+      await note();
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
       await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
       // What a crash leaves here goes with the sweep.
