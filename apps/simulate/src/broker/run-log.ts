@@ -7,13 +7,16 @@ import {
 } from '@runledger/contracts/fold/chain';
 import { isEnded, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
+import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
 import type { RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
 import { orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { termBegan, toldTermSubject } from '@runledger/contracts/subjects/terms';
+import type { LogAge } from '@runledger/event-log/messages/log-age';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { runOf } from '../plan/ids.ts';
 import type { Timeline } from '../time/timeline.ts';
-import type { Broker } from './broker.ts';
+import { timeAt, type Broker } from './broker.ts';
 
 export type Appended =
   | { readonly kind: 'stored'; readonly sequence: number }
@@ -40,18 +43,24 @@ export interface Stored {
   readonly accepted: Accepted<RunEvent, RunState>;
 }
 
+/** A virtual time for whoever asks when the stream was created. */
+const CREATED = timeAt(0);
 /** How long the broker recognises the id of an event, at least. */
 const REMEMBERED_MS = 120_000;
 /** Executors may still ask for their facts. */
 const MAX_ENDED = 10_000;
 
 interface KnownRun {
+  /** By everything that was ever stored. */
   history: RunHistory;
-  /** Its messages since the last assignment. */
+  /** Its messages since the last assignment; all that were ever stored, in a log that forgets. */
   messages: LoggedMessage[];
 }
 
-/** The stream RUNS: an append is refused when another one came first, and a second one of the same event is the first one. */
+/**
+ * The stream RUNS: an append is refused when another one came first, and a second one of the same event is the first one. When the plan says
+ * so, it forgets messages that are too old.
+ */
 export class RunLog {
   readonly #timeline: Timeline;
   readonly #broker: Broker;
@@ -68,21 +77,42 @@ export class RunLog {
   #recentSince = 0;
   onStored: (stored: Stored) => void = () => undefined;
   onTold: (told: ToldMessage) => void = () => undefined;
+  /** How old its messages become by the broker's clock, which changes. */
+  maxAgeMs: number;
+  readonly #forgets: boolean;
 
-  constructor(timeline: Timeline, broker: Broker) {
+  constructor(timeline: Timeline, broker: Broker, maxAgeMs = Infinity) {
     this.#timeline = timeline;
     this.#broker = broker;
+    this.maxAgeMs = maxAgeMs;
+    this.#forgets = maxAgeMs < Infinity;
   }
 
   get lastSequence(): number {
     return this.#sequence;
   }
 
+  /** As `runsIdentity` of packages/event-log. The first message is behind the last one when it has none. */
+  get identity(): RunsIdentity {
+    this.#forget();
+    const since = this.#messages[0]?.time ?? this.#broker.time;
+    const [firstSequence, lastSequence] = [this.#first, this.#sequence];
+    return { stream: 'RUNS', created: CREATED, firstSequence, lastSequence, since, bytes: 0, maxBytes: -1 };
+  }
+
+  /** As `readLogAge` of packages/event-log. */
+  get age(): LogAge {
+    this.#forget();
+    const { clock: now } = this.#broker;
+    const [first] = this.#messages;
+    return { now, maxAgeMs: this.maxAgeMs, beginsAt: first ? Date.parse(first.time) : now };
+  }
+
   append(event: RunEvent, expected: number): Appended {
     if (this.#broker.isFull) return { kind: 'full' };
     const known = this.#knownSequence(event.event_id);
     if (known !== undefined) return { kind: 'stored', sequence: known };
-    const { head } = this.historyOf(event.run_id);
+    const head = this.headOf(event.run_id);
     if (head !== expected) return { kind: 'conflict', head };
     this.#recent.set(event.event_id, this.#sequence + 1);
     this.#store(event, expected);
@@ -108,6 +138,24 @@ export class RunLog {
     return this.#sequence;
   }
 
+  /** The last message of the run that the log still has; 0 for none. */
+  headOf(run_id: string): number {
+    this.#forget();
+    const { head } = this.historyOf(run_id);
+    return this.#forgets && head < this.#first ? 0 : head;
+  }
+
+  /** The run as the log still has it. */
+  read(run_id: string): ReadChain<RunEvent, RunState> {
+    return readChain(READ_CHAIN, this.messagesOf(run_id));
+  }
+
+  /** Whether it has forgotten nothing of the run. */
+  isWhole(run_id: string): boolean {
+    return !this.#forgets || this.messagesOf(run_id).length === this.everOf(run_id).length;
+  }
+
+  /** The run by everything that was ever stored. */
   historyOf(run_id: string): RunHistory {
     const known = this.#runs.get(run_id);
     if (known) return known.history;
@@ -115,13 +163,32 @@ export class RunLog {
     return head === undefined ? EMPTY_HISTORY : { head, state: undefined };
   }
 
-  /** The messages about the last attempt of the run. */
+  /** The messages about the last attempt of the run, at least, that the log still has. */
   messagesOf(run_id: string): readonly LoggedMessage[] {
+    this.#forget();
+    const messages = this.everOf(run_id);
+    return this.#forgets ? messages.filter(({ sequence }) => sequence >= this.#first) : messages;
+  }
+
+  /** Of a log that forgets: all messages of the run that were ever stored. */
+  everOf(run_id: string): readonly LoggedMessage[] {
     return this.#runs.get(run_id)?.messages ?? [];
   }
 
+  /** Runs of which something was ever stored. */
+  get runs(): IterableIterator<string> {
+    return this.#runs.keys();
+  }
+
   at(sequence: number): LoggedMessage | ToldMessage | undefined {
+    this.#forget();
     return this.#messages[sequence - this.#first];
+  }
+
+  /** The first message from there on that the log still has. */
+  nextFrom(sequence: number): LoggedMessage | ToldMessage | undefined {
+    this.#forget();
+    return this.#messages[Math.max(sequence - this.#first, 0)];
   }
 
   /** Adds a message to a history, as every reader does. */
@@ -150,7 +217,7 @@ export class RunLog {
       expectedSequence,
       body: event,
       key,
-      chain: readChain(subject, event),
+      chain: chainOf(subject, event),
     };
     this.#messages.push(message);
     const known = this.#runs.get(event.run_id) ?? {
@@ -161,11 +228,25 @@ export class RunLog {
     const { state } = known.history;
     const before = state && !isDeleted(state) ? state : undefined;
     const accepted = this.accept(known.history, message);
-    if (event.type === 'RunAssigned') known.messages = [];
+    if (event.type === 'RunAssigned' && !this.#forgets) known.messages = [];
     known.messages.push(message);
     if ('history' in accepted) known.history = accepted.history;
     this.onStored({ message, event, before, accepted });
     if (accepted.kind === 'accepted' && isEnded(accepted.state)) this.#forgetEnded(event.run_id);
+  }
+
+  /** What is too old, from the first message on. */
+  #forget(): void {
+    if (!this.#forgets) return;
+    const since = this.#broker.clock - this.maxAgeMs;
+    let count = 0;
+    for (const { time } of this.#messages) {
+      if (Date.parse(time) >= since) break;
+      count += 1;
+    }
+    if (count === 0) return;
+    this.#messages = this.#messages.slice(count);
+    this.#first += count;
   }
 
   /** Of a run that ended long ago only the head is known. */
@@ -188,8 +269,21 @@ export class RunLog {
   }
 }
 
+const READ = new WeakMap<object, ReturnType<typeof RUN_CHAIN.parse>>();
+
+/** For whoever reads a run again and again. */
+export const READ_CHAIN: LoggedMessage['chain'] = {
+  ...RUN_CHAIN,
+  parse: (body) => {
+    const event = Object(body);
+    const parsed = READ.get(event) ?? RUN_CHAIN.parse(body);
+    READ.set(event, parsed);
+    return parsed;
+  },
+};
+
 /** What depends on the text of a message alone is read once, for all readers. */
-const readChain = (subject: string, event: RunEvent): LoggedMessage['chain'] => {
+const chainOf = (subject: string, event: RunEvent): LoggedMessage['chain'] => {
   const parsed = RUN_CHAIN.parse(event);
   const key = RUN_CHAIN.keyOf(subject);
   const filter = key && RUN_CHAIN.filterOf(key);

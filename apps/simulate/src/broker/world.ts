@@ -3,10 +3,12 @@ import { eventIdOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
 import { Process } from '../time/process.ts';
 import { Timeline } from '../time/timeline.ts';
+import { ArchiveStore } from './archive-store.ts';
 import { Broker } from './broker.ts';
 import { FleetLog } from './fleet-log.ts';
 import { RunLog } from './run-log.ts';
 import { LeaseStore, SnapshotStore } from './scheduler-stores.ts';
+import { ViewStore } from './view-store.ts';
 
 /** What all processes of a simulation share. */
 export interface World {
@@ -17,6 +19,9 @@ export interface World {
   readonly fleet: FleetLog;
   readonly lease: LeaseStore;
   readonly snapshots: SnapshotStore;
+  readonly views: ViewStore;
+  /** Undefined where nothing is archived. */
+  readonly archive: ArchiveStore | undefined;
   readonly newEventId: () => string;
   readonly newProcess: (name: string, clockRate?: number) => Process;
   /** For people: what happened, in words. */
@@ -31,10 +36,12 @@ export const newWorld = (plan: Plan, tell: World['tell']): World => {
     plan,
     timeline,
     broker,
-    log: new RunLog(timeline, broker),
+    log: new RunLog(timeline, broker, plan.gateway?.logAgeMs),
     fleet: new FleetLog(timeline, broker),
     lease: new LeaseStore(),
     snapshots: new SnapshotStore(),
+    views: new ViewStore(),
+    archive: plan.gateway?.archiveAfterMs === undefined ? undefined : new ArchiveStore(timeline),
     newEventId: () => eventIdOf((events += 1)),
     // Each has its own numbers, so that a plan without one of them changes the others little.
     newProcess: (name, clockRate = 1) =>

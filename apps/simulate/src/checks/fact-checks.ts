@@ -8,16 +8,27 @@ import type { Violate } from './violation.ts';
 /** Checks each fact that the log stores. */
 export type CheckFact = (stored: Stored) => void;
 
-/** Every accepted run ends once, and only the attempt to which it is assigned says so. It knows the facts, and not the fold. */
-export const checkAttempts = (violate: Violate): CheckFact => {
+/**
+ * Every accepted run ends once, and only the attempt to which it is assigned says so. It knows the facts, and not the fold. `isLost`: a run may
+ * expire although it has ended, when its end is lost.
+ */
+export const checkAttempts = (violate: Violate, isLost: (stored: Stored) => boolean): CheckFact => {
   const current = new Map<string, { readonly attempt: number; readonly executor: string } | null>();
-  return ({ event, accepted }) => {
+  /** Runs that expired while no view knew their attempt. Its executor is not told, and may store what readers refuse. */
+  const untold = new Set<string>();
+  return (stored) => {
+    const { event, accepted } = stored;
     const run = `run ${runOf(event.run_id)}`;
+    const attempt = current.get(event.run_id);
+    if (event.type === 'RunExpired' && attempt === undefined) {
+      if (!isLost(stored)) violate('ends_once', `${event.type} of ${run} was stored after its end`);
+      return;
+    }
     if (accepted.kind !== 'accepted') {
+      if (untold.has(event.run_id)) return;
       const why = 'why' in accepted ? accepted.why : accepted.kind;
       return violate('one_result', `${event.type} of ${run} was stored, but it is not possible: ${why}`);
     }
-    const attempt = current.get(event.run_id);
     if (event.type === 'RunQueued') {
       if (attempt !== undefined) violate('ends_once', `${run} was accepted twice`);
       return void current.set(event.run_id, null);
@@ -34,6 +45,8 @@ export const checkAttempts = (violate: Violate): CheckFact => {
     if (RUN_EVENTS[event.type].writer === 'executor' && !isOfAttempt) {
       violate('one_result', `${event.type} of ${run} is not from the attempt to which it is assigned`);
     }
+    if (event.type === 'RunExpired' && attempt && event.executor_id !== attempt.executor)
+      untold.add(event.run_id);
     if (isEnd(event, attempt !== null)) current.delete(event.run_id);
     else if (event.type === 'RunRequeued' || event.type === 'RunAttemptFailed') {
       current.set(event.run_id, null);
@@ -65,11 +78,17 @@ const isEnd = ({ type }: RunEvent, isExecuting: boolean): boolean => {
   }
 };
 
+interface LimitOptions {
+  readonly isVoid: (stored: Stored) => boolean;
+  /** Whether the log still has the beginning of the run. Otherwise a scheduler that starts does not know it. */
+  readonly isWhole: (run_id: string) => boolean;
+  readonly violate: Violate;
+}
+
 /** No limit is exceeded, and no slot is held twice, by runs that have begun or may begin, counted from the facts. */
 export const checkLimits = (
   { organisations }: Plan,
-  isVoid: (stored: Stored) => boolean,
-  violate: Violate,
+  { isVoid, isWhole, violate }: LimitOptions,
 ): CheckFact => {
   /** By what they hold. */
   const held = new Map<string, Set<string>>();
@@ -86,7 +105,7 @@ export const checkLimits = (
     for (const { name, limit } of holdsOf(run, organisations)) {
       const runs = held.get(name) ?? new Set<string>();
       held.set(name, runs.add(run.run_id));
-      if (runs.size <= limit) continue;
+      if (runs.size <= limit || [...runs].filter(isWhole).length <= limit) continue;
       const check = name.startsWith('GPU slot') ? 'slots' : 'limits';
       violate(check, `${runs.size} runs hold ${name}, and ${limit} may; the last one is ${runName(run)}`);
     }

@@ -4,6 +4,7 @@ import type { Clients } from '../clients/clients.ts';
 import type { Victims } from '../faults/inject-faults.ts';
 import { runIdOf } from '../plan/ids.ts';
 import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
+import type { ViewsCheck } from './views-check.ts';
 import type { Violate } from './violation.ts';
 
 const POLL_MS = 1_000;
@@ -20,6 +21,8 @@ const FIRST_PROBE = 0xf0_00_00_00;
 export interface QuietPhaseOptions extends Victims {
   readonly world: World;
   readonly clients: Clients;
+  /** Where a gateway keeps views. */
+  readonly views: ViewsCheck | undefined;
   readonly violate: Violate;
   /** When the last fault is over. */
   readonly calmFromMs: number;
@@ -61,7 +64,7 @@ export class QuietPhase {
   }
 
   #poll(): void {
-    const { world, clients, schedulers, calmFromMs, violate } = this.#options;
+    const { world, clients, schedulers, views, calmFromMs, violate } = this.#options;
     const { timeline, log, snapshots } = world;
     log.forgetBefore(
       Math.min(
@@ -69,11 +72,13 @@ export class QuietPhase {
         ...schedulers.map(({ life }) => life?.readsFrom ?? Infinity),
       ),
     );
-    if (clients.isDone && timeline.now >= calmFromMs) return this.#whenQuiet();
+    const open = clients.open.filter(({ id }) => !views?.isForgotten(runIdOf(id)));
+    const [first] = open.take(1);
+    if (clients.hasQueuedAll && !first && timeline.now >= calmFromMs) return this.#whenQuiet();
     const lastMs = Math.max(calmFromMs, clients.lastStartMs);
     if (timeline.now > lastMs + this.#longestLifeMs) {
-      const open = [...clients.open.take(5)].map(({ id }) => `run ${id}`).join(', ');
-      return violate('drained', `not all runs have ended long after the last fault: ${open}`);
+      const names = [first, ...open.take(4)].map((run) => `run ${run?.id}`).join(', ');
+      return violate('drained', `not all runs have ended long after the last fault: ${names}`);
     }
     timeline.after(POLL_MS, () => this.#poll());
   }
@@ -88,9 +93,10 @@ export class QuietPhase {
 
   /** Even now another scheduler may begin to lead, and wait for heartbeats. */
   #pollSlots(triesLeft: number): void {
-    const { world, clients, violate } = this.#options;
-    const problem = this.#slotProblem();
-    if (problem && triesLeft === 0) return violate('slots', problem);
+    const { world, clients, views, violate } = this.#options;
+    const [slots, stale] = [this.#slotProblem(), views?.problem()];
+    const problem = slots ?? stale;
+    if (problem && triesLeft === 0) return violate(slots ? 'slots' : 'shown', problem);
     if (problem) return world.timeline.after(POLL_MS, () => this.#pollSlots(triesLeft - 1));
     const probes = this.#probes();
     for (const probe of probes) clients.queue(probe);

@@ -1,6 +1,7 @@
 /** What a simulation checks, by what is broken. */
 export type CheckName =
   | 'ends_once'
+  | 'shown'
   | 'one_result'
   | 'limits'
   | 'slots'

@@ -33,12 +33,12 @@ export class Clients {
   /** When the last run came, or may start. */
   lastStartMs = 0;
 
-  /** All runs of the plan were queued, and have ended. */
-  get isDone(): boolean {
-    return this.#isDone && this.#runs.size === 0;
+  /** All runs of the plan were queued. */
+  get hasQueuedAll(): boolean {
+    return this.#isDone;
   }
 
-  /** Of the plan. */
+  /** Of the plan, those that have not ended. */
   get open(): IteratorObject<PlannedRun> {
     return this.#runs.values();
   }
@@ -99,10 +99,12 @@ export class Clients {
   #cancel(planned: PlannedRun): void {
     const { broker, log } = this.#world;
     const again = (): void => this.#gateway.after(RETRY_AFTER_MS, () => this.#cancel(planned));
-    const read = (): ReturnType<typeof log.historyOf> => log.historyOf(runIdOf(planned.id));
-    broker.ask(this.#gateway, APPEND_WITHIN_MS, read, (history) => {
-      if (!history) return again();
-      const { head, state } = history;
+    if (!this.#runs.has(runIdOf(planned.id))) return;
+    const read = (): ReturnType<typeof log.read> => log.read(runIdOf(planned.id));
+    broker.ask(this.#gateway, APPEND_WITHIN_MS, read, (known) => {
+      // A gateway ends a run whose beginning is gone.
+      if (known?.kind !== 'whole' || !known.history.state) return again();
+      const { head, state } = known.history;
       if (!state || isDeleted(state) || !mayBeCancelled(state)) return;
       const event = cancelEvent(state, this.#stamp());
       const append = (): ReturnType<typeof log.append> => log.append(event, head);

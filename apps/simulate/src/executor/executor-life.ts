@@ -121,7 +121,8 @@ export class ExecutorLife implements Life {
       this.#isReading = false;
       const awayMs = world.broker.awayMs(process);
       if (awayMs > 0) return this.#read(awayMs + world.broker.delayMs(process.random));
-      const messages = this.#inbox;
+      const { firstSequence } = world.log.identity;
+      const messages = this.#inbox.filter(({ sequence }) => sequence >= firstSequence);
       this.#inbox = [];
       for (const message of messages) this.#handle(message);
       this.#last = [...this.#last, ...messages].slice(-REDELIVERED);

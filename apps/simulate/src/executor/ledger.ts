@@ -21,6 +21,7 @@ const APPEND_WITHIN_MS = 12_000;
 const LOOK_UP_AFTER_MS = 2_000;
 const LOOK_UP_WITHIN_MS = 5_000;
 const RETRY_AFTER_MS = 500;
+const FORMER_LEADER_MS = 15_000;
 const MAX_REFUSED = 8;
 
 type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
@@ -28,6 +29,8 @@ type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
 interface Attempted {
   readonly event: RunEvent;
   readonly expected: number;
+  /** When the log first answered that it does not hold `expected`. */
+  behindSince?: number;
 }
 
 interface Append {
@@ -114,12 +117,20 @@ export class Ledger {
     };
   }
 
-  #onAppended(append: Append, { event, expected }: Attempted, appended: Appended | undefined): void {
+  #onAppended(append: Append, attempted: Attempted, appended: Appended | undefined): void {
+    const { event, expected } = attempted;
     const again = (): void => this.#try(append);
     if (appended?.kind === 'stored') return this.#count(append, event, appended.sequence);
     const isBehind = appended?.kind === 'conflict' && appended.head > expected;
-    if (isBehind) this.#readUpTo(appended.head, again);
-    else this.#process.after(RETRY_AFTER_MS, again);
+    if (isBehind) return this.#readUpTo(appended.head, again);
+    // The log has forgotten what the attempt rests on.
+    const now = this.#process.clock;
+    if (appended?.kind === 'conflict') attempted.behindSince ??= now;
+    if (now - (attempted.behindSince ?? now) >= FORMER_LEADER_MS) {
+      const { history } = this.#facts;
+      this.#setFacts({ ...this.#facts, history: { ...history, state: { status: 'over' } } });
+      again();
+    } else this.#process.after(RETRY_AFTER_MS, again);
   }
 
   /** After a skipped message, only the delivery of a stored fact shows that it counts. */

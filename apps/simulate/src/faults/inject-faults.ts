@@ -2,13 +2,21 @@ import type { World } from '../broker/world.ts';
 import type { ExecutorLife } from '../executor/executor-life.ts';
 import { executorNameOf, OPERATOR } from '../plan/ids.ts';
 import type { PlannedFault } from '../plan/plan.ts';
+import type { GatewayLife } from '../gateway/gateway-life.ts';
 import type { SchedulerLife } from '../scheduler/scheduler-life.ts';
 import type { Restartable } from '../time/restartable.ts';
 
 export interface Victims {
   readonly schedulers: readonly Restartable<SchedulerLife>[];
   readonly executors: readonly Restartable<ExecutorLife>[];
+  readonly gateways: readonly Restartable<GatewayLife>[];
 }
+
+export const processesOf = ({ schedulers, executors, gateways }: Victims): readonly Restartable[] => [
+  ...schedulers,
+  ...executors,
+  ...gateways,
+];
 
 /** Schedules each fault of the plan, and its end. */
 export const injectFaults = (world: World, victims: Victims): void => {
@@ -32,7 +40,7 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
     case 'broker_down':
       broker.change(forMs, clockStepMs);
       return during(world, forMs, () => {
-        for (const each of [...victims.schedulers, ...victims.executors]) each.onReconnect();
+        for (const each of processesOf(victims)) each.onReconnect();
       });
     case 'no_room':
     case 'full':
@@ -42,13 +50,20 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
         broker.hasRoom = true;
         broker.isFull = false;
       });
+    case 'short_log':
+      return shortenLog(world, forMs);
+    case 'archive_down':
+      return world.archive?.fail(forMs);
+    case 'archive_slow':
+      return world.archive?.slow(forMs);
     case 'kill':
     case 'stop':
     case 'pause':
     case 'cut':
     case 'lag':
     case 'hold':
-    case 'drain': {
+    case 'drain':
+    case 'old_views': {
       const victim = victimOf(victims, who);
       if (victim) injectInto(world, victim, fault);
     }
@@ -78,11 +93,33 @@ const injectInto = (world: World, victim: Restartable, { kind, forMs }: PlannedF
       return during(world, forMs, () =>
         requestDrain(world, executorNameOf(process.name), 'ExecutorResumeRequested'),
       );
+    case 'old_views': {
+      const restore = world.views.copy();
+      return during(world, forMs, () => {
+        victim.kill();
+        restore();
+        victim.start();
+      });
+    }
     case 'broker_change':
     case 'broker_down':
     case 'no_room':
     case 'full':
+    case 'short_log':
+    case 'archive_down':
+    case 'archive_slow':
   }
+};
+
+/** To half of its age. */
+const shortenLog = (world: World, forMs: number): void => {
+  const { log, plan } = world;
+  if (!plan.gateway) return;
+  const { logAgeMs } = plan.gateway;
+  log.maxAgeMs = logAgeMs / 2;
+  during(world, forMs, () => {
+    log.maxAgeMs = logAgeMs;
+  });
 };
 
 const during = ({ timeline }: World, forMs: number, onOver: () => void): void =>
@@ -110,10 +147,8 @@ const requestDrain = (
     time: broker.time,
   });
 
-const victimOf = ({ schedulers, executors }: Victims, who: string | undefined): Restartable | undefined => {
-  const [kind, number] = who?.split(' ') ?? [];
-  return (kind === 'scheduler' ? schedulers : executors)[Number(number)];
-};
+const victimOf = (victims: Victims, who: string | undefined): Restartable | undefined =>
+  processesOf(victims).find(({ process }) => process.name === who);
 
 const describe = ({ kind, who = '', forMs, clockStepMs }: PlannedFault): string => {
   const time = `${Math.round(forMs) / 1_000} s`;
@@ -140,5 +175,13 @@ const describe = ({ kind, who = '', forMs, clockStepMs }: PlannedFault): string 
       return `for ${time} the log has room only for what is reserved`;
     case 'full':
       return `for ${time} the broker's disk is full`;
+    case 'short_log':
+      return `for ${time} the log keeps its messages half as long`;
+    case 'archive_down':
+      return `the archive cannot be reached for ${time}`;
+    case 'archive_slow':
+      return `the archive is slow for ${time}`;
+    case 'old_views':
+      return `after ${time} ${who} starts again, and its views are the present ones`;
   }
 };

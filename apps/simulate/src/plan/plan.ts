@@ -48,6 +48,15 @@ export type PlannedExecutor = Static<typeof PlannedExecutor>;
 
 const PlannedScheduler = Type.Object({ clockRate: Type.Optional(ClockRate) });
 
+/** A log that forgets, and a gateway that keeps views of its runs, archives their facts, and ends runs that outlive it. */
+const PlannedGateway = Type.Object({
+  /** How long the log keeps its messages. */
+  logAgeMs: Type.Number({ minimum: 10_000 }),
+  /** How old facts become before they are archived; left out without an archive. */
+  archiveAfterMs: Type.Optional(Ms),
+});
+export type PlannedGateway = Static<typeof PlannedGateway>;
+
 const PlannedRun = Type.Object({
   /** Names the run, also when others are removed from the plan. */
   id: Index,
@@ -84,14 +93,18 @@ const FAULT_KINDS = [
   'broker_down',
   'no_room',
   'full',
+  'short_log',
+  'archive_down',
+  'archive_slow',
+  'old_views',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 const PlannedFault = Type.Object({
   atMs: Ms,
   kind: Type.Enum(FAULT_KINDS),
-  /** `scheduler 0`, `executor 2`; nobody for faults of the broker. */
-  who: Type.Optional(Type.String({ pattern: '^(scheduler|executor) \\d+$' })),
+  /** `scheduler 0`, `executor 2`, `gateway 0`; nobody for faults of the broker and the archive. */
+  who: Type.Optional(Type.String({ pattern: '^(scheduler|executor|gateway) \\d+$' })),
   forMs: Ms,
   /** The clock of the next leading broker shows so much more, or less. */
   clockStepMs: Type.Optional(Type.Number()),
@@ -107,6 +120,8 @@ export const StoredPlan = Type.Object({
   /** The most that messages and answers are delayed while nothing is wrong, most of the time. */
   delayMs: Ms,
   schedulers: Type.Array(PlannedScheduler, { minItems: 1 }),
+  /** Left out when the log keeps everything. */
+  gateway: Type.Optional(PlannedGateway),
   executors: Type.Array(PlannedExecutor),
   organisations: Type.Array(PlannedOrganisation),
   deployments: Type.Array(PlannedDeployment),

@@ -1,4 +1,5 @@
 import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import { withGateway } from './random-gateway.ts';
 import { withPlacement } from './random-placement.ts';
 import type { FaultKind, PlannedDeployment, PlannedFault, PlannedRun, StoredPlan } from './plan.ts';
 
@@ -52,7 +53,7 @@ export const randomPlan = (seed: number): StoredPlan => {
     runs: runs(random, deployments),
     faults: faults(random, { schedulers: schedulers.length, executors: executors.length }),
   };
-  return withHeldRequests(random, withPlacement(random, plan));
+  return withGateway(random, withHeldRequests(random, withPlacement(random, plan)), ACTIVE_MS);
 };
 
 /** Decisions of a leader that arrive after the next one has decided, and limits that they could exceed. */

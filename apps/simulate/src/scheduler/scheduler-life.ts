@@ -4,6 +4,7 @@ import { createScheduling, type Scheduling } from '@runledger/scheduler/core/sch
 import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
 import type { World } from '../broker/world.ts';
 import type { FleetFact, StoredHeartbeat } from '../broker/fleet-log.ts';
+import type { LoggedMessage } from '../broker/run-log.ts';
 import { organisationOf } from '../plan/ids.ts';
 import type { Process } from '../time/process.ts';
 import type { Life } from '../time/restartable.ts';
@@ -83,6 +84,11 @@ export class SchedulerLife implements Life, WatchedScheduler {
     this.onFleetFact();
   }
 
+  /** A log that forgets soon stands for one of an hour. */
+  get #snapshotEveryMs(): number {
+    return Math.min(SNAPSHOT_EVERY_MS, (this.#world.plan.gateway?.logAgeMs ?? Infinity) / 8);
+  }
+
   get name(): string {
     return this.process.name;
   }
@@ -138,10 +144,13 @@ export class SchedulerLife implements Life, WatchedScheduler {
   }
 
   #restore(): void {
-    const { last } = this.#world.snapshots;
+    const { log, snapshots } = this.#world;
+    const { last } = snapshots;
     if (!last) return;
     for (const drained of last.drained) this.#take({ type: 'drained_name', drained });
     this.#take({ type: 'durations', records: last.durations });
+    // Its last message shows that it is of this log.
+    if (log.identity.firstSequence > last.sequence) return;
     this.scheduling.restore(last.rows);
     for (const { key, head, event_id, run } of last.runs) {
       this.#take({ type: 'run_fact', key, history: { head, state: run }, event_id, writer: 'gateway' });
@@ -160,22 +169,38 @@ export class SchedulerLife implements Life, WatchedScheduler {
   }
 
   #takeNextRunFact(): boolean {
-    const message = this.#world.log.at(this.#runsRead + 1);
+    const { log } = this.#world;
+    const message = log.nextFrom(this.#runsRead + 1);
     if (!message) {
+      this.#runsRead = log.lastSequence;
       this.#continueWhenRead();
       return false;
     }
     this.#runsRead = message.sequence;
     if (!('key' in message)) return true;
     const { key } = message;
-    const accepted = this.#world.log.accept(this.scheduling.historyOf(key), message);
+    const accepted = log.accept(this.scheduling.historyOf(key), message);
     if (accepted.kind === 'accepted') {
       const { type, event_id } = accepted.fact.event;
       const { writer } = RUN_EVENTS[type];
       this.#take({ type: 'run_fact', key, history: accepted.history, event_id, writer });
-    } else if (accepted.kind === 'gap') this.#watcher.onGap(this, message.sequence);
+    } else if (accepted.kind === 'gap') this.#readAgain(message);
     this.#clock.sample(Date.parse(message.time), this.process.clock);
     return true;
+  }
+
+  /** As services/scheduler/src/log/follow-runs.ts. Missing is only what the log has forgotten, or the end before a fact that is refused. */
+  #readAgain({ key, expectedSequence, sequence }: LoggedMessage): void {
+    const { log } = this.#world;
+    const read = log.read(key.run_id);
+    const isForgotten = (expectedSequence ?? 0) < log.identity.firstSequence;
+    const isRefused =
+      read.kind === 'whole' && read.refused.some(({ message }) => message.sequence === sequence);
+    if (!isForgotten && !isRefused) return this.#watcher.onGap(this, sequence);
+    if (read.kind !== 'whole') return this.#take({ type: 'run_unreadable', key });
+    const { event } = read.facts.at(-1) ?? {};
+    const writer = event ? RUN_EVENTS[event.type].writer : 'gateway';
+    this.#take({ type: 'run_fact', key, history: read.history, event_id: event?.event_id ?? null, writer });
   }
 
   #takeNextFleetFact(): boolean {
@@ -318,7 +343,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
     this.#world.tell(() => `${this.name} leads in term ${leadership.term}`);
     this.#take({ type: 'lead', connectedMs: this.process.clock });
     this.#tick(this.#executor);
-    this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(leadership));
+    this.process.after(this.#snapshotEveryMs, () => this.#saveOften(leadership));
   }
 
   #standBy(): void {
@@ -374,7 +399,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
       this.process,
       SNAPSHOT_WITHIN_MS,
       () => void (snapshots.last = snapshot),
-      () => this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(leadership)),
+      () => this.process.after(this.#snapshotEveryMs, () => this.#saveOften(leadership)),
     );
   }
 }

@@ -106,9 +106,10 @@ const withoutExecutor = (plan: StoredPlan, removed: number): StoredPlan => ({
   }),
 });
 
-const simplerSettings = ({ delayMs, schedulers }: StoredPlan): Partial<StoredPlan>[] => [
+const simplerSettings = ({ delayMs, schedulers, gateway }: StoredPlan): Partial<StoredPlan>[] => [
   ...(delayMs > 1 ? [{ delayMs: 1 }] : []),
   ...(schedulers.some(({ clockRate }) => clockRate) ? [{ schedulers: schedulers.map(() => ({})) }] : []),
+  ...(gateway?.archiveAfterMs === undefined ? [] : [{ gateway: without(gateway, 'archiveAfterMs') }]),
 ];
 
 /** In this order: what needs another member goes first. */

@@ -8,7 +8,9 @@ import { VoidAssignments } from '../checks/void-assignments.ts';
 import type { Violate, Violation } from '../checks/violation.ts';
 import { Clients } from '../clients/clients.ts';
 import { ExecutorLife } from '../executor/executor-life.ts';
-import { calmFrom, injectFaults, type Victims } from '../faults/inject-faults.ts';
+import { ViewsCheck } from '../checks/views-check.ts';
+import { calmFrom, injectFaults, processesOf, type Victims } from '../faults/inject-faults.ts';
+import { GatewayLife } from '../gateway/gateway-life.ts';
 import type { Plan, PlannedRun } from '../plan/plan.ts';
 import { executorNameOf } from '../plan/ids.ts';
 import { describeFact } from '../report/describe-fact.ts';
@@ -53,9 +55,14 @@ export const simulate = (plan: Plan, options: SimulationOptions = {}): Simulated
   const voids = new VoidAssignments();
   const clients = new Clients(world);
   const victims = openProcesses(world, clients, { counts, violate, ...options });
+  const views = plan.gateway && new ViewsCheck(world, violate);
   const checks = [
-    checkAttempts(violate),
-    checkLimits(world.plan, (stored) => voids.isVoid(stored), violate),
+    checkAttempts(violate, (stored) => views?.isLost(stored) ?? false),
+    checkLimits(world.plan, {
+      isVoid: (stored) => voids.isVoid(stored),
+      isWhole: (run_id) => world.log.isWhole(run_id),
+      violate,
+    }),
     (stored: Stored) => countFact(counts, stored),
     ...(options.onResult ? [resultsFrom(timeline, options.onResult)] : []),
     ...(tell ? [(stored: Stored) => tell(timeline.now, describeFact(stored))] : []),
@@ -65,10 +72,10 @@ export const simulate = (plan: Plan, options: SimulationOptions = {}): Simulated
     check: (stored) => checks.forEach((check) => check(stored)),
     ...(options.onFact && { onFact: options.onFact }),
   });
-  for (const process of [...victims.schedulers, ...victims.executors]) process.start();
+  for (const process of processesOf(victims)) process.start();
   injectFaults(world, victims);
   const calmFromMs = calmFrom(plan.faults);
-  const quiet = new QuietPhase({ world, clients, ...victims, violate, calmFromMs });
+  const quiet = new QuietPhase({ world, clients, ...victims, views, violate, calmFromMs });
   while (!found.violation && !quiet.isOver && timeline.step());
   return { violation: found.violation, virtualMs: timeline.now, steps: timeline.events, counts };
 };
@@ -95,6 +102,10 @@ const openProcesses = (
       const runOf = (run_id: string): PlannedRun | undefined => clients.runOf(run_id);
       return new Restartable(process, () => new ExecutorLife({ world, process, planned, runOf }));
     }),
+    gateways: (plan.gateway ? [plan.gateway] : []).map((planned, n) => {
+      const process = newProcess(`gateway ${n}`);
+      return new Restartable(process, () => new GatewayLife(world, process, planned));
+    }),
   };
 };
 
@@ -107,7 +118,7 @@ interface Observers extends Pick<SimulationOptions, 'onFact'> {
 const connect = (
   { log, fleet, broker }: World,
   clients: Clients,
-  { schedulers, executors }: Victims,
+  { schedulers, executors, gateways }: Victims,
   { voids, check, onFact }: Observers,
 ): void => {
   const byName = new Map(
@@ -123,14 +134,14 @@ const connect = (
   log.onStored = (stored) => {
     check(stored);
     onFact?.(runFactOf(stored.message));
-    for (const { life } of schedulers) life?.onRunFact();
+    for (const { life } of [...schedulers, ...gateways]) life?.onRunFact();
     const { executor_id, run_id } = stored.event;
     if (executor_id) deliver(executor_id, stored.message);
     if (stored.accepted.kind === 'accepted' && 'ended_at' in stored.accepted.state) clients.onEnded(run_id);
   };
   log.onTold = (told) => {
     voids.onTold(told);
-    for (const { life } of schedulers) life?.onRunFact();
+    for (const { life } of [...schedulers, ...gateways]) life?.onRunFact();
     deliver(told.executor, told);
   };
   fleet.onFact = (fact, term) => {

@@ -20,6 +20,8 @@ export interface SimulationCounts {
   onOtherModels: number;
   /** Runs that may start later than they were queued. */
   delayed: number;
+  /** Runs that a gateway ended because the log forgot them, or was about to. */
+  expired: number;
   lostExecutors: number;
   takeovers: number;
 }
@@ -33,6 +35,7 @@ export const noCounts = (): SimulationCounts => ({
   warm: 0,
   onOtherModels: 0,
   delayed: 0,
+  expired: 0,
   lostExecutors: 0,
   takeovers: 0,
 });
@@ -43,6 +46,7 @@ export const countFact = (counts: SimulationCounts, { event }: Stored): void => 
     counts.runs += 1;
     if (event.data.delay_s !== undefined || event.data.start_at !== undefined) counts.delayed += 1;
   }
+  if (event.type === 'RunExpired') counts.expired += 1;
   if (event.type !== 'RunAssigned') return;
   counts.starts += 1;
   if (event.attempt > 1) counts.retries += 1;

@@ -41,6 +41,7 @@ describe('a thousand small plans with random faults', () => {
     expect(sum('warm')).toBeGreaterThan(25);
     expect(sum('onOtherModels')).toBeGreaterThan(25);
     expect(sum('delayed')).toBeGreaterThan(25);
+    expect(sum('expired')).toBeGreaterThan(25);
   });
 });
 

@@ -14,6 +14,7 @@ export interface Mutation {
 }
 
 const CORE = 'services/scheduler/src/core';
+const GATEWAY = 'services/gateway/src';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -215,5 +216,29 @@ export const MUTATIONS: readonly Mutation[] = [
     text: 'return [...registered, ...lost];',
     instead: 'return lost.slice(lost.length);',
     check: 'limits',
+  },
+  {
+    defect: 'a run that expires by a view which does not know the end that the archive has',
+    seed: 140,
+    file: `${GATEWAY}/runs/expire/core/lost-run.ts`,
+    text: 'if (!areViewsComplete || !view) return',
+    instead: 'if (!view) return',
+    check: 'ends_once',
+  },
+  {
+    defect: 'views that go on behind what left the log, and forget that they lack it',
+    seed: 134,
+    file: `${GATEWAY}/projection/core/projection-start.ts`,
+    text: 'counts: NO_RUNS, missed };',
+    instead: 'counts: NO_RUNS, missed: null };',
+    check: 'shown',
+  },
+  {
+    defect: 'reads that take views for complete while they lack what the archive has',
+    seed: 734,
+    file: `${GATEWAY}/projection/core/projection-start.ts`,
+    text: 'position.missed === null && ',
+    instead: '',
+    check: 'shown',
   },
 ];

@@ -1,0 +1,94 @@
+import { EMPTY_HISTORY, eventIdOf } from '@runledger/contracts/fold/chain';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { projectRuns, type Gap } from '@runledger/gateway/projection/core/project-runs';
+import {
+  beginningOf,
+  projectionStart,
+  withMissed,
+  type Missed,
+  type ProjectionPosition,
+} from '@runledger/gateway/projection/core/projection-start';
+import type { StoredView } from '@runledger/gateway/projection/core/run-view';
+import type { LoggedMessage, ToldMessage } from '../broker/run-log.ts';
+import type { World } from '../broker/world.ts';
+import { LogReader } from '../scheduler/log-reader.ts';
+import type { Process } from '../time/process.ts';
+
+/** One that is slow is behind by minutes. */
+const BATCH = 4;
+
+/** As services/gateway/src/projection, in virtual time: folds RUNS into the views, message by message. */
+export class Projection {
+  readonly #world: World;
+  readonly #reader: LogReader;
+  #at: ProjectionPosition | undefined;
+
+  constructor(world: World, process: Process) {
+    this.#world = world;
+    this.#reader = new LogReader(world, process, { takeNext: () => this.#takeNext(), batch: BATCH });
+    this.onFact();
+  }
+
+  onFact(): void {
+    this.#reader.wake();
+  }
+
+  /** What left the log before it came here is known to be missing from then on, until it is recovered. */
+  goPastMissed(log: RunsIdentity): void {
+    if (this.#at) this.#at = this.#move(this.#at, withMissed(this.#at, log));
+  }
+
+  /** Unless more was missed meanwhile. */
+  endMissed({ up_to }: Missed): void {
+    if (this.#at?.missed?.up_to === up_to) this.#at = this.#move(this.#at, { ...this.#at, missed: null });
+  }
+
+  #takeNext(): boolean {
+    const { log } = this.#world;
+    this.#at ??= this.#begin();
+    const message = log.nextFrom(this.#at.sequence + 1);
+    if (!message) return false;
+    if (message.sequence > this.#at.sequence + 1) this.goPastMissed(log.identity);
+    this.#at = this.#project(this.#at, message);
+    return true;
+  }
+
+  #begin(): ProjectionPosition {
+    const { log, views } = this.#world;
+    const { position } = views;
+    const { identity } = log;
+    const last = position && log.at(position.sequence);
+    const start = projectionStart({ position, known: undefined, last }, identity);
+    if (start.kind === 'continue' && position) return this.#move(position, withMissed(position, identity));
+    const beginning = withMissed(beginningOf(identity, (position?.derivation ?? 0) + 1), identity);
+    views.resetTo(beginning);
+    return beginning;
+  }
+
+  #move(
+    from: ProjectionPosition,
+    to: ProjectionPosition,
+    views: readonly StoredView[] = [],
+  ): ProjectionPosition {
+    if (this.#world.views.advance(views, from, to)) return to;
+    throw new Error(`the views are not at ${from.sequence}, which was written last`);
+  }
+
+  #project(from: ProjectionPosition, message: LoggedMessage | ToldMessage): ProjectionPosition {
+    const { views } = this.#world;
+    const facts = 'key' in message ? [message] : [];
+    const present = facts.flatMap(({ key }) => views.find(key.run_id) ?? []);
+    const projected = projectRuns(present, facts);
+    if (projected.kind === 'newer_version') throw new Error(`${projected.type} is of a later release`);
+    const read = projected.gaps.flatMap((gap) => this.#closeGap(gap));
+    const to = { ...from, sequence: message.sequence, event_id: eventIdOf(message) };
+    return this.#move(from, to, [...projected.views, ...read]);
+  }
+
+  /** A run whose beginning has left the log: its view, if there is one, stays as it is. */
+  #closeGap({ key }: Gap): StoredView[] {
+    const read = this.#world.log.read(key.run_id);
+    if (read.kind !== 'whole' || !read.history.state) return [];
+    return [{ head: read.history.head, run: read.history.state, webhook: EMPTY_HISTORY }];
+  }
+}
