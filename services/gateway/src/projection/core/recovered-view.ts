@@ -1,5 +1,5 @@
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
-import { isImpossible } from '@runledger/contracts/fold/chain';
+import { acceptMessage, EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { walkChain } from '@runledger/contracts/fold/walk-chain';
@@ -22,10 +22,18 @@ export const recoveredView = (
   const known = beginsWithRun(life) ? [undefined, present] : [present, undefined];
   const fold = (messages: MessagesOfRun['life']): StoredView | undefined =>
     viewOf(known[0], messages) ?? viewOf(known[1], messages);
-  const whole = fold(all);
+  const whole = fold(all) ?? fold(fromNewBeginning(all));
   if (whole) return whole;
   const alone = fold(life);
   return alone ? { ...alone, webhook: foldedOf(present).webhook } : deletedView(present, life);
+};
+
+/** Behind facts that are lost for good: from an expiry on, which says everything. */
+const fromNewBeginning = (messages: MessagesOfRun['life']): MessagesOfRun['life'] => {
+  const at = messages.findIndex(
+    (message) => acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message).kind === 'accepted',
+  );
+  return at > 0 ? messages.slice(at) : [];
 };
 
 const beginsWithRun = ([first]: MessagesOfRun['life']): boolean =>

@@ -94,6 +94,16 @@ describe('the view of a run that was missed', () => {
     expect(recoveredView(ended, { life: [second], webhook: [] })).toEqual({ ...ended, head: 9 });
   });
 
+  it('has expired when facts before the expiry are lost for good, also when one of its end is left', () => {
+    const late = aView(1, folded(...events.slice(0, 1)));
+    const expiry = message(9, 0, expired(key));
+    for (const present of [late, undefined])
+      expect(recoveredView(present, { life: [...life.slice(3), expiry], webhook: [] })).toMatchObject({
+        head: 9,
+        run: { status: 'failed', end_reason: 'log_expired' },
+      });
+  });
+
   it('has not expired when the archive and the log have nothing of the run', () => {
     expect(recoveredView(running, { life: [], webhook: [] })).toBeUndefined();
   });
