@@ -47,6 +47,8 @@ export const permittedRun = async (
   const token = bearerOf(ctx.req);
   if (token === undefined) throw badToken();
   const read = await readRun(log, key, { atLeast: await head(log, key) });
+  // Its beginning has left the log: it ends soon, and until then its executor tries again.
+  if (read.kind === 'damaged') throw new Refused({ code: 'run_unreadable', why: BEGINNING_GONE });
   if (read.kind !== 'found') throw badToken();
   const assigned = read.facts.find(({ event }) => event.type === 'RunAssigned' && event.attempt === attempt);
   if (assigned?.event.type !== 'RunAssigned') throw badToken();
@@ -57,6 +59,9 @@ export const permittedRun = async (
   const why = isExecuting(run) ? `attempt ${run.attempt.number} is executing` : `the run is ${run.status}`;
   throw new Refused({ code: 'attempt_over', why: `Attempt ${attempt} is over: ${why}` });
 };
+
+const BEGINNING_GONE =
+  'The run cannot be read now: the log no longer holds its beginning. It ends as log_expired soon; try again until then';
 
 const badToken = (): Refused =>
   new Refused({ code: 'attempt_token_invalid', why: 'This is not the token of this attempt' });

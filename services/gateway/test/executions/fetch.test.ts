@@ -11,12 +11,14 @@ import {
   queued,
   requeued,
   failed,
+  started,
 } from '@runledger/testing/events/run-events';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { forgetBefore, untilOlder } from '../fixtures/runs/forgotten-log.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
@@ -66,6 +68,17 @@ describe('an executor', () => {
     expect(createHash('sha256').update(workflow.text).digest('hex')).toBe(workflow_sha256);
     const fetched = await fetchText(attempt, 'inputs');
     expect([fetched.status, JSON.parse(fetched.text)]).toEqual([200, inputs]);
+  });
+
+  it('is not told that its token is wrong when the beginning of the run has left the log', async () => {
+    const attempt = await anAssigned();
+    await untilOlder(bed.log);
+    const last = await appendAll(bed.log, started(attempt.run));
+    await forgetBefore(bed.log, last);
+    expect(await fetchText(attempt, 'workflow')).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('run_unreadable'),
+    });
   });
 
   it('may fetch after a cancel request, which it may not have read yet', async () => {
