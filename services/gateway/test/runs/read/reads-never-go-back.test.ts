@@ -12,7 +12,7 @@ import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { anEndedRun, HOOK } from '../../fixtures/runs/notified-runs.ts';
-import { viewOf as viewInLog } from '../../fixtures/views/stale-views.ts';
+import { sayCaughtUp, viewOf as viewInLog } from '../../fixtures/views/stale-views.ts';
 import {
   aRun,
   assigned,
@@ -142,6 +142,8 @@ describe('the webhook_status of a run', () => {
 describe('a view whose events have expired from the log', () => {
   it('is served as it is until the gateway ends the run', async () => {
     const views = sqliteViews();
+    // Otherwise nobody knows that it has not ended.
+    await sayCaughtUp(bed, views);
     const gateway = await bed.gateway({ views });
     const expired = aRun(bed.tenant.org_id);
     await views.save([aView(1, folded(queued(expired), assigned(expired)))]);
