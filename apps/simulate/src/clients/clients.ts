@@ -1,4 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { World } from '../broker/world.ts';
 import { runIdOf } from '../plan/ids.ts';
@@ -99,13 +101,14 @@ export class Clients {
   #cancel(planned: PlannedRun): void {
     const { broker, log } = this.#world;
     const again = (): void => this.#gateway.after(RETRY_AFTER_MS, () => this.#cancel(planned));
-    if (!this.#runs.has(runIdOf(planned.id))) return;
-    const read = (): ReturnType<typeof log.read> => log.read(runIdOf(planned.id));
-    broker.ask(this.#gateway, APPEND_WITHIN_MS, read, (known) => {
+    const run_id = runIdOf(planned.id);
+    if (!this.#runs.has(run_id)) return;
+    const read = (): RunHistory => (log.isWhole(run_id) ? log.historyOf(run_id) : EMPTY_HISTORY);
+    broker.ask(this.#gateway, APPEND_WITHIN_MS, read, (history) => {
       // A gateway ends a run whose beginning is gone.
-      if (known?.kind !== 'whole' || !known.history.state) return again();
-      const { head, state } = known.history;
-      if (!state || isDeleted(state) || !mayBeCancelled(state)) return;
+      if (!history?.state) return again();
+      const { head, state } = history;
+      if (isDeleted(state) || !mayBeCancelled(state)) return;
       const event = cancelEvent(state, this.#stamp());
       const append = (): ReturnType<typeof log.append> => log.append(event, head);
       broker.ask(this.#gateway, APPEND_WITHIN_MS, append, (appended) => {

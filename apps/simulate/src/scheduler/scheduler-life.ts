@@ -190,13 +190,12 @@ export class SchedulerLife implements Life, WatchedScheduler {
   }
 
   /** As services/scheduler/src/log/follow-runs.ts. Missing is only what the log has forgotten, or the end before a fact that is refused. */
-  #readAgain({ key, expectedSequence, sequence }: LoggedMessage): void {
+  #readAgain({ key, sequence }: LoggedMessage): void {
     const { log } = this.#world;
     const read = log.read(key.run_id);
-    const isForgotten = (expectedSequence ?? 0) < log.identity.firstSequence;
     const isRefused =
       read.kind === 'whole' && read.refused.some(({ message }) => message.sequence === sequence);
-    if (!isForgotten && !isRefused) return this.#watcher.onGap(this, sequence);
+    if (log.isWhole(key.run_id) && !isRefused) return this.#watcher.onGap(this, sequence);
     if (read.kind !== 'whole') return this.#take({ type: 'run_unreadable', key });
     const { event } = read.facts.at(-1) ?? {};
     const writer = event ? RUN_EVENTS[event.type].writer : 'gateway';
