@@ -34,7 +34,11 @@ export const openRecovery = (world: World, { process, projection, everyMs }: Rec
           (hasAll) => {
             if (!hasAll) return again();
             const runs = archive?.runsBehind(missed.after) ?? [];
-            recover(runs, () => projection.endMissed(missed));
+            const archivedTo = archive?.position.sequence ?? Infinity;
+            recover(runs, () => {
+              // What left the log meanwhile was archived before the runs were read, or they are read again.
+              if (log.identity.firstSequence <= archivedTo + 1) projection.endMissed(missed);
+            });
           },
         );
       },

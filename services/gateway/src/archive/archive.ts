@@ -15,7 +15,7 @@ import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from
 import { archivedSegments } from './reading/archived-segments.ts';
 import { provenFacts, type ProveFacts } from './reading/proven-facts.ts';
 import { firstTime, runMessages, type ReadRunMessages } from './reading/run-messages.ts';
-import { archiveRound, hasPassed, type ArchiveRoundOptions } from './sealing/archive-round.ts';
+import { archiveRound, passedUpTo, type ArchiveRoundOptions } from './sealing/archive-round.ts';
 import { RangeTaken } from './sealing/seal-range.ts';
 import type { ArchiveConfig } from './store/archive-config.ts';
 import { openArchiveObjects, type ArchiveObjects } from './store/archive-objects.ts';
@@ -44,8 +44,8 @@ export interface Archive {
    * archive has of it: for somebody who makes views.
    */
   readonly runs: (behind: number) => AsyncIterable<ArchivedRunMessages>;
-  /** Whether everything up to this sequence of the log is archived, or has left it without that: then nobody archives it any more. */
-  readonly hasAllUpTo: (sequence: number) => Promise<boolean>;
+  /** Everything up to this sequence of the log is archived, or has left it without that: then nobody archives it any more. 0 for nothing. */
+  readonly passedUpTo: () => Promise<number>;
   readonly noteErasure: NoteErasure;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
   readonly eraseOrganisation: (org_id: OrgId) => Promise<number>;
@@ -79,7 +79,7 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
     run: archivedRun(read),
     proveFacts: provenFacts(objects),
     runs: (behind) => runsOfPresentLog(options, { ...store, segments }, behind),
-    hasAllUpTo: (sequence) => inTurn(() => hasPassed(passing, sequence)),
+    passedUpTo: () => inTurn(() => passedUpTo(passing)),
     noteErasure: noteErasure({ log, records }),
     eraseOrganisation: (org_id) => removeAllSegments({ ...store, log }, org_id),
   };
@@ -105,7 +105,7 @@ const logAlone = (log: EventLog): Archive => {
     run: archivedRun(read),
     proveFacts: async () => [],
     runs: async function* () {},
-    hasAllUpTo: async () => true,
+    passedUpTo: async () => Infinity,
     noteErasure: async () => undefined,
     eraseOrganisation: async () => 0,
   };

@@ -136,8 +136,13 @@ const project = async (
     after: at.sequence,
     onBatch: (messages) =>
       inTurn(async () => {
-        const isNext = (messages[0]?.sequence ?? 0) <= at.sequence + 1;
-        if (!isNext) goTo(await goPastMissed(options, at, await runsIdentity(options.log)));
+        const first = messages[0]?.sequence ?? 0;
+        if (first > at.sequence + 1) {
+          const identity = await runsIdentity(options.log);
+          // The log may have lost these messages too since they were delivered.
+          const firstSequence = Math.min(identity.firstSequence, first);
+          goTo(await goPastMissed(options, at, { ...identity, firstSequence }));
+        }
         goTo(await projectBatch(batches, at, messages));
       }),
   });

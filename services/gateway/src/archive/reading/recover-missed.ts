@@ -19,7 +19,7 @@ export interface RecoveryOptions {
   readonly archive: {
     readonly read: ReadRunMessages;
     readonly runs: (behind: number) => AsyncIterable<Pick<ArchivedRunMessages, 'key'>>;
-    readonly hasAllUpTo: (sequence: number) => Promise<boolean>;
+    readonly passedUpTo: () => Promise<number>;
   };
   readonly between: RunProjection['between'];
   readonly isProjecting: () => boolean;
@@ -48,12 +48,15 @@ const recover = async (options: RecoveryOptions, stop: AbortSignal): Promise<voi
   const position = await views.position();
   if (position && hasMissed(position, identity)) await between((at) => goPastMissed(options, at, identity));
   const missed = (await views.position())?.missed;
-  if (!missed || !(await archive.hasAllUpTo(missed.up_to))) return;
+  const passed = missed ? await archive.passedUpTo() : 0;
+  if (!missed || passed < missed.up_to) return;
   let runs = 0;
   for await (const keys of inBatches(keysOf(archive.runs(missed.after)), RUNS_AT_ONCE)) {
     if (stop.aborted || !(await between((at) => recoverRuns(options, keys, at)))) return;
     runs += keys.length;
   }
+  // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
+  if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
   await between((at) => endMissed(options, missed, at));
   logger.warn({ missed, runs }, 'the run views have what the archive has of the facts that they lacked');
 };

@@ -137,11 +137,11 @@ const passLost = async (
   return { ...entry, value: passed, revision: moved };
 };
 
-/** Whether the archive has everything up to this sequence that it will ever have. @throws {LogUnavailable} */
-export const hasPassed = async (options: Passing, sequence: number): Promise<boolean> => {
+/** Up to which sequence the archive has everything that it will ever have; 0 before it begins. @throws {LogUnavailable} @throws {RangeTaken} */
+export const passedUpTo = async (options: Passing): Promise<number> => {
   const { created } = await runsIdentity(options.log);
   const entry = await options.records.positions.get(positionKey(created));
-  return entry !== undefined && (await passLost(options, entry)).value.sequence >= sequence;
+  return entry ? (await passLost(options, entry)).value.sequence : 0;
 };
 
 /** The log has lost all of the range that somebody claimed. */
