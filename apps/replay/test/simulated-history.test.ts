@@ -8,7 +8,7 @@ import { playSlice } from '../src/play-slice.ts';
 import { shadowed } from './fixtures/sample-slice.ts';
 import { simulatedSlice } from './fixtures/simulated-slice.ts';
 
-const SEEDS = 30;
+const SEEDS = 60;
 /** The first plans with faults: in so many there are void assignments, failures and cancels. */
 const SEEDS_WITH_FAULTS = 45;
 
