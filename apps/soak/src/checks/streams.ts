@@ -21,8 +21,8 @@ const defectIn = (
   let at = 0;
   for (const [event, { id, fact }] of streamed.entries()) {
     const expected = facts[at];
-    if (fact.type === null && expected && Date.parse(expected.time) < forgotten) {
-      // The log had forgotten these facts: the last state stands for them.
+    if (fact.type === null && Date.parse(facts[0]?.time ?? '') < forgotten) {
+      // The log had forgotten the beginning of the run: its last state stands for the facts up to it.
       at = facts.findLastIndex(({ sequence }) => sequence <= fact.sequence) + 1;
       continue;
     }
