@@ -321,6 +321,54 @@ const end = (
   progress: ending.progress ?? 0,
 });
 
+/**
+ * The end that a fact says of a run that has lost facts before it for good: what both know, and nothing in between. Undefined for a fact that
+ * ends no run.
+ */
+export const endBehindLoss = (run: QueuedRun | ExecutingRun, fact: RunFact): EndedRun | undefined => {
+  const { event } = fact;
+  const known = isExecuting(run) && isOfAttempt(run, fact) ? run : queuedBefore(run, fact);
+  switch (event.type) {
+    case 'RunSucceeded':
+      return end(known, fact, 'success', 'completed', { ...event.data, progress: 1, error: null });
+    case 'RunFailed':
+      return failed(known, fact, event.data);
+    case 'RunTimedOut':
+      return timedOut(known, fact, event.data);
+    case 'RunGivenUp':
+      return failed(known, fact, givenUp(event.data));
+    case 'RunCancelled':
+    case 'RunCancelEnforced': {
+      const by = isExecuting(run) ? run.cancel?.by : undefined;
+      return end(known, fact, 'cancelled', cancelReason(by ?? 'client'), { ...event.data, error: null });
+    }
+    case 'RunCancelRequested':
+      // That of a run that executes is about an executor, and ends nothing.
+      return event.executor_id === null
+        ? end(known, fact, 'cancelled', cancelReason(event.data.by), { error: null })
+        : undefined;
+    case 'RunQueued':
+    case 'RunAssigned':
+    case 'RunStarted':
+    case 'RunUploading':
+    case 'RunRequeued':
+    case 'RunAttemptFailed':
+    case 'RunExpired':
+    case 'RunOutputsDeleted':
+    case 'RunDeleted':
+      return undefined;
+  }
+};
+
+const isOfAttempt = ({ attempt }: Run, { event }: RunFact): boolean => attempt?.number === event.attempt;
+
+/** Of an attempt that is not known, nothing is said. */
+const queuedBefore = (run: QueuedRun | ExecutingRun, fact: RunFact): QueuedRun => ({
+  ...identityOf(run),
+  status: 'queued',
+  attempt: isOfAttempt(run, fact) ? run.attempt : null,
+});
+
 /** Of the files among outputs. */
 const bytesOf = (outputs: readonly RunOutput[]): number =>
   storedFiles(outputs).reduce((sum, { bytes }) => sum + bytes, 0);

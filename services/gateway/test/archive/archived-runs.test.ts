@@ -11,7 +11,7 @@ import { archiveAll, objectsOf, positionOf } from './archived-runs.ts';
 
 const HOOK = { webhook: 'https://hooks.example/done' };
 
-it('the archive gives each run of the log once, with what all segments have of it, and the oldest first', async () => {
+it('the archive gives each run of the log once, with what all segments have of it, and the oldest first, also while it is erased', async () => {
   await using test = await aLog();
   const { log } = test;
   const org = aRun().org_id;
@@ -33,20 +33,28 @@ it('the archive gives each run of the log once, with what all segments have of i
     onRewritten: () => undefined,
   };
   await noteErasure(erasing)(gone, 'run', deletion);
-  await eraseArchived(erasing, new AbortController().signal);
 
   const position = await positionOf(log);
   if (!position) throw new Error('it is archived');
   const [records, objects] = [archiveRecords(log), objectsOf(log)];
+  let isErased = false;
   const options = {
     records,
-    objects,
+    objects: {
+      // The records are read, and name the former objects.
+      find: async (object: string) => {
+        if (!isErased) await eraseArchived(erasing, new AbortController().signal);
+        isErased = true;
+        return objects.find(object);
+      },
+    },
     segments: archivedSegments({ records, objects, revision: async () => undefined }),
   };
   const found = new Map<string, { life: number; webhook: number; isErased: boolean }>();
-  for await (const { key, life, webhook, isErased } of archivedRuns(options, logName(position), 0)) {
+  for await (const run of archivedRuns(options, logName(position), 0)) {
+    const { key, life, webhook } = run;
     expect(found.has(key.run_id)).toBe(false);
-    found.set(key.run_id, { life: life.length, webhook: webhook.length, isErased });
+    found.set(key.run_id, { life: life.length, webhook: webhook.length, isErased: run.isErased });
   }
   expect(found).toEqual(
     new Map([

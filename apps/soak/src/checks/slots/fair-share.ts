@@ -85,7 +85,9 @@ const unfair = (wait: SlotWait, passes: readonly Pass[], { holds, shared, eviden
   if (isUncertain(wait, evidence)) return [];
   return passes.flatMap(({ given, freedBy }) => {
     const { sequence } = given.from;
-    const held = holds.filter((one) => isHeldAt(one, wait.from.sequence) && isHeldAt(one, sequence));
+    const held = holds.filter(
+      (one) => isHeldAt(one, wait.from.sequence) && isHeldAt(one, sequence) && !isLost(one),
+    );
     const waiting = waitingAt(shared, sequence);
     const slots = held.filter(({ org_id }) => waiting.has(org_id)).length + 1;
     const own = held.filter(({ org_id }) => org_id === given.org_id).length;
@@ -95,6 +97,9 @@ const unfair = (wait: SlotWait, passes: readonly Pass[], { holds, shared, eviden
     ];
   });
 };
+
+/** The log lost its run, and with it the executor: when, is not known. */
+const isLost = ({ to }: SlotHold): boolean => to?.event.type === 'RunExpired';
 
 /** Organisations with a run that waits just before this position. */
 const waitingAt = (runs: LoggedRuns, sequence: number): ReadonlySet<string> =>

@@ -1,4 +1,4 @@
-import { isExecuting, type Run, type RunFact } from '@runledger/contracts/fold/run';
+import { isEnded, isExecuting, type Run, type RunFact } from '@runledger/contracts/fold/run';
 import type { LoggedRun, LoggedRuns } from '../../evidence/logged-run.ts';
 
 /** An organisation has runs that wait, and holds no slot. */
@@ -12,25 +12,27 @@ export interface SlotWait {
   readonly isDisturbed: boolean;
 }
 
+/** What a run does in a situation. `lost`: it waits until a gateway ends it, because the log has lost it: nobody can give it a slot. */
+type Place = 'waits' | 'lost' | 'executes' | 'none';
+
 interface Step {
   readonly run: string;
   readonly fact: RunFact;
-  readonly before: Run | undefined;
-  readonly after: Run;
+  readonly before: Place;
+  readonly after: Place;
 }
 
-/** Of these runs of one organisation, in the order of the log. */
+/** Of these runs of one organisation, in the order of the log. When the log loses a run is not known, so one that it does never waits. */
 export const slotWaitsOf = (org_id: string, runs: LoggedRuns): SlotWait[] => {
   const waits: SlotWait[] = [];
-  let [waiting, slots] = [0, 0];
+  const now = { waits: 0, lost: 0, executes: 0, none: 0 };
   let begun: { readonly from: RunFact; isDisturbed: boolean } | undefined;
   for (const { run, fact, before, after } of stepsOf(runs)) {
-    waiting += count(after, isQueued) - count(before, isQueued);
-    slots += count(after, isExecuting) - count(before, isExecuting);
-    if (begun && before && isQueued(before) && !isQueued(after) && !isExecuting(after))
-      begun.isDisturbed = true;
-    const isWaiting = waiting > 0 && slots === 0;
-    if (isWaiting) begun ??= { from: fact, isDisturbed: false };
+    now[before] -= 1;
+    now[after] += 1;
+    const isWaiting = now.waits > 0 && now.executes === 0;
+    if (begun && ((before === 'waits' && after === 'none') || now.lost > 0)) begun.isDisturbed = true;
+    if (isWaiting) begun ??= { from: fact, isDisturbed: now.lost > 0 };
     else if (begun) {
       waits.push({ org_id, run, ...begun, to: fact });
       begun = undefined;
@@ -42,12 +44,21 @@ export const slotWaitsOf = (org_id: string, runs: LoggedRuns): SlotWait[] => {
 const stepsOf = (runs: LoggedRuns): Step[] =>
   [...runs.values()].flatMap(stepsOfRun).sort((one, other) => one.fact.sequence - other.fact.sequence);
 
-const stepsOfRun = ({ key, facts, situations }: LoggedRun): Step[] =>
-  situations.flatMap(({ sequence, run: after }, at) => {
-    const fact = facts.find((one) => one.sequence === sequence);
-    return fact ? [{ run: key.run_id, fact, before: situations[at - 1]?.run, after }] : [];
+const stepsOfRun = ({ key, facts, situations }: LoggedRun): Step[] => {
+  const states = situations.map(({ run }) => run);
+  const queuedFrom = states.findLastIndex((run) => !isQueued(run) && !isEnded(run)) + 1;
+  const last = states.at(-1);
+  const isLost = last !== undefined && isEnded(last) && last.end_reason === 'log_expired';
+  const places = states.map((run, at): Place => {
+    if (isExecuting(run)) return 'executes';
+    if (!isQueued(run)) return 'none';
+    return isLost && at >= queuedFrom ? 'lost' : 'waits';
   });
+  return situations.flatMap(({ sequence }, at) => {
+    const fact = facts.find((one) => one.sequence === sequence);
+    const [before = 'none', after] = [places[at - 1], places[at]];
+    return fact && after ? [{ run: key.run_id, fact, before, after }] : [];
+  });
+};
 
 const isQueued = ({ status }: Run): boolean => status === 'queued';
-
-const count = (run: Run | undefined, is: (run: Run) => boolean): number => (run && is(run) ? 1 : 0);

@@ -1,4 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { fairShare } from '../../../src/checks/slots/fair-share.ts';
 import type { Outage } from '../../../src/cluster/outages.ts';
@@ -136,5 +137,25 @@ describe('an organisation that holds no slot', () => {
     expect(violations(log, away('gpu-executor', 15, 30))).toEqual([]);
     const full = { store: 'RUNS', kind: 'full', from: second(15), to: second(30) } as const;
     expect(violations(log, { limits: [{ ...full, lost: 0, hadEffect: true }] })).toEqual([]);
+  });
+
+  it('waits for none with a run that the log has lost, but with its other runs', () => {
+    const passedWith = (another: boolean) => {
+      const { log, own, modest } = busy();
+      const second = another ? log.queue(MODEST) : undefined;
+      for (let at = 0; at < 3; at += 1) {
+        if (own[at]) log.end(own[at] as RunKey);
+        const next = log.queue(GREEDY);
+        log.start(next, 'east');
+        own.splice(at + 1, 0, next);
+      }
+      log.wait(40);
+      log.expire(modest);
+      if (second) log.start(second, 'west');
+      return violations(log).map(({ run }) => [run, second?.run_id]);
+    };
+    expect(passedWith(false)).toEqual([]);
+    const [[run, expected] = []] = passedWith(true);
+    expect(run).toBe(expected);
   });
 });

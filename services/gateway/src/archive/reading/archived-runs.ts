@@ -5,7 +5,7 @@ import { readIndex, readFrames } from '../segment/read-segment.ts';
 import { isTombstone, runIdOf, type SegmentLine } from '../segment/segment-line.ts';
 import { mayHaveRun } from '../segment/run-filter.ts';
 import { ArchiveUnavailable, type ArchiveObjects } from '../store/archive-objects.ts';
-import { SEGMENTS, type ArchiveRecords, type SegmentRecord } from '../store/archive-records.ts';
+import { segmentKey, SEGMENTS, type ArchiveRecords, type SegmentRecord } from '../store/archive-records.ts';
 import { orDamaged, type ArchivedSegments } from './archived-segments.ts';
 import { messagesByChain, messagesOfLines } from './run-messages.ts';
 
@@ -40,7 +40,7 @@ export async function* archivedRuns(
     const others = all.filter((other) => other !== segment && other.org_id === segment.org_id);
     const mayHave = (other: SegmentRecord, id: string): boolean =>
       mayHaveRun(filters.get(other) ?? Buffer.alloc(0), id);
-    for await (const lines of runsIn(options, segment)) {
+    for await (const lines of runsOf(options, segment)) {
       if ((lines.at(-1)?.sequence ?? 0) <= behind) continue;
       const key = { org_id: orgId(segment.org_id), run_id: runId(runIdOf(lines[0] ?? { subject: '' })) };
       const shared = others.filter((other) => mayHave(other, key.run_id));
@@ -69,9 +69,33 @@ const segmentsOf = async ({ records }: ArchivedRunsOptions, logName: string): Pr
   }
 };
 
-/** The lines of each run of a segment, which lie together. */
+/** The lines of each run of a segment. What is erased meanwhile has tombstones in its new object, so the runs are the same, in the same order. */
+async function* runsOf(
+  { records, objects }: ArchivedRunsOptions,
+  known: SegmentRecord,
+): AsyncGenerator<readonly SegmentLine[]> {
+  let given = 0;
+  for (let segment: SegmentRecord | undefined = known; segment;) {
+    try {
+      let at = 0;
+      for await (const run of runsIn(objects, segment)) {
+        at += 1;
+        if (at <= given) continue;
+        given = at;
+        yield run;
+      }
+      return;
+    } catch (error) {
+      const present: SegmentRecord | undefined = (await records.segments.get(segmentKey(known)))?.value;
+      if (!(error instanceof ArchiveUnavailable) || present?.object === segment.object) throw error;
+      segment = present?.removed ? undefined : present;
+    }
+  }
+}
+
+/** They lie together. */
 async function* runsIn(
-  { objects }: ArchivedRunsOptions,
+  objects: ArchivedRunsOptions['objects'],
   segment: SegmentRecord,
 ): AsyncGenerator<readonly SegmentLine[]> {
   const read = await objects.find(segment.object);

@@ -42,7 +42,7 @@ export const openRecovery = (options: RecoveryOptions): AsyncDisposable =>
   });
 
 const recover = async (options: RecoveryOptions, stop: AbortSignal): Promise<void> => {
-  const { log, views, archive, between, logger } = options;
+  const { log, views, archive, between } = options;
   // The log may have lost them while no message came by which the projection could notice it.
   const identity = await runsIdentity(log);
   const position = await views.position();
@@ -57,8 +57,7 @@ const recover = async (options: RecoveryOptions, stop: AbortSignal): Promise<voi
   }
   // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
   if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
-  await between((at) => endMissed(options, missed, at));
-  logger.warn({ missed, runs }, 'the run views have what the archive has of the facts that they lacked');
+  await between((at) => endMissed(options, { missed, runs }, at));
 };
 
 async function* keysOf(
@@ -86,12 +85,14 @@ const recoverRuns = async (
 };
 
 const endMissed = async (
-  { views }: RecoveryOptions,
-  { up_to }: Missed,
+  { views, logger }: RecoveryOptions,
+  { missed, runs }: { readonly missed: Missed; readonly runs: number },
   at: ProjectionPosition,
 ): Promise<ProjectionPosition | undefined> => {
   // More was missed meanwhile.
-  if (at.missed?.up_to !== up_to) return undefined;
+  if (at.missed?.up_to !== missed.up_to) return undefined;
   const to = { ...at, missed: null };
-  return (await views.advance([], at, to)) ? to : undefined;
+  if (!(await views.advance([], at, to))) return undefined;
+  logger.warn({ missed, runs }, 'the run views have what the archive has of the facts that they lacked');
+  return to;
 };

@@ -1,6 +1,6 @@
-import { evolveRun } from '@runledger/contracts/fold/evolve-run';
+import { endBehindLoss, evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { acceptMessage, EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
-import { isDeleted } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { walkChain } from '@runledger/contracts/fold/walk-chain';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
@@ -11,22 +11,45 @@ import type { StoredView } from './run-view.ts';
 
 /**
  * The view that all messages make which the archive and the log have of a run. Facts that they lack may be in the present view, which is
- * behind. When webhook facts are lost for good, it has the present state of the notifications. Undefined when facts of the lifecycle are lost.
+ * behind. When webhook facts are lost for good, it has the present state of the notifications. Of a run that has lost facts of its lifecycle for
+ * good, an end that is left counts. Undefined when nothing is.
  */
 export const recoveredView = (
   present: StoredView | undefined,
   { life, webhook }: MessagesOfRun,
 ): StoredView | undefined => {
-  const all = [...life, ...webhook].toSorted((a, b) => a.sequence - b.sequence);
+  const all = inOrder([...life, ...webhook]);
   // A fact that says everything, such as a deletion, says more of a run that is known.
   const known = beginsWithRun(life) ? [undefined, present] : [present, undefined];
   const fold = (messages: MessagesOfRun['life']): StoredView | undefined =>
     viewOf(known[0], messages) ?? viewOf(known[1], messages);
-  const whole = fold(all) ?? fold(fromNewBeginning(all));
+  const whole = fold(all) ?? endedView(present, { life, webhook }) ?? fold(fromNewBeginning(all));
   if (whole) return whole;
-  const alone = fold(life);
+  const alone = fold(life) ?? endedView(present, { life, webhook: [] });
   return alone ? { ...alone, webhook: foldedOf(present).webhook } : deletedView(present, life);
 };
+
+/** From the first end that is left behind facts that are lost for good. */
+const endedView = (
+  present: StoredView | undefined,
+  { life, webhook }: MessagesOfRun,
+): StoredView | undefined => {
+  if (!present || isDeleted(present.run) || isEnded(present.run)) return undefined;
+  for (const step of walkChain(RUN_CHAIN, life)) {
+    if (step.kind !== 'fact') continue;
+    const { sequence } = step.fact;
+    const run = endBehindLoss(present.run, step.fact);
+    if (run)
+      return viewOf(
+        { ...present, head: sequence, run },
+        inOrder([...life.filter((one) => one.sequence >= sequence), ...webhook]),
+      );
+  }
+  return undefined;
+};
+
+const inOrder = (messages: MessagesOfRun['life']): MessagesOfRun['life'] =>
+  messages.toSorted((a, b) => a.sequence - b.sequence);
 
 /** Behind facts that are lost for good: from an expiry on, which says everything. */
 const fromNewBeginning = (messages: MessagesOfRun['life']): MessagesOfRun['life'] => {

@@ -27,17 +27,32 @@ interface ExpiryFact {
   readonly expected: number;
 }
 
-/** Stores that something of a run has expired with the log. False when it has not. @throws {LogUnavailable} @throws what `read` throws */
+/**
+ * An expiry that another gateway stored could have left the log again, so that the fence of an empty chain holds, while this one stood still.
+ * Far less than the shortest age of the log.
+ */
+const DECIDED_WITHIN_MS = 30_000;
+
+/**
+ * Stores that something of a run has expired with the log. False when it has not, or when reading took so long that it has to be read again.
+ * @throws {LogUnavailable} @throws what `read` throws
+ */
 export const appendExpiry = async <Known>(
   { log, writer, now, onConflict }: ExpiryOptions,
   key: RunKey,
   { read, decide, message }: Expiry<Known>,
 ): Promise<boolean> => {
+  let readFrom = now();
   const decided = await decideAndAppend<Known | undefined, undefined>(log, {
-    read,
+    read: (atLeast) => {
+      readFrom = now();
+      return read(atLeast);
+    },
     decide: (known) => {
-      const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer };
-      const fact = known && decide(known, envelope);
+      const time = now();
+      const isFresh = time.getTime() - readFrom.getTime() < DECIDED_WITHIN_MS;
+      const envelope = { event_id: newUuid(), ...key, time: time.toISOString(), writer };
+      const fact = known && isFresh ? decide(known, envelope) : undefined;
       return fact ? { kind: 'append', ...fact, answer: undefined } : { kind: 'answer', answer: undefined };
     },
     onConflict,

@@ -61,9 +61,27 @@ describe('the view of a run that was missed', () => {
   it('goes on from the present one, when that has what archive and log have lost', () => {
     expect(recoveredView(running, { life: life.slice(3), webhook: [] })).toEqual(ended);
     expect(recoveredView(undefined, { life: life.slice(3), webhook: [] })).toBeUndefined();
-    expect(recoveredView(aView(2, folded(...events.slice(0, 2))), { life: life.slice(3), webhook: [] })).toBe(
-      undefined,
-    );
+  });
+
+  it('has the end that is left behind facts that are lost for good, and what follows it', () => {
+    const [waits, starts] = [1, 2].map((head) => aView(head, folded(...events.slice(0, head))));
+    const webhook = [webhookMessage(5, 0, webhookStarted(key)), webhookMessage(6, 5, webhookDelivered(key))];
+    expect(recoveredView(starts, { life: life.slice(3), webhook })).toMatchObject({
+      head: 4,
+      run: { status: 'success', outputs: [anOutput], started_at: null, attempt: { number: 1 } },
+      webhook: { head: 6, state: { status: 'success' } },
+    });
+    expect(recoveredView(waits, { life: life.slice(3), webhook: webhook.slice(1) })).toMatchObject({
+      head: 4,
+      run: { status: 'success', outputs: [anOutput], attempt: null },
+      webhook: EMPTY_HISTORY,
+    });
+    const deletion = message(7, 4, deleted(key));
+    expect(recoveredView(waits, { life: [...life.slice(3), deletion], webhook: [] })).toMatchObject({
+      head: 7,
+      run: { status: 'deleted', to_erase: { outputs: [anOutput] } },
+    });
+    expect(recoveredView(waits, { life: life.slice(2, 3), webhook: [] })).toBeUndefined();
   });
 
   it('has the present state of notifications of which facts are lost', () => {
@@ -94,14 +112,19 @@ describe('the view of a run that was missed', () => {
     expect(recoveredView(ended, { life: [second], webhook: [] })).toEqual({ ...ended, head: 9 });
   });
 
-  it('has expired when facts before the expiry are lost for good, also when one of its end is left', () => {
+  it('has expired when facts before the expiry are lost for good, unless an end is left of a run that is known', () => {
     const late = aView(1, folded(...events.slice(0, 1)));
     const expiry = message(9, 0, expired(key));
-    for (const present of [late, undefined])
-      expect(recoveredView(present, { life: [...life.slice(3), expiry], webhook: [] })).toMatchObject({
-        head: 9,
-        run: { status: 'failed', end_reason: 'log_expired' },
-      });
+    const messages = { life: [...life.slice(3), expiry], webhook: [] };
+    expect(recoveredView(undefined, messages)).toMatchObject({
+      head: 9,
+      run: { status: 'failed', end_reason: 'log_expired' },
+    });
+    expect(recoveredView(late, messages)).toMatchObject({ head: 9, run: { status: 'success' } });
+    expect(recoveredView(late, { life: [...life.slice(2, 3), expiry], webhook: [] })).toMatchObject({
+      head: 9,
+      run: { status: 'failed', end_reason: 'log_expired' },
+    });
   });
 
   it('has not expired when the archive and the log have nothing of the run', () => {

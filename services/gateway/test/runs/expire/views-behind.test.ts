@@ -21,7 +21,7 @@ import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
-import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
+import { forgetAll, forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
 import { mongoViews } from '../../fixtures/views/mongo-views.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { openEventSource } from '../subscribe/an-event-source.ts';
@@ -176,6 +176,27 @@ const behind = (openViews: OpenViews): void => {
           await viewed(run, 'failed');
           expect((await shown(run)).body).toMatchObject({ end_reason: 'log_expired' });
         }
+      },
+    );
+  });
+
+  it('keep the end that the archive has, although facts before it left the log without being archived or read', async () => {
+    await after(
+      {
+        before: ({ log }, one) => appendAll(log, queued(one)),
+        meanwhile: async ({ log }, one) => {
+          await appendAll(log, assigned(one), started(one));
+          await untilOlder(log);
+          await forgetBefore(log, await appendAll(log, succeeded(one, [anOutput])));
+        },
+      },
+      async ({ bed, one, shown, viewed, views }) => {
+        const first = await shown(one);
+        expect(first.body).toMatchObject({ status: 'success', outputs: [{}], started_at: null });
+        await viewed(one, 'success');
+        await complete(views);
+        expect((await shown(one)).body).toEqual(first.body);
+        expect(await messagesIn(bed)).toBe(0);
       },
     );
   });
