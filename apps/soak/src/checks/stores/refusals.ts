@@ -24,7 +24,9 @@ const HAVE_CONFLICTS: ReadonlySet<Exchange['kind']> = new Set([
   'delete_record',
 ]);
 
-/** Other checks are about 404 and about what strangers send. */
+const OK = 200;
+
+/** Other checks are about 404, about what strangers send, and about answers behind a deletion. */
 const isExplained = (
   { kind, run, sentAt, seenAt }: Exchange,
   answer: Extract<Exchange['answer'], { kind: 'refused' }>,
@@ -54,7 +56,8 @@ const isExplained = (
       // The log no longer has what it would deliver again.
       return Date.parse(runs.get(run ?? '')?.facts[0]?.time ?? '') < forgottenBefore(limits, size);
     case 'over quota':
-    case 'other':
       return kind === 'foreign';
+    case 'other':
+      return kind === 'foreign' || (kind === 'after_deletion' && answer.status === OK);
   }
 };

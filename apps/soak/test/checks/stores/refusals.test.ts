@@ -37,6 +37,12 @@ describe('a refusal', () => {
     expect(refused(409, 'x', { kind: 'queue_other' })).toEqual([]);
   });
 
+  it('behind a deletion may be an answer, which is judged elsewhere', () => {
+    const kind = 'after_deletion';
+    expect(refused(200, 'unknown answer: {}', { kind })).toEqual([]);
+    expect(refused(401, 'x', { kind })).toHaveLength(1);
+  });
+
   it('for lack of room is right only while that store is full', () => {
     for (const [status, why, store] of [
       [503, ROOM, 'RUNS'],
