@@ -120,6 +120,7 @@ export const openRunServices = (
   const files = openUploads(parts, { records: ofFiles, store: outputs.store, quotas }, metrics, open);
   const erasing = {
     log,
+    fresh,
     erase,
     noteErasure: reading.archive.noteErasure,
     ...atOnce({ stores, views, fresh, files }, metrics),
@@ -343,7 +344,7 @@ const openUpkeep = (
     ...parts
   }: Omit<ExpireRunsOptions & RetentionOptions, 'views' | 'onRemoved'> &
     Pick<GatewayParts, 'views'> &
-    Pick<EraseDeletedOptions, 'eraseBlobs' | 'eraseInputFiles' | 'noteErasure'> & {
+    Pick<EraseDeletedOptions, 'eraseBlobs' | 'eraseInputFiles' | 'fresh' | 'noteErasure'> & {
       readonly onRemoved: GatewayMetrics['removed'];
     },
   open: AsyncDisposableStack,

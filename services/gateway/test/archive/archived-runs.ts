@@ -77,3 +77,18 @@ export const objectsIn = async (log: EventLog): Promise<number> => {
   const { state } = await log.jsm.streams.info('OBJ_ARCHIVE', { subjects_filter: '$O.ARCHIVE.M.>' });
   return Object.keys(state.subjects ?? {}).length;
 };
+
+/** The archive cannot be read any more. Resolves with how to put its objects back. */
+export const takeObjectsAway = async (log: EventLog): Promise<() => Promise<void>> => {
+  const objects = objectsOf(log);
+  const taken: { readonly key: string; readonly bytes: Buffer }[] = [];
+  for (const { object: key, bytes: length } of await segmentsIn(log)) {
+    const read = await objects.find(key);
+    if (!read) throw new Error('the segment has an object');
+    taken.push({ key, bytes: await read({ offset: 0, bytes: length }) });
+    await objects.remove(key);
+  }
+  return async () => {
+    for (const { key, bytes } of taken) await objects.put(key, bytes);
+  };
+};

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isDeleted, isEnded, NO_OUTPUTS } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { actOnEach } from '../../concurrency/act-on-each.ts';
+import { ofCompleteViews, type CompleteViewsOptions } from '../../projection/of-complete-views.ts';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
@@ -11,8 +13,8 @@ import type { EraseBlobs } from '../../blobs/erase-blobs.ts';
 import type { EraseInputFiles } from './erase-input-files.ts';
 import type { EraseFiles } from './erase-files.ts';
 
-export interface EraseDeletedOptions {
-  readonly views: Pick<RunViews, 'listToErase' | 'save'>;
+export interface EraseDeletedOptions extends CompleteViewsOptions {
+  readonly views: Pick<RunViews, 'listToErase' | 'position' | 'save'>;
   readonly erase: EraseFiles;
   readonly eraseBlobs: EraseBlobs;
   readonly eraseInputFiles: EraseInputFiles;
@@ -42,10 +44,8 @@ export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
     work: (stop) => eraseDeleted(options, stop),
   });
 
-const eraseDeleted = async (
-  { views, erase, eraseBlobs, eraseInputFiles, noteErasure, log, onErased }: EraseDeletedOptions,
-  stopping: AbortSignal,
-): Promise<void> => {
+const eraseDeleted = async (options: EraseDeletedOptions, stopping: AbortSignal): Promise<void> => {
+  const { views, erase, eraseBlobs, eraseInputFiles, noteErasure, log, onErased } = options;
   const eraseOne = async (view: StoredView): Promise<void> => {
     const { run } = view;
     const outputs = outputsToErase(run);
@@ -73,7 +73,23 @@ const eraseDeleted = async (
   };
   for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
     const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
-    await actOnEach(page, eraseOne, MAX_CONCURRENT);
+    await actOnEach(await thatAreKnown(options, page, after), eraseOne, MAX_CONCURRENT);
     after = page.at(-1)?.run.run_id;
   }
 };
+
+/**
+ * A view that was made of the deletion alone names nothing to erase. While views lack facts, that says nothing: what names the files may be
+ * in the archive, which is erased next.
+ */
+const thatAreKnown = async (
+  { views, fresh }: EraseDeletedOptions,
+  page: readonly StoredView[],
+  after: string,
+): Promise<readonly StoredView[]> => {
+  if (!page.some(namesNothing)) return page;
+  const known = await ofCompleteViews({ views, fresh }, () => views.listToErase({ after, limit: PAGE }));
+  return known ?? page.filter((view) => !namesNothing(view));
+};
+
+const namesNothing = ({ run }: StoredView): boolean => isDeepStrictEqual(outputsToErase(run), NO_OUTPUTS);

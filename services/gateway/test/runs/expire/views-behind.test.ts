@@ -16,7 +16,7 @@ import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { RunViews } from '../../../src/projection/run-views.ts';
-import { archiveAll, objectsOf, segmentsIn } from '../../archive/archived-runs.ts';
+import { archiveAll, takeObjectsAway } from '../../archive/archived-runs.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';
@@ -27,21 +27,6 @@ import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { openEventSource } from '../subscribe/an-event-source.ts';
 
 const HOOK = { webhook: 'https://hooks.example/done' };
-
-/** Resolves with how to put them back. */
-const takeObjectsAway = async ({ log }: TestBed): Promise<() => Promise<void>> => {
-  const objects = objectsOf(log);
-  const taken: { readonly key: string; readonly bytes: Buffer }[] = [];
-  for (const { object: key, bytes: length } of await segmentsIn(log)) {
-    const read = await objects.find(key);
-    if (!read) throw new Error('the segment has an object');
-    taken.push({ key, bytes: await read({ offset: 0, bytes: length }) });
-    await objects.remove(key);
-  }
-  return async () => {
-    for (const { key, bytes } of taken) await objects.put(key, bytes);
-  };
-};
 
 type OpenViews = (open: AsyncDisposableStack) => Promise<RunViews>;
 
@@ -89,7 +74,7 @@ const behind = (openViews: OpenViews): void => {
     await meanwhile(bed, one, other);
     if (archives) await archiveAll(bed.log);
     await forgetAll(bed.log);
-    const archiveComesBack = awayWith ? await takeObjectsAway(bed) : async () => undefined;
+    const archiveComesBack = awayWith ? await takeObjectsAway(bed.log) : async () => undefined;
     const gateway = await bed.gateway({ views, projecting: true, ...(awayWith && { logger: awayWith }) });
     const shown = ({ run_id }: RunKey): Promise<ApiAnswer> =>
       call(`${gateway.api}/run/${run_id}`, bed.tenant.key);
