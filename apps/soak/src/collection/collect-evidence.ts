@@ -18,7 +18,7 @@ import { brokerRefusals } from '../permissions/broker-refusals.ts';
 import type { Trespass } from '../permissions/trespass.ts';
 import type { Size } from '../parameters/size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
-import { refusedUploads } from './refused-uploads.ts';
+import { refusedUploads, unarchivedMessages } from './service-logs.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
 import { shownPools } from './shown-pools.ts';
 import { shownFiles } from './shown-files.ts';
@@ -79,6 +79,7 @@ export const collectEvidence = async ({
     brokerFaults,
     promises,
     refusedUploads: await refusedUploads(folder),
+    unarchived: await unarchivedMessages(folder),
     brokerRefusals: await brokerRefusals(folder),
     size,
   };

@@ -95,6 +95,8 @@ export interface Evidence {
   readonly promises: Promises;
   /** Files that executors had to send again, with the reason. */
   readonly refusedUploads: readonly { readonly run: string; readonly why: string }[];
+  /** Messages that left the log before they were archived. */
+  readonly unarchived: number;
   readonly programStarts: readonly ProgramStart[];
   readonly deadLetters: readonly DeadLetter[];
   readonly faults: FaultRecords;

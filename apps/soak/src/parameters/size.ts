@@ -105,7 +105,7 @@ export const SMALL: Size = {
   calmMs: 15_000,
   limitGapMs: [6_000, 14_000],
   limitedForMs: [5_000, 14_000],
-  shortLogAgeMs: 45_000,
+  shortLogAgeMs: 60_000,
   archiveAfterMs: 5_000,
   quotas: {
     queuedRuns: 250,

@@ -13,6 +13,7 @@ export const brokenPromises = (evidence: Evidence): string[] => [
   ...neverLimited(evidence),
   ...neverLost(evidence),
   ...neverHit(evidence),
+  ...lostUnarchived(evidence),
 ];
 
 /**
@@ -36,6 +37,14 @@ const neverLimited = ({ promises, limits }: Evidence): string[] => {
     .filter((name) => !shown.has(name))
     .map((name) => `${name} was planned, and never came true.`);
 };
+
+/** Where views are lost too, nothing can have these facts: whoever reads the log lacks runs that were accepted. */
+const lostUnarchived = ({ unarchived, size }: Evidence): string[] =>
+  unarchived === 0
+    ? []
+    : [
+        `The machine is too slow for a log that forgets after ${size.shortLogAgeMs / 1_000} s: ${unarchived} messages left it before they were archived.`,
+      ];
 
 const neverHit = ({ promises, brokerFaults }: Evidence): string[] => {
   const shown = new Set(brokerFaults.filter(({ hadEffect }) => hadEffect).map(brokerFaultName));

@@ -40,6 +40,11 @@ describe('the promises of a seed', () => {
   });
 });
 
+it('a soak that lost facts for good proves nothing, as it says', () => {
+  expect(brokenPromises(aSoak({ unarchived: 0 }))).toEqual([]);
+  expect(brokenPromises(aSoak({ unarchived: 7 }))).toEqual([expect.stringContaining('7 messages left it')]);
+});
+
 describe('the promises of a seed for a cluster of brokers', () => {
   it('are kept when each planned fault had an effect once', () => {
     const [fill, kill] = [
