@@ -12,10 +12,12 @@ export interface KeepFullOptions {
 }
 
 const LOOK_EVERY_MS = 500;
+/** Faults keep the brokers from an answer, and what a store holds changes meanwhile. */
+const PATIENCE_MS = 30_000;
 
 /**
  * Leaves a store no room. Deliveries settle, files are deleted and runs end in the meantime, so the limit follows what the store
- * holds. Resolves when the time is over, with whether the store was full once.
+ * holds. Resolves when the time is over and it was full once, or with false when it did not become so for long.
  */
 export const keepFull = async (
   stream: LimitedStream,
@@ -25,7 +27,11 @@ export const keepFull = async (
   const reserved = async (): Promise<number> =>
     kind === 'full' ? 0 : reservedBytes((await untilDone(readRuns)).reduce(countRuns, NO_RUNS));
   let wasFull = false;
-  for (let isFirst = true; isFirst || performance.now() < endsAt; isFirst = false) {
+  for (
+    let isFirst = true;
+    isFirst || performance.now() < endsAt + (wasFull ? 0 : PATIENCE_MS);
+    isFirst = false
+  ) {
     const [state, reservedNow] = [await stream.read(), await reserved()];
     const limited = isFull(kind, state, reservedNow)
       ? state
