@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7fed91994691cf22c4ccbc4140378eb839387664889aaedb95abaa39f71a6f17.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4fde6dd40cd557283d37af129a490b0665a502a35aa28a3c13025f41b5a37d70.
 
 from __future__ import annotations
 
@@ -51,6 +51,10 @@ class ApiKey(TypedDict):
     parent_key_id: str | None
     """
     The key that made it, which may be revoked by now. Null for a key that an operator made.
+    """
+    made_by: str | None
+    """
+    The user who made it, with a key or a session, in whosever name. When this user is removed, or may no longer give so much, it is revoked. Null for a key that an operator made.
     """
 
 
@@ -430,6 +434,10 @@ class CreatedApiKey(TypedDict):
     parent_key_id: str | None
     """
     The key that made it, which may be revoked by now. Null for a key that an operator made.
+    """
+    made_by: str | None
+    """
+    The user who made it, with a key or a session, in whosever name. When this user is removed, or may no longer give so much, it is revoked. Null for a key that an operator made.
     """
     key: str
     """

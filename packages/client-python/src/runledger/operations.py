@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7fed91994691cf22c4ccbc4140378eb839387664889aaedb95abaa39f71a6f17.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4fde6dd40cd557283d37af129a490b0665a502a35aa28a3c13025f41b5a37d70.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -910,9 +910,10 @@ def remove_member(
     """
     Remove a member.
 
-    Their sessions lose the organisation within a second, and their API keys of it are revoked. The account of a
-    person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no
-    response, repeat the request.
+    Their sessions lose the organisation within a second. Their API keys of it are revoked, and so are keys and
+    invitations that they made for others, and invitations for them. The account of a person who is a member of no
+    other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the
+    request: it goes on where it was interrupted.
 
     The API key needs the scope `admin`. Its audit records have the action `member.removed`.
 
@@ -932,7 +933,8 @@ def change_member(
     Change a member.
 
     The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the
-    new rights within a second, and their API keys that permit more are revoked. An organisation keeps an owner.
+    new rights within a second. API keys that permit more are revoked, theirs and those that they made for others,
+    and so are the invitations of somebody who may not invite any more. An organisation keeps an owner.
 
     The API key needs the scope `admin`. Its audit records have the action `member.changed`.
 

@@ -668,7 +668,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member
-         * @description Their sessions lose the organisation within a second, and their API keys of it are revoked. The account of a person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the request.
+         * @description Their sessions lose the organisation within a second. Their API keys of it are revoked, and so are keys and invitations that they made for others, and invitations for them. The account of a person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the request: it goes on where it was interrupted.
          *
          *     The API key needs the scope `admin`. Its audit records have the action `member.removed`.
          */
@@ -677,7 +677,7 @@ export interface paths {
         head?: never;
         /**
          * Change a member
-         * @description The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the new rights within a second, and their API keys that permit more are revoked. An organisation keeps an owner.
+         * @description The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the new rights within a second. API keys that permit more are revoked, theirs and those that they made for others, and so are the invitations of somebody who may not invite any more. An organisation keeps an owner.
          *
          *     The API key needs the scope `admin`. Its audit records have the action `member.changed`.
          */
@@ -1795,6 +1795,11 @@ export interface components {
              * @example 01a21460-0008-7000-8000-000000000008
              */
             parent_key_id: string | null;
+            /**
+             * @description The user who made it, with a key or a session, in whosever name. When this user is removed, or may no longer give so much, it is revoked. Null for a key that an operator made.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
+            made_by: string | null;
         };
         /**
          * ApiKeyList
@@ -2243,6 +2248,11 @@ export interface components {
              * @example 01a21460-0008-7000-8000-000000000008
              */
             parent_key_id: string | null;
+            /**
+             * @description The user who made it, with a key or a session, in whosever name. When this user is removed, or may no longer give so much, it is revoked. Null for a key that an operator made.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
+            made_by: string | null;
             /**
              * @description The key. It is shown only here: the server stores a hash of it.
              * @example rl_9c1b2f4f0a7d4e8f8b1c6f1d2a3b4c5d6e7f8091a2b

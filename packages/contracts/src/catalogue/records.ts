@@ -169,6 +169,8 @@ export const ApiKey = Type.Object({
   scopes: Type.Array(KeyScope),
   /** The id of the key that made it. A key that an operator made has none. */
   parent_key_id: Type.Optional(Uuid),
+  /** The user whose session or key made it, in whosever name. A key that an operator made has none. */
+  made_by: Type.Optional(Uuid),
   /** Of a key that was created with another key: the id of the first key. All of them share its rate. */
   rate_key: Type.Optional(Uuid),
   created_at: Time,

@@ -54,6 +54,14 @@ const shown = {
     { ...KeyUuid, description: 'The key that made it, which may be revoked by now.' },
     'Null for a key that an operator made.',
   ),
+  made_by: nullable(
+    {
+      ...UserUuid,
+      description:
+        'The user who made it, with a key or a session, in whosever name. When this user is removed, or may no longer give so much, it is revoked.',
+    },
+    'Null for a key that an operator made.',
+  ),
 };
 
 export const ApiKeyItem = Type.Object(shown, {

@@ -1,7 +1,9 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
+import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
 import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
+import { mayStill, type Maker } from './maker.ts';
 import { memberships, type Memberships } from './membership.ts';
 import { identities, type Identities } from './identities.ts';
 import { people, type People } from './people.ts';
@@ -21,6 +23,8 @@ export interface Accounts {
   readonly callers: SessionCallers;
   readonly memberships: Memberships;
   readonly invitations: InvitationRecords;
+  /** Whether somebody may still give what they gave in an organisation. @throws {LogUnavailable} */
+  readonly mayStill: (org_id: string, maker: Maker, scope: KeyScope) => Promise<boolean>;
   readonly links: SignInLinks;
   readonly identities: Identities;
   readonly limit: SignInLimit;
@@ -47,15 +51,18 @@ export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Acc
   const ofLinks = linkRecords(log);
   const ofPeople = people(rows, library);
   const ofSessions = sessions(rows, library, now);
-  const ofMembers = memberships({ log, members, links: ofLinks, people: ofPeople, now });
+  const invitations = invitationRecords(log);
+  const ofMembers = memberships({ log, members, invitations, links: ofLinks, people: ofPeople, now });
+  const given = { log, members, now };
   return {
     people: ofPeople,
     sessions: ofSessions,
     callers: sessionCallers({ log, sessions: ofSessions, members }),
     memberships: ofMembers,
-    invitations: invitationRecords(log),
+    invitations,
+    mayStill: (org_id, maker, scope) => mayStill(given, org_id, maker, scope),
     identities: identities(rows, library),
-    links: signInLinks({ links: ofLinks, people: ofPeople, now }),
+    links: signInLinks({ ...given, links: ofLinks, people: ofPeople }),
     limit: signInLimit(log),
   };
 };

@@ -14,7 +14,9 @@ import {
   type MembersResult,
   type MemberUpdate,
 } from './core/members.ts';
+import { isGivenBy, type Maker } from './maker.ts';
 import type { People, Person } from './people.ts';
+import type { InvitationRecords } from './store/invitation-records.ts';
 import type { LinkRecords } from './store/link-records.ts';
 import type { MemberRecords } from './store/member-records.ts';
 
@@ -32,17 +34,29 @@ interface NewMember {
   readonly operator: boolean;
 }
 
+interface Invited {
+  readonly made_by: Maker;
+  /** Asked once the person is a member: whoever revokes the invitation, or the key that made it, does so before, or this sees it. */
+  readonly stands: () => Promise<boolean>;
+}
+
 /** Who may sign in to which organisation. Every method may throw LogUnavailable, and may be called again then. */
 export interface Memberships {
   list(org_id: string): Promise<readonly Member[]>;
   /** The organisations of a person, the first one first. */
   of(user_id: string): Promise<Membership[]>;
-  /** `not_found` for an organisation that is erased. */
-  add(org_id: string, member: NewMember): Promise<MembersResult>;
-  /** Revokes the API keys of the person that permit more than the new role. */
+  /** `not_found` for an organisation that is erased, `withdrawn` for an invitation that does not stand: then they are as they were before. */
+  add(org_id: string, member: NewMember, invited?: Invited): Promise<MembersResult>;
+  /** Revokes what the person has, and has given to others, that the new role does not permit: API keys and invitations. */
   change(org_id: string, user_id: string, update: MemberUpdate): Promise<MembersResult>;
-  /** Also their API keys of the organisation, and the account of a person who is a member of no other. */
-  remove(org_id: string, user_id: string): Promise<MembersResult>;
+  /**
+   * Also their API keys of the organisation, all that they gave to others, invitations for them, and the account of a person who is a member
+   * of no other. After an interruption it is repeated, though the person is no member any more.
+   */
+  remove(
+    org_id: string,
+    user_id: string,
+  ): Promise<Exclude<MembersResult, { kind: 'changed' }> | { readonly kind: 'removed' }>;
   /** Removes all members of an organisation, and its invitations. Resolves with how many there were. */
   erase(org_id: string): Promise<number>;
 }
@@ -51,6 +65,7 @@ export interface MembershipsOptions {
   readonly log: EventLog;
   readonly members: MemberRecords;
   readonly links: Pick<LinkRecords, 'erase'>;
+  readonly invitations: Pick<InvitationRecords, 'list' | 'revoke'>;
   readonly people: Pick<People, 'find' | 'remove'>;
   readonly now: () => Date;
 }
@@ -72,13 +87,26 @@ export const memberships = (options: MembershipsOptions): Memberships => {
       );
       return all.filter((one) => one !== undefined);
     },
-    add: async (org_id, { person, role, operator }) => {
+    add: async (org_id, { person, role, operator }, invited) => {
       const { id: user_id, email, name } = person;
       const since = now().toISOString();
+      const before = (await members.of(org_id)).find((one) => one.user_id === user_id);
       await members.note(user_id, org_id);
+      const added = { user_id, email, name, role, operator, since };
       const result = await members.change(org_id, (present) =>
-        withMember(present, { user_id, email, name, role, operator, since }),
+        invited === undefined || isGivenBy(present, invited.made_by, 'admin')
+          ? withMember(present, added)
+          : { kind: 'withdrawn' },
       );
+      const isTakenBack = result.kind === 'changed' && invited !== undefined && !(await invited.stands());
+      if (isTakenBack)
+        await members.change(org_id, (present) =>
+          before ? withChangedMember(present, user_id, before) : withoutMember(present, user_id),
+        );
+      if (isTakenBack || result.kind === 'withdrawn') {
+        if (!before) await leave(options, org_id, user_id);
+        return { kind: 'withdrawn' };
+      }
       if (result.kind !== 'changed') return result;
       await records.createUser({ id: user_id, org_id, name, created_at: since });
       // An erasure removes every member who was there before it was requested.
@@ -88,55 +116,64 @@ export const memberships = (options: MembershipsOptions): Memberships => {
     },
     change: async (org_id, user_id, update) => {
       const result = await members.change(org_id, (present) => withChangedMember(present, user_id, update));
-      if (result.kind === 'changed') await revokeKeys(log, org_id, result.member);
+      if (result.kind === 'changed') await revokeGiven(options, org_id, result.member);
       return result;
     },
     remove: async (org_id, user_id) => {
       const result = await members.change(org_id, (present) => withoutMember(present, user_id));
-      if (result.kind !== 'changed') return result;
-      await revokeKeys(log, org_id, { user_id });
-      await leave(options, org_id, result.member);
-      return result;
+      const isHalfDone =
+        result.kind === 'not_found' && (await members.organisationsOf(user_id)).includes(org_id);
+      if (result.kind !== 'changed' && !isHalfDone) return result;
+      await revokeGiven(options, org_id, { user_id });
+      await leave(options, org_id, user_id);
+      return { kind: 'removed' };
     },
     erase: (org_id) => eraseMembers(options, org_id),
   };
 };
 
 /** After a person was removed. */
-const leave = async (options: MembershipsOptions, org_id: string, member: Member): Promise<void> => {
+const leave = async (options: MembershipsOptions, org_id: string, user_id: string): Promise<void> => {
   const { members } = options;
-  const { user_id } = member;
-  await members.forget(user_id, org_id);
+  const isMember = async (): Promise<boolean> =>
+    (await members.of(org_id)).some((one) => one.user_id === user_id);
   // Somebody may have added the person again meanwhile.
-  if ((await members.of(org_id)).some((one) => one.user_id === user_id)) await members.note(user_id, org_id);
-  else await endWithout(options, org_id, member);
+  if (await isMember()) return;
+  await endWithout(options, org_id, user_id);
+  if (await isMember()) await members.note(user_id, org_id);
 };
 
-/** A person without any organisation has no account. */
+/** A person without any organisation has no account. That the person belonged to this one is forgotten last: until then it is repeated. */
 const endWithout = async (
   { members, links, people }: MembershipsOptions,
   org_id: string,
-  { user_id, email }: Member,
+  user_id: string,
 ): Promise<void> => {
+  const others = (await members.organisationsOf(user_id)).filter((id) => id !== org_id);
+  const person = others.length > 0 ? undefined : await people.find(user_id);
+  if (person) {
+    await links.erase(person.email);
+    await people.remove(user_id);
+  }
   await members.forget(user_id, org_id);
-  if ((await members.organisationsOf(user_id)).length > 0) return;
-  await people.remove(user_id);
-  await links.erase(email);
 };
 
 const eraseMembers = async (options: MembershipsOptions, org_id: string): Promise<number> => {
   const { log, members } = options;
   const present = await members.of(org_id);
   // The record goes last: an interrupted erasure finds everybody again.
-  for (const member of present) await endWithout(options, org_id, member);
+  for (const { user_id } of present) await endWithout(options, org_id, user_id);
   await members.erase(org_id);
   const invitations = await eraseSubjects(log, 'KV_ACCOUNTS', `$KV.ACCOUNTS.invitations.${orgId(org_id)}.>`);
   return present.length + invitations;
 };
 
-/** The API keys of a person in an organisation that permit more than the person may; all of them for somebody who is no member any more. */
-const revokeKeys = async (
-  log: EventLog,
+/**
+ * What a person has in an organisation, or gave to others, that permits more than the person may: API keys, with those that these made, and
+ * invitations. All of it, and invitations for them, for somebody who is no member any more.
+ */
+const revokeGiven = async (
+  { log, invitations, people, now }: MembershipsOptions,
   org_id: string,
   person: Pick<Member, 'user_id'> & Partial<Pick<Member, 'role' | 'operator'>>,
 ): Promise<void> => {
@@ -146,6 +183,12 @@ const revokeKeys = async (
   for (const { value } of await store.listIndexed(org_id)) {
     const { record } = value;
     const isTooMuch = record.scopes.some((scope) => !allows(scopes, scope));
-    if (record.user_id === user_id && isTooMuch) await revokeWithDescendants(store, value);
+    if ((record.user_id === user_id || record.made_by === user_id) && isTooMuch)
+      await revokeWithDescendants(store, value);
   }
+  if (allows(scopes, 'admin')) return;
+  const email = role === undefined ? (await people.find(user_id))?.email : undefined;
+  for (const invitation of await invitations.list(org_id, now()))
+    if (invitation.made_by.user_id === user_id || invitation.email === email)
+      await invitations.revoke(org_id, invitation.id);
 };

@@ -1,14 +1,15 @@
 import { isOfLink, readLinkToken } from './link-token.ts';
-import { newSignInLink, type NewSignInLink } from './new-sign-in-link.ts';
+import { mayStill, type MakerOptions } from './maker.ts';
+import { newSignInLink, type LinkRequest, type NewSignInLink } from './new-sign-in-link.ts';
 import type { People, Person } from './people.ts';
 import type { LinkRecords } from './store/link-records.ts';
 
 /** Links that sign a person in, once. Every method may throw LogUnavailable. */
 export interface SignInLinks {
-  /** Replaces an earlier one of the person. `owner_of`: whoever uses it becomes owner of this organisation, and operator; the account is made if there is none. */
-  create(email: string, owner_of?: string): Promise<NewSignInLink>;
+  /** Replaces an earlier one of the person. */
+  create(request: LinkRequest): Promise<NewSignInLink>;
   /**
-   * Who is signed in by it; undefined when it was used, has ended, was replaced or never existed. `makeOwner` is called before, where the
+   * Who is signed in by it; undefined when it was used, has ended, was replaced or never existed, or whoever made it may not any more. `makeOwner` is called before, where the
    * link makes its person an owner.
    */
   use(token: string, makeOwner: MakeOwner): Promise<SignedInByLink | undefined>;
@@ -22,22 +23,21 @@ interface SignedInByLink {
   readonly owner_of: string | undefined;
 }
 
-export interface SignInLinksOptions {
+export interface SignInLinksOptions extends MakerOptions {
   readonly links: LinkRecords;
   readonly people: Pick<People, 'findByEmail' | 'create'>;
-  readonly now: () => Date;
 }
 
-export const signInLinks = ({ links, people, now }: SignInLinksOptions): SignInLinks => ({
-  create: (email, owner_of) =>
-    newSignInLink(links, { email, ...(owner_of === undefined ? {} : { owner_of }) }, now()),
+export const signInLinks = ({ links, people, ...given }: SignInLinksOptions): SignInLinks => ({
+  create: (request) => newSignInLink(links, request, given.now()),
   use: async (token, makeOwner) => {
     const read = readLinkToken(token);
     const [name] = read?.names ?? [];
     const entry = name !== undefined && NAME.test(name) ? await links.find(name) : undefined;
     if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256)) return undefined;
-    const { email, owner_of, used, expires_at } = entry.value;
-    if (used || Date.parse(expires_at) <= now().getTime()) return undefined;
+    const { email, owner_of, used, expires_at, made_by } = entry.value;
+    if (used || Date.parse(expires_at) <= given.now().getTime()) return undefined;
+    if (made_by && !(await mayStill(given, made_by.org_id, made_by, 'operator'))) return undefined;
     // Before anything that it permits: of two at the same time, one is signed in.
     if (!(await links.use(entry))) return undefined;
     const known = await people.findByEmail(email);

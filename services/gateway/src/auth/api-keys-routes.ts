@@ -116,9 +116,9 @@ export const apiKeyRoutes = ({ log, findUser, isValidSession, now }: ApiKeyRoute
 ];
 
 const shown = ({ id, name, prefix, scopes, created_at, expires_at, ...key }: ListedKey): ApiKeyItem => {
-  const { last_used_at, last_used_address, user_id, parent_key_id = null } = key;
+  const { last_used_at, last_used_address, user_id, parent_key_id = null, made_by = null } = key;
   const use = { last_used_at, last_used_address };
-  return { id, name, prefix, scopes, created_at, expires_at, ...use, user_id, parent_key_id };
+  return { id, name, prefix, scopes, created_at, expires_at, ...use, user_id, parent_key_id, made_by };
 };
 
 /** Refuses a key that would never be valid, together with everything else that is wrong. */

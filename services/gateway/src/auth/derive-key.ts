@@ -56,6 +56,7 @@ export const deriveKey = async (
   if (ancestors.length > MOST_ANCESTORS) return { kind: 'too_deep', most: MOST_ANCESTORS };
   const family = {
     parent_key_id: parent.id,
+    made_by: parent.user_id,
     ancestors,
     // With a rate of its own, a key could multiply its limit.
     rate_key: parent.rate_key ?? parent.id,
@@ -78,8 +79,8 @@ export const keyOfSession = async (
   const lacked = lackedScope(session, scopes, user_id);
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
   const store = keyStore(log);
-  const expiry = { expires_at: expires_at?.toISOString() ?? null };
-  const made = newKey({ org_id: session.org_id, user_id, name, scopes, ...expiry }, now);
+  const by = { made_by: session.user_id, expires_at: expires_at?.toISOString() ?? null };
+  const made = newKey({ org_id: session.org_id, user_id, name, scopes, ...by }, now);
   return storeWithin(store, made, async () => {
     if (!(await store.create(made.stored))) return false;
     // Whoever takes the role away revokes the keys that are indexed afterwards: this one, or this sees it.

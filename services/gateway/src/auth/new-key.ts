@@ -13,6 +13,8 @@ export interface NewApiKey {
   readonly expires_at?: string | null;
   /** The id of the key that makes it. */
   readonly parent_key_id?: string;
+  /** The user who makes it. */
+  readonly made_by?: string;
   /** The ids of that key and those above it. */
   readonly ancestors?: readonly string[];
   /** The id of the key whose rate it shares; a rate of its own when left out. */
@@ -42,6 +44,7 @@ export const newKey = (request: NewApiKey, now: Date): CreatedApiKey & { readonl
     sha256,
     scopes: [...new Set(request.scopes ?? DEFAULT_SCOPES)],
     ...(request.parent_key_id === undefined ? {} : { parent_key_id: request.parent_key_id }),
+    ...(request.made_by === undefined ? {} : { made_by: request.made_by }),
     ...(request.rate_key === undefined ? {} : { rate_key: request.rate_key }),
     created_at: now.toISOString(),
     expires_at: request.expires_at ?? null,

@@ -41,7 +41,7 @@ describe('members', () => {
       memberships.remove(org_id, owner_id),
       memberships.change(org_id, other.id, { role: 'viewer' }),
     ]);
-    expect(results.map(({ kind }) => kind).toSorted()).toEqual(['changed', 'last_owner']);
+    expect(results.filter(({ kind }) => kind === 'last_owner')).toHaveLength(1);
     expect((await memberships.list(org_id)).filter(({ role }) => role === 'owner')).toHaveLength(1);
   });
 

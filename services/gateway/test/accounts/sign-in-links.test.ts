@@ -55,12 +55,12 @@ describe('a link', () => {
     const email = anEmail();
     const { links } = accountsOf(bed.log);
     const late = accountsOf(bed.log, () => new Date(Date.now() - 16 * 60_000));
-    const ended = await late.links.create(email, org_id);
+    const ended = await late.links.create({ email, owner_of: org_id });
     expect(await codeOf(aBrowser(gateway.api).send('POST', '/session/link', { token: ended.token }))).toEqual(
       [410, 'sign_in_link_gone'],
     );
-    const first = await links.create(email, org_id);
-    const { token } = await links.create(email, org_id);
+    const first = await links.create({ email, owner_of: org_id });
+    const { token } = await links.create({ email, owner_of: org_id });
     const browser = aBrowser(gateway.api);
     expect(await codeOf(browser.send('POST', '/session/link', { token: first.token }))).toEqual([
       410,

@@ -47,6 +47,7 @@ describe('POST /api-keys', () => {
       last_used_address: null,
       user_id: tenant.user_id,
       parent_key_id: parent.id,
+      made_by: tenant.user_id,
     });
     const listed = await list(made);
     expect(listed.body.api_keys[0]).toMatchObject({ id: body.id, name: 'ci' });

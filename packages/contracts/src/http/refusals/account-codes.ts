@@ -111,7 +111,8 @@ export const ACCOUNT_CODES = {
   },
   invitation_gone: {
     status: 410,
-    cause: 'The invitation was accepted, revoked, has ended, or never existed.',
+    cause:
+      'The invitation was accepted, revoked, has ended, or never existed, or whoever made it may not invite any more.',
     remedy: 'Sign in if you accepted it. Otherwise ask an owner of the organisation for another one.',
   },
   sign_in_limited: {

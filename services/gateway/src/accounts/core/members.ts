@@ -18,6 +18,8 @@ export interface MemberUpdate {
 export type MembersResult =
   | { readonly kind: 'changed'; readonly members: readonly Member[]; readonly member: Member }
   | { readonly kind: 'not_found' }
+  /** What made the person a member does not stand any more. */
+  | { readonly kind: 'withdrawn' }
   | { readonly kind: 'last_owner' }
   | { readonly kind: 'too_many'; readonly most: number };
 

@@ -9,16 +9,11 @@ import { openOperation, openRoute, type Route, type Visitor } from '../../http/o
 import { invalid, invalidRequest, Refused } from '../../http/refusal.ts';
 import type { Person } from '../people.ts';
 import { isOpen, type Invitation } from '../store/invitation-records.ts';
-import {
-  acceptInvitation,
-  invitationGone,
-  invitationOf,
-  refuseClosed,
-  type Accepting,
-} from './accept-invitation.ts';
+import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { beginSession } from './begin-session.ts';
 import { describeSession } from './describe-session.ts';
+import { invitationGone } from './member-routes.ts';
 import { sessionOf, signInRefused } from './session-routes.ts';
 
 const shared = { tag: 'Accounts', scope: 'none', method: 'POST' } as const;

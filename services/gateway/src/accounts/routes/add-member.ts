@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import { networkOf } from '../../audit/core/network-of.ts';
 import type { Visitor } from '../../http/operation.ts';
 import { requestOf } from '../../http/request-context.ts';
+import type { Memberships } from '../membership.ts';
 import type { Person } from '../people.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { memberIn } from './member-routes.ts';
@@ -20,7 +21,10 @@ export const addMember = async (
   { accounts: { memberships }, record }: Pick<AccountRoutes, 'accounts' | 'record'>,
   { org_id, ...member }: AddedMember,
   { ctx, visitor }: { readonly ctx: Context; readonly visitor: Visitor },
-  accepted?: { readonly action: 'invitation.accepted'; readonly id: string },
+  accepted?: {
+    readonly action: 'invitation.accepted';
+    readonly id: string;
+  } & NonNullable<Parameters<Memberships['add']>[2]>,
 ): Promise<void> => {
   // Who sends the request is known only by the link that it has.
   const actor: AuditActor = { kind: 'unknown', network: networkOf(visitor.address ?? undefined) };
@@ -34,7 +38,7 @@ export const addMember = async (
         target: { kind: 'member', id: person.id },
         details: { role, operator },
       },
-      async () => memberIn(await memberships.add(org_id, member)),
+      async () => memberIn(await memberships.add(org_id, member, accepted)),
     );
   if (accepted === undefined) await add();
   else

@@ -10,6 +10,7 @@ import { operation, route, type Route } from '../../http/operation.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
 import { MOST_MEMBERS } from '../core/members.ts';
 import { newLinkToken } from '../link-token.ts';
+import { makerOf } from '../maker.ts';
 import type { Invitation } from '../store/invitation-records.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { tooManyMembers } from './member-routes.ts';
@@ -64,7 +65,8 @@ const revokeOperation = operation({
 export const invitationRoutes = ({ accounts, publicUrl, now }: AccountRoutes): Route[] => {
   const { invitations, memberships } = accounts;
   return [
-    route(createOperation, async ({ body }, { org_id, user_id }) => {
+    route(createOperation, async ({ body }, caller) => {
+      const { org_id } = caller;
       const email = body.email.toLowerCase();
       const [members, open] = await Promise.all([memberships.list(org_id), invitations.list(org_id, now())]);
       if (members.some((member) => member.email === email)) throw memberExists();
@@ -77,7 +79,7 @@ export const invitationRoutes = ({ accounts, publicUrl, now }: AccountRoutes): R
         org_id,
         email,
         role: body.role,
-        invited_by: user_id,
+        made_by: makerOf(caller),
         created_at: at.toISOString(),
         expires_at: new Date(at.getTime() + INVITATION_MS).toISOString(),
         sha256,
@@ -94,13 +96,13 @@ export const invitationRoutes = ({ accounts, publicUrl, now }: AccountRoutes): R
   ];
 };
 
-const shown = ({ id, email, role, created_at, expires_at, invited_by }: Invitation): InvitationItem => ({
+const shown = ({ id, email, role, created_at, expires_at, made_by }: Invitation): InvitationItem => ({
   id,
   email,
   role,
   created_at,
   expires_at,
-  invited_by,
+  invited_by: made_by.user_id,
 });
 
 const memberExists = (): Refused =>

@@ -6,6 +6,7 @@ import {
 } from '@runledger/contracts/http/accounts/session';
 import { openOperation, openRoute, operation, route, type Route } from '../../http/operation.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
+import { makerOf } from '../maker.ts';
 import { signInPage } from '../new-sign-in-link.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { addMember } from './add-member.ts';
@@ -58,11 +59,12 @@ export const linkRoutes = (options: AccountRoutes): Route[] => {
       const { person, owner_of: org_id } = used;
       return beginSession(options, { ctx, visitor }, { person, org_id, made_by: 'link' });
     }),
-    route(createOperation, async ({ body }, { org_id }) => {
+    route(createOperation, async ({ body }, caller) => {
+      const { org_id } = caller;
       const email = body.email.toLowerCase();
       const members = await memberships.list(org_id);
       if (!members.some((member) => member.email === email)) throw notFound('Member');
-      const link = await links.create(email);
+      const link = await links.create({ email, made_by: { org_id, ...makerOf(caller) } });
       return { email, ...link, url: signInPage(publicUrl(), link) };
     }),
   ];

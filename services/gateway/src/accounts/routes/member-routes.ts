@@ -27,7 +27,7 @@ const changeOperation = operation({
   path: '/members/{user_id}',
   summary: 'Change a member',
   description:
-    'The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the new rights within a second, and their API keys that permit more are revoked. An organisation keeps an owner.',
+    'The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the new rights within a second. API keys that permit more are revoked, theirs and those that they made for others, and so are the invitations of somebody who may not invite any more. An organisation keeps an owner.',
   audit: { action: 'member.changed', target: 'user_id', keeps: ['role', 'operator'] },
   request: { path: MemberPath, body: MemberChange },
   response: { status: 200, description: 'The member.', body: MemberItem },
@@ -41,7 +41,7 @@ const removeOperation = operation({
   path: '/members/{user_id}',
   summary: 'Remove a member',
   description:
-    'Their sessions lose the organisation within a second, and their API keys of it are revoked. The account of a person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the request.',
+    'Their sessions lose the organisation within a second. Their API keys of it are revoked, and so are keys and invitations that they made for others, and invitations for them. The account of a person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the request: it goes on where it was interrupted.',
   audit: { action: 'member.removed', target: 'user_id' },
   request: { path: MemberPath },
   response: { status: 204, description: 'The person is no member.' },
@@ -60,7 +60,8 @@ export const memberRoutes = ({ accounts: { memberships } }: AccountRoutes): Rout
     return shown(memberIn(await memberships.change(org_id, user_id, update)));
   }),
   route(removeOperation, async ({ path: { user_id } }, { org_id }) => {
-    memberIn(await memberships.remove(org_id, user_id));
+    const result = await memberships.remove(org_id, user_id);
+    if (result.kind !== 'removed') memberIn(result);
   }),
 ];
 
@@ -80,6 +81,8 @@ export const memberIn = (result: MembersResult): Member => {
       return result.member;
     case 'not_found':
       throw notFound('Member');
+    case 'withdrawn':
+      throw invitationGone();
     case 'last_owner':
       throw new Refused({
         code: 'last_owner',
@@ -89,6 +92,12 @@ export const memberIn = (result: MembersResult): Member => {
       throw tooMany(`The organisation has ${result.most} members, which is the limit`);
   }
 };
+
+export const invitationGone = (): Refused =>
+  new Refused({
+    code: 'invitation_gone',
+    why: 'This invitation was accepted, revoked, or has ended: it can be accepted once, within 7 days, while whoever made it may invite. Sign in if you accepted it; otherwise ask an owner of the organisation for another one',
+  });
 
 export const tooManyMembers = (): Refused =>
   tooMany(`The organisation has ${MOST_MEMBERS} members and open invitations together, which is the limit`);

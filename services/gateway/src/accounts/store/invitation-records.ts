@@ -2,6 +2,7 @@ import { Role } from '@runledger/contracts/accounts/roles';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
+import { Maker } from '../maker.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
@@ -12,7 +13,7 @@ export const Invitation = Type.Object({
   /** In lower case. */
   email: Type.String({ maxLength: 254 }),
   role: Role,
-  invited_by: Uuid,
+  made_by: Maker,
   created_at: Time,
   expires_at: Time,
   /** Of the secret of its link. */
@@ -25,16 +26,19 @@ export type Invitation = Static<typeof Invitation>;
 /** The open invitations of an organisation are one list. */
 const MOST_INVITATIONS = 100;
 
-/** `invitations.<org_id>.<id>` in the bucket ACCOUNTS, until it is accepted or revoked, or makes room for another. Every method may throw LogUnavailable. */
+/**
+ * `invitations.<org_id>.<id>` in the bucket ACCOUNTS, until it is accepted, or makes room for another. One that is revoked has ended when it
+ * began. Every method may throw LogUnavailable.
+ */
 export interface InvitationRecords {
   find(org_id: string, id: string): Promise<Entry<Invitation> | undefined>;
   /** Those that have not ended, the newest first. */
   list(org_id: string, now: Date): Promise<Invitation[]>;
   /** False when the organisation has as many as it may. */
   create(invitation: Invitation, now: Date): Promise<boolean>;
-  /** Claims it for a person; false when it is claimed by another one, or gone. */
+  /** Claims it for a person; false when it is claimed by another one, was revoked meanwhile, or is gone. */
   claim(entry: Entry<Invitation>, user_id: string): Promise<boolean>;
-  /** False when it was accepted, or is gone. */
+  /** Also one that somebody accepts now, who is no member then. False when it was accepted or revoked, or is gone. */
   revoke(org_id: string, id: string): Promise<boolean>;
   erase(org_id: string, id: string): Promise<void>;
 }
@@ -52,7 +56,7 @@ export const invitationRecords = (log: EventLog): InvitationRecords => {
         .toSorted((one, other) => (one.id < other.id ? 1 : -1)),
     create: async (invitation, now) => {
       const present = await bucket.list(`invitations.${invitation.org_id}`);
-      const ended = present.filter(({ value }) => Date.parse(value.expires_at) <= now.getTime());
+      const ended = present.filter(({ value }) => !isOpen(value, now));
       await Promise.all(ended.map(({ key, revision }) => bucket.eraseAt(key, revision)));
       if (present.length - ended.length >= MOST_INVITATIONS) return false;
       await bucket.create(keyOf(invitation.org_id, invitation.id), invitation);
@@ -63,18 +67,23 @@ export const invitationRecords = (log: EventLog): InvitationRecords => {
       return (await bucket.update(key, { ...value, accepted_by: user_id }, revision)) !== false;
     },
     revoke: async (org_id, id) => {
-      const entry = await find(org_id, id);
-      if (entry === undefined || entry.value.accepted_by !== undefined) return false;
-      // Nobody can accept one that has ended, so one that is being accepted is not revoked.
-      const ended = { ...entry.value, expires_at: entry.value.created_at };
-      if ((await bucket.update(entry.key, ended, entry.revision)) === false) return false;
-      await bucket.erase(entry.key);
-      return true;
+      // It changes once more, when it is claimed.
+      for (
+        let entry = await find(org_id, id);
+        entry && !isRevoked(entry.value);
+        entry = await find(org_id, id)
+      ) {
+        const ended = { ...entry.value, expires_at: entry.value.created_at };
+        if ((await bucket.update(entry.key, ended, entry.revision)) !== false) return true;
+      }
+      return false;
     },
     erase: (org_id, id) => bucket.erase(keyOf(org_id, id)),
   };
 };
 
-/** An interrupted acceptance keeps it, for the one who accepts. */
-export const isOpen = ({ expires_at, accepted_by }: Invitation, now: Date): boolean =>
-  accepted_by === undefined && Date.parse(expires_at) > now.getTime();
+/** Also while somebody accepts it, or was interrupted at that. */
+export const isOpen = ({ expires_at }: Pick<Invitation, 'expires_at'>, now: Date): boolean =>
+  Date.parse(expires_at) > now.getTime();
+
+export const isRevoked = ({ expires_at, created_at }: Invitation): boolean => expires_at === created_at;

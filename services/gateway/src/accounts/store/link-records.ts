@@ -1,6 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
+import { Maker } from '../maker.ts';
 import { hashOf } from './account-rows.ts';
 
 const SignInLink = Type.Object({
@@ -9,6 +10,8 @@ const SignInLink = Type.Object({
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   expires_at: Type.String({ format: 'date-time' }),
   used: Type.Boolean(),
+  /** Left out when whoever made it has the credentials of the broker. */
+  made_by: Type.Optional(Type.Object({ org_id: Type.String({ format: 'uuid' }), ...Maker.properties })),
   /** Whoever uses it becomes an owner of this organisation, and an operator. The account is made when there is none. */
   owner_of: Type.Optional(Type.String({ format: 'uuid' })),
 });
