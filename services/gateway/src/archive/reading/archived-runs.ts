@@ -86,9 +86,10 @@ async function* runsOf(
       }
       return;
     } catch (error) {
-      const present: SegmentRecord | undefined = (await records.segments.get(segmentKey(known)))?.value;
+      const stored: SegmentRecord | undefined = (await records.segments.get(segmentKey(known)))?.value;
+      const present = stored?.removed ? undefined : stored;
       if (!(error instanceof ArchiveUnavailable) || present?.object === segment.object) throw error;
-      segment = present?.removed ? undefined : present;
+      segment = present;
     }
   }
 }
