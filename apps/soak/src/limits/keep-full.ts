@@ -23,16 +23,14 @@ export const keepFull = async (
   stream: LimitedStream,
   { kind, forMs, readRuns }: KeepFullOptions,
 ): Promise<boolean> => {
-  const endsAt = performance.now() + forMs;
   const reserved = async (): Promise<number> =>
     kind === 'full' ? 0 : reservedBytes((await untilDone(readRuns)).reduce(countRuns, NO_RUNS));
+  const isOver = (since: number): boolean => performance.now() >= since + forMs + (wasFull ? 0 : PATIENCE_MS);
   let wasFull = false;
-  for (
-    let isFirst = true;
-    isFirst || performance.now() < endsAt + (wasFull ? 0 : PATIENCE_MS);
-    isFirst = false
-  ) {
+  // The time begins when a broker answers.
+  for (let since: number | undefined; since === undefined || !isOver(since);) {
     const [state, reservedNow] = [await stream.read(), await reserved()];
+    since ??= performance.now();
     const limited = isFull(kind, state, reservedNow)
       ? state
       : await stream.update({ max_bytes: limitFor(kind, state, reservedNow) });
