@@ -14,7 +14,7 @@ import {
   type MembersResult,
   type MemberUpdate,
 } from './core/members.ts';
-import { isGivenBy, type Maker } from './maker.ts';
+import { isGivenBy, type Maker } from './core/maker.ts';
 import type { People, Person } from './people.ts';
 import type { InvitationRecords } from './store/invitation-records.ts';
 import type { LinkRecords } from './store/link-records.ts';

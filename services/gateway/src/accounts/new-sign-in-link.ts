@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Maker } from './maker.ts';
+import type { Maker } from './core/maker.ts';
 import { newLinkToken } from './link-token.ts';
 import { linkName, linkRecords, type LinkRecords } from './store/link-records.ts';
 

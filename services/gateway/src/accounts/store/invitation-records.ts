@@ -2,7 +2,7 @@ import { Role } from '@runledger/contracts/accounts/roles';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
-import { Maker } from '../maker.ts';
+import { Maker } from '../core/maker.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });

@@ -1,7 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
-import { Maker } from '../maker.ts';
+import { Maker } from '../core/maker.ts';
 import { hashOf } from './account-rows.ts';
 
 const SignInLink = Type.Object({
