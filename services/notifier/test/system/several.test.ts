@@ -81,7 +81,10 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     const adding = load.add(60);
     await expectPartitionsDivided(...living);
     await adding;
-    expect(await joined.partitions()).toBe(4);
+    // On a busy machine one loses its lease meanwhile, and gets it again.
+    await expectSoon('the fourth one to have its part', async () =>
+      expect(await joined.partitions()).toBe(4),
+    );
     await expectGuarantees(bed, living, load.runs);
     expect(load.duplicates()).toBe(0);
   });
