@@ -103,17 +103,10 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
     case 'RunAttemptFailed':
       return attemptFailed(run, fact, event.data);
     case 'RunSucceeded':
-      return end(run, fact, 'success', 'completed', {
-        ...event.data,
-        progress: 1,
-        error: null,
-      });
     case 'RunFailed':
-      return failed(run, fact, event.data);
     case 'RunTimedOut':
-      return timedOut(run, fact, event.data);
     case 'RunGivenUp':
-      return failed(run, fact, givenUp(event.data));
+      return endedBy(event, run, fact);
     case 'RunCancelled':
     case 'RunCancelEnforced':
       return cancelled(run, fact, { ...event.data, error: null });
@@ -209,6 +202,24 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
 
 type EndingOf<Type extends RunEvent['type']> = RunEventOf<Type>['data'];
 type Failure = Ending & { readonly error: RunError };
+
+/** By a fact that says all of the end. */
+const endedBy = (
+  event: RunEventOf<'RunSucceeded' | 'RunFailed' | 'RunTimedOut' | 'RunGivenUp'>,
+  run: QueuedRun | ExecutingRun,
+  fact: RunFact,
+): EndedRun => {
+  switch (event.type) {
+    case 'RunSucceeded':
+      return end(run, fact, 'success', 'completed', { ...event.data, progress: 1, error: null });
+    case 'RunFailed':
+      return failed(run, fact, event.data);
+    case 'RunTimedOut':
+      return timedOut(run, fact, event.data);
+    case 'RunGivenUp':
+      return failed(run, fact, givenUp(event.data));
+  }
+};
 
 const failed = (run: QueuedRun | ExecutingRun, fact: RunFact, ending: Failure): EndedRun =>
   end(run, fact, 'failed', endReasonOf(ending.error.kind), ending);
@@ -330,13 +341,10 @@ export const endBehindLoss = (run: QueuedRun | ExecutingRun, fact: RunFact): End
   const known = isExecuting(run) && isOfAttempt(run, fact) ? run : queuedBefore(run, fact);
   switch (event.type) {
     case 'RunSucceeded':
-      return end(known, fact, 'success', 'completed', { ...event.data, progress: 1, error: null });
     case 'RunFailed':
-      return failed(known, fact, event.data);
     case 'RunTimedOut':
-      return timedOut(known, fact, event.data);
     case 'RunGivenUp':
-      return failed(known, fact, givenUp(event.data));
+      return endedBy(event, known, fact);
     case 'RunCancelled':
     case 'RunCancelEnforced': {
       const by = isExecuting(run) ? run.cancel?.by : undefined;

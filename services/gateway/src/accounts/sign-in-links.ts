@@ -9,8 +9,8 @@ export interface SignInLinks {
   /** Replaces an earlier one of the person. */
   create(request: LinkRequest): Promise<NewSignInLink>;
   /**
-   * Who is signed in by it; undefined when it was used, has ended, was replaced or never existed, or whoever made it may not any more. `makeOwner` is called before, where the
-   * link makes its person an owner.
+   * Who is signed in by it; undefined when it was used, has ended, was replaced or never existed, or whoever made it may not any more.
+   * `makeOwner` is called before, where the link makes its person an owner.
    */
   use(token: string, makeOwner: MakeOwner): Promise<SignedInByLink | undefined>;
 }

@@ -64,8 +64,7 @@ describe('a removed owner leaves nothing that gives access', () => {
     const { owner, browser, org_id } = await withMallory();
     const later = await aMember(bed.log, org_id, 'viewer');
     const { token } = await invite(browser, anEmail());
-    const { accounts } = { accounts: accountsOf(bed.log) };
-    const [open] = await accounts.invitations.list(org_id, new Date());
+    const [open] = await accountsOf(bed.log).invitations.list(org_id, new Date());
     await invitationRecords(bed.log).create(
       { ...(open as NonNullable<typeof open>), id: later.id, email: later.email },
       new Date(),
