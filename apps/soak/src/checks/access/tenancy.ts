@@ -2,6 +2,9 @@ import { unplannedIn, type Check, type Violation } from '../../evidence/evidence
 
 const guarantee = "Another tenant's run cannot even be addressed.";
 
+/** 408 is from a gateway that was too slow to read the request, and 503 from one that cannot answer now. */
+const MAY_BE: ReadonlySet<number> = new Set([404, 408, 503]);
+
 /** A stranger gets 404 for every run and deployment, or no answer, and its lists are empty. */
 export const tenancy: Check = (evidence) => {
   const { records, shownToStranger, runs, org_id } = evidence;
@@ -9,7 +12,7 @@ export const tenancy: Check = (evidence) => {
   const violations: Violation[] = [];
   for (const { kind, run, gateway, answer } of records.exchanges) {
     if (kind !== 'foreign' || answer.kind === 'lost') continue;
-    if (answer.kind === 'refused' && (answer.status === 404 || answer.status === 503)) continue;
+    if (answer.kind === 'refused' && MAY_BE.has(answer.status)) continue;
     const what = answer.kind === 'refused' ? `${answer.status}: ${answer.why}` : answer.kind;
     violations.push({ guarantee, run, message: `${gateway} answered a stranger with ${what}` });
   }
