@@ -1,10 +1,11 @@
 import { safeFileName } from '@runledger/contracts/file-name';
 import type { OrgId } from '@runledger/contracts/ids';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import { contentTypeIn } from '../../http/content-type.ts';
 import { Refused } from '../../http/refusal.ts';
 import { overQuota } from '../../quotas/over-quota.ts';
-import type { Quotas } from '../../quotas/quotas.ts';
+import type { QuotaBound } from '../../quotas/quota-bound.ts';
 import { uploadKey, type FileRecords, type Upload } from '../store/file-records.ts';
 
 /** What a client says about a file before it sends it. */
@@ -17,8 +18,8 @@ export interface FileToUpload {
 }
 
 export interface BeginUpload {
-  readonly records: Pick<FileRecords, 'uploads'>;
-  readonly quotas: Pick<Quotas, 'files' | 'file_bytes'>;
+  readonly records: { readonly uploads: Pick<FileRecords['uploads'], 'create'> };
+  readonly quotas: Readonly<Record<'files' | 'file_bytes', Pick<QuotaBound, 'limit' | 'within'>>>;
   readonly maxBytes: number;
   readonly newId: () => string;
   /** The broker's time. */
@@ -37,6 +38,7 @@ export const beginUpload = async (
     throw new Refused({ code: 'file_too_large', why });
   }
   const content_type = contentTypeIn(type);
+  const begunAt = await brokerTime();
   const upload: Upload = {
     id: newId(),
     org_id,
@@ -44,27 +46,28 @@ export const beginUpload = async (
     content_type,
     bytes,
     parts: [],
-    begun_at: (await brokerTime()).toISOString(),
+    begun_at: begunAt.toISOString(),
     coming: null,
     file_id: null,
     ...(of_one_run && { of_one_run }),
   };
   const key = uploadKey(upload);
-  await withinQuotas(options, org_id, bytes, () => records.uploads.create(key, upload));
-  const entry = await records.uploads.get(key);
-  if (entry) return entry;
-  throw new Error(`The new upload ${upload.id} is gone.`);
+  const revision = await withinQuotas(options, org_id, bytes, () => records.uploads.create(key, upload));
+  // It is not read again: a leader of the broker that was replaced and does not know it yet may answer without it.
+  if (revision !== false) return { key, value: upload, revision, changedAt: begunAt };
+  throw new LogUnavailable('The broker did not say whether the upload has begun. Try again');
 };
 
 const withinQuotas = async (
   { quotas: { files, file_bytes } }: BeginUpload,
   org_id: OrgId,
   bytes: number,
-  create: () => Promise<unknown>,
-): Promise<void> => {
-  const result = await files.within(org_id, 1, async () =>
-    (await file_bytes.within(org_id, bytes, create)) === 'over_quota' ? 'too_many_bytes' : 'created',
-  );
+  create: () => Promise<number | false>,
+): Promise<number | false> => {
+  const result = await files.within(org_id, 1, async () => {
+    const created = await file_bytes.within(org_id, bytes, create);
+    return created === 'over_quota' ? 'too_many_bytes' : created;
+  });
   if (result === 'over_quota')
     throw overQuota(
       `The organisation has ${files.limit} files and uploads, which is its limit (RUNLEDGER_QUOTA_FILES). Delete some, or wait until they expire`,
@@ -73,4 +76,5 @@ const withinQuotas = async (
     throw overQuota(
       `With this file the files and uploads of the organisation would have more than its limit of ${file_bytes.limit} bytes (RUNLEDGER_QUOTA_FILE_BYTES). Delete some, or wait until they expire`,
     );
+  return result;
 };
