@@ -64,7 +64,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
   const catalogue = openCatalogue(log);
   const rerun = rerunRun({
     accept,
-    current,
+    current: services.confirmed,
     catalogue,
     workflows: stores.workflows,
     keepFiles,

@@ -62,6 +62,8 @@ export interface RunServices {
   /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
   readonly keptSince: (org_id: string) => Promise<number>;
   readonly current: ReadCurrentRun;
+  /** As `current`, and nothing without the log. */
+  readonly confirmed: ReadCurrentRun;
   readonly ended: EndedResponses;
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
@@ -156,7 +158,7 @@ const openReading = (
   open: AsyncDisposableStack,
 ): Pick<
   RunServices,
-  'archive' | 'current' | 'fresh' | 'keptSince' | 'lists' | 'retention' | 'shown' | 'stores'
+  'archive' | 'confirmed' | 'current' | 'fresh' | 'keptSince' | 'lists' | 'retention' | 'shown' | 'stores'
 > => {
   const { log, views, logger } = parts;
   const find = open.use(openFindView(views, logger)).call;
@@ -170,9 +172,11 @@ const openReading = (
   const archived = archive.run;
   const onSecondEnd = repairSecondEnd(parts, metrics);
   const onRead = metrics.runRead;
-  const current = currentRun({ log, find, fresh, shown, archived, logger, onSecondEnd, onRead });
+  const reading = { log, find, fresh, shown, archived, logger, onSecondEnd, onRead };
+  const current = currentRun(reading);
+  const confirmed = currentRun({ ...reading, mustConfirm: true });
   open.use(openRecovery({ ...parts, archive }));
-  return { archive, current, fresh, keptSince, lists, retention, shown, stores };
+  return { archive, confirmed, current, fresh, keptSince, lists, retention, shown, stores };
 };
 
 /** The view comes to say what the run is shown as. */

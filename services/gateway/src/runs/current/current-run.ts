@@ -33,6 +33,8 @@ export interface CurrentRunOptions {
   readonly fresh: Pick<FreshViews, 'areComplete' | 'areFresh'>;
   readonly shown: ShownWebhooks;
   readonly archived: ReadArchivedRun;
+  /** Nothing is read without the log: for whoever stores something about another run by it, which the log would not refuse. */
+  readonly mustConfirm?: boolean;
   /** Called with the view of a run that has a fact behind its first end, which former releases took for its end. */
   readonly onSecondEnd?: (first: RunView) => void;
   readonly logger: Logger;
@@ -43,7 +45,7 @@ export interface CurrentRunOptions {
 /**
  * The run now, never less than any response showed before. Its view is compared with the last message of the run at the
  * stream's leader; when the view is behind or missing, the log is folded. While the log is unavailable, a run that has ended is
- * shown as its view has it, and no less than this gateway showed.
+ * shown as its view has it, and no less than this gateway showed, unless the log must confirm it.
  */
 export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
   const { shown } = options;
@@ -66,7 +68,8 @@ const readNow =
     const view = stored && existing(stored);
     // Nothing follows a deletion.
     if (stored && !view) return DELETED;
-    const read = await unlessEnded(view, log, () => readBehind(log, key, view, areFresh));
+    const behind = (): Promise<ReadBehind> => readBehind(log, key, view, areFresh);
+    const read = options.mustConfirm ? await behind() : await unlessEnded(view, log, behind);
     if (read.kind === 'found') onRead?.('log');
     else if (view) onRead?.('views');
     switch (read.kind) {

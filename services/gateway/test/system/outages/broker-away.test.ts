@@ -9,7 +9,9 @@ import { openTestBed, openTestBedOnOwnBroker } from '../../fixtures/gateway/test
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { heldViews } from '../../fixtures/views/held-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 describe('while the broker is unavailable', { timeout: 90_000 }, () => {
@@ -47,6 +49,26 @@ describe('while the broker is unavailable', { timeout: 90_000 }, () => {
     const facts = await waitFor('the log to be read', () => factsOf(bed, tenant).catch(() => undefined));
     expect(facts).toBe(3);
   });
+});
+
+it('a run is not run again by its view while the log cannot say whether it is deleted', async () => {
+  await using bed = await openTestBedOnOwnBroker();
+  const { tenant } = bed;
+  const held = heldViews(sqliteViews());
+  await using gateway = await bed.gateway({ views: held.views, projecting: true });
+  const run = await queueSample(gateway, tenant);
+  await appendAll(bed.log, assigned(run), started(run), succeeded(run));
+  await held.hold(bed.log);
+  await appendAll(bed.log, deleted(run));
+  const before = await factsOf(bed, tenant);
+  expect((await call(`${gateway.api}/run/${run.run_id}`, tenant.key)).status).toBe(404);
+  await bed.nats.kill9();
+  const rerun = post(`${gateway.api}/run/${run.run_id}/rerun`, tenant.key);
+  await bed.nats.restart();
+  expect([404, 503]).toContain((await rerun).status);
+  held.release();
+  const facts = await waitFor('the log to be read', () => factsOf(bed, tenant).catch(() => undefined));
+  expect(facts).toBe(before);
 });
 
 describe('a log that is nearly full', () => {
