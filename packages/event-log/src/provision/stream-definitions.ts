@@ -72,12 +72,12 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
     audit(settings),
-    bucket('ACCOUNTS', {}, { ...common, max_bytes: settings.accountsMaxBytes }),
-    bucket('ARCHIVE', {}, { ...common, max_bytes: settings.archiveRecordsMaxBytes }),
-    bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
-    bucket('FILES', {}, { ...common, max_bytes: settings.filesMaxBytes }),
-    bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
-    bucket('SCHEDULES', {}, { ...common, max_bytes: settings.schedulesMaxBytes }),
+    records('ACCOUNTS', { ...common, max_bytes: settings.accountsMaxBytes }),
+    records('ARCHIVE', { ...common, max_bytes: settings.archiveRecordsMaxBytes }),
+    records('CATALOGUE', { ...common, max_bytes: settings.catalogueMaxBytes }),
+    records('FILES', { ...common, max_bytes: settings.filesMaxBytes }),
+    records('KEYS', { ...common, max_bytes: settings.keysMaxBytes }),
+    records('SCHEDULES', { ...common, max_bytes: settings.schedulesMaxBytes }),
     blobs('WORKFLOWS', { ...common, max_bytes: settings.workflowsMaxBytes }),
     blobs('BLOBS', {
       ...common,
@@ -87,7 +87,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
     rates(settings),
     bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
     executors(settings),
-    bucket('WEBHOOK_SECRETS', {}, { ...common, max_bytes: settings.webhookSecretsMaxBytes }),
+    records('WEBHOOK_SECRETS', { ...common, max_bytes: settings.webhookSecretsMaxBytes }),
     objectStore('OUTPUTS', {
       ...common,
       max_bytes: settings.outputsMaxBytes,
@@ -226,6 +226,13 @@ const bucket = (
     },
     { max_msgs_per_subject: 1, ...limits },
   );
+
+/**
+ * Records that are erased. Each write rolls up the one before, which the broker writes down; a limit of one would drop it before, without
+ * a trace, and a kill of the broker would bring it back once the newer one was erased (nats-server 2.15.1).
+ */
+const records = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>
+  bucket(name, {}, { max_msgs_per_subject: 2, ...limits });
 
 /**
  * Heartbeats. nats-server (2.15.1) allows `persist_mode: async` with file storage for a bucket with message TTLs, so

@@ -1,4 +1,5 @@
 import { Kvm, type KV } from '@nats-io/kv';
+import { headers } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { OWN_API_PREFIX } from '../connect/log-account.ts';
@@ -15,7 +16,7 @@ export type BucketName =
   | 'SCHEDULES'
   | 'WEBHOOK_SECRETS';
 
-export type Store = (kv: KV, data: Uint8Array) => Promise<number>;
+export type Store = (kv: () => Promise<KV>, data: Uint8Array) => Promise<number>;
 
 interface RecordWrite {
   readonly bucket: BucketName;
@@ -32,9 +33,8 @@ export const writeRecord = async (
 ): Promise<number | false | 'unclear'> => {
   let tries = 0;
   const tryIt = async (): Promise<number> => {
-    const open = await kv();
     tries += 1;
-    return store(open, data).catch((error: unknown) => {
+    return store(kv, data).catch((error: unknown) => {
       // The broker refuses a message for a full stream as if it were unavailable: without this, it would be sent again.
       throw explainRefusal(error, `KV_${bucket}`, data);
     });
@@ -47,19 +47,33 @@ export const writeRecord = async (
   }
 };
 
-/** Stores a record while another key has a revision. The driver's condition is about the key that it writes. */
-export const publishWhile = async (
+/** The condition of a write: that this key has this revision; 0 for none. */
+interface Expected {
+  readonly key: string;
+  readonly revision: number;
+}
+
+/**
+ * Stores a record in place of all former ones of its key. It rolls them up, which the broker writes down as a removal. What a limit
+ * of messages for each subject drops is not written down: after the new record was erased, a kill of the broker would bring it back.
+ */
+export const publishRecord = async (
   { js, apiPrefix }: EventLog,
   { bucket, key, data }: Omit<RecordWrite, 'withinMs'>,
-  other: { readonly key: string; readonly revision: number },
+  expected?: Expected,
 ): Promise<number> => {
   const subject = `$KV.${bucket}.${key}`;
+  const rollUp = headers();
+  rollUp.set('Nats-Rollup', 'sub');
   // A user with an account of its own writes under the prefix, as the driver does (ADR 25).
   const { seq } = await js.publish(apiPrefix === OWN_API_PREFIX ? subject : `${apiPrefix}.${subject}`, data, {
-    expect: {
-      lastSubjectSequence: other.revision,
-      lastSubjectSequenceSubject: `$KV.${bucket}.${other.key}`,
-    },
+    headers: rollUp,
+    ...(expected && {
+      expect: {
+        lastSubjectSequence: expected.revision,
+        lastSubjectSequenceSubject: `$KV.${bucket}.${expected.key}`,
+      },
+    }),
   });
   return seq;
 };

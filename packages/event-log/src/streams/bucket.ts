@@ -9,7 +9,7 @@ import type { EventLog } from '../connect/event-log.ts';
 import { lastPerSubject } from '../follow/last-per-subject.ts';
 import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import { parseJson } from '../messages/stored-message.ts';
-import { bucketOpener, publishWhile, writeRecord, type BucketName, type Store } from './bucket-writes.ts';
+import { bucketOpener, publishRecord, writeRecord, type BucketName, type Store } from './bucket-writes.ts';
 import { recordValidator } from './record-validator.ts';
 
 export type { BucketName } from './bucket-writes.ts';
@@ -44,7 +44,7 @@ export interface Bucket<Value> {
   /** As `update`, with a single request: false means for certain that nothing was written; after LogUnavailable it is unknown. */
   updateOnce(key: string, value: Value, revision: number): Promise<number | false>;
   delete(key: string): Promise<void>;
-  /** Removes the key completely. `delete` leaves a marker of some 150 bytes permanently. */
+  /** Removes the key completely, also through a kill of the broker. `delete` leaves a marker of some 150 bytes permanently. */
   erase(key: string): Promise<void>;
   /** Removes the key completely, or returns false when it has a later revision by now. */
   eraseAt(key: string, revision: number): Promise<boolean>;
@@ -104,22 +104,26 @@ export const openBucket = <Schema extends TSchema>(
     return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
   };
 
+  const replacing =
+    (key: string, revision: number): Store =>
+    (_open, data) =>
+      publishRecord(log, { bucket, key, data }, { key, revision });
+
   return {
     get,
-    create: (key, value) => write(key, value, (open, data) => open.create(key, data)),
+    create: (key, value) => write(key, value, async (open, data) => (await open()).create(key, data)),
     put: async (key, value) => {
-      const revision = await write(key, value, (open, data) => open.put(key, data));
+      const revision = await write(key, value, (_open, data) => publishRecord(log, { bucket, key, data }));
       if (revision === false)
         throw new Error(`${bucket} refused ${key} with a conflict, although no revision was expected`);
       return revision;
     },
     putWhile: (key, value, other) => {
       checkKey(bucket, other.key);
-      return write(key, value, (_open, data) => publishWhile(log, { bucket, key, data }, other));
+      return write(key, value, (_open, data) => publishRecord(log, { bucket, key, data }, other));
     },
-    update: (key, value, revision) => write(key, value, (open, data) => open.update(key, data, revision)),
-    updateOnce: (key, value, revision) =>
-      write(key, value, (open, data) => open.update(key, data, revision), 0),
+    update: (key, value, revision) => write(key, value, replacing(key, revision)),
+    updateOnce: (key, value, revision) => write(key, value, replacing(key, revision), 0),
     ...removals(log, bucket, kv),
     eraseAt: async (key, revision) => {
       await purge(log, bucket, key, { seq: revision + 1 });
@@ -173,7 +177,7 @@ const removals = (
 ): Pick<Bucket<never>, 'delete' | 'erase'> => ({
   delete: async (key) => {
     checkKey(bucket, key);
-    await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
+    await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).purge(key));
   },
   erase: (key) => purge(log, bucket, key),
 });
