@@ -1,7 +1,11 @@
 import { Role } from '@runledger/contracts/accounts/roles';
-import { CreatedInvitationItem } from '@runledger/contracts/http/accounts/invitations';
+import {
+  CreatedInvitationItem,
+  type NewInvitationRequest,
+} from '@runledger/contracts/http/accounts/invitations';
 import { SignInLinkItem } from '@runledger/contracts/http/accounts/session';
 import { Option, type Command } from 'commander';
+import type { Static } from 'typebox';
 import type { Client } from '../api-client/client.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
 import { plain } from '../output/plain-text.ts';
@@ -15,8 +19,13 @@ export const addAccountCommands = (program: Command, { client, add }: CommandCon
         .choices(Role.enum)
         .default('developer' satisfies Role),
     )
-    .action(async (email: string, { json = false, role }: Json & { readonly role: Role }) =>
-      invite(await client(), { email, role }, json),
+    .option('--organisation <id>', 'as an operator: another organisation than that of the key')
+    .action(async (email: string, { json = false, role, organisation }: InviteOptions) =>
+      invite(
+        await client(),
+        { email, role, ...(organisation !== undefined && { organisation_id: organisation }) },
+        json,
+      ),
     );
   add(
     group,
@@ -25,13 +34,23 @@ export const addAccountCommands = (program: Command, { client, add }: CommandCon
   ).action(async (email: string, { json = false }: Json) => makeLink(await client(), email, json));
 };
 
+interface InviteOptions extends Json {
+  readonly role: Role;
+  readonly organisation?: string;
+}
+
 const invite = async (
   { call, screen }: Client,
-  body: { readonly email: string; readonly role: Role },
+  body: Static<typeof NewInvitationRequest>,
   json: boolean,
 ): Promise<void> => {
   const made = await call(CreatedInvitationItem, { method: 'POST', path: '/invitations', body });
-  printLink(screen, made, `It makes ${plain(made.email)} a member with the role ${made.role}, once`, json);
+  const member = `It makes ${plain(made.email)} a member with the role ${made.role}, once`;
+  printLink(screen, made, member, json);
+  if (!json && !made.may_create_account)
+    screen.hint(
+      'The person needs an account here, or signs in with the provider: only the link of an operator makes an account.',
+    );
 };
 
 const makeLink = async ({ call, screen }: Client, email: string, json: boolean): Promise<void> => {

@@ -30,6 +30,12 @@ const InviteForm = (): ReactNode => {
         <p role="status">
           Send this link to {invite.data.email}. It is shown only now, works once, and ends in 7 days.
         </p>
+        {!invite.data.may_create_account && (
+          <p>
+            The person needs an account here, or signs in with the provider. You are no operator, and only the
+            link of an operator makes an account.
+          </p>
+        )}
         <pre tabIndex={0}>{invite.data.url}</pre>
         <div>
           <CopyButton text={invite.data.url} label="Copy the link" />

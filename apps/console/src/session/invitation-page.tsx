@@ -9,7 +9,7 @@ import { ProviderButton } from './provider-button.tsx';
 import { takeFromAddress } from './take-from-address.ts';
 import { showSession, useSession } from './use-session.ts';
 
-/** Accepts an invitation: with a new account, or with the one that the e-mail has. */
+/** Accepts an invitation: with the account that the e-mail has, or with a new one, where the link may make it. */
 export const InvitationPage = (): ReactNode => {
   const [token] = useState(() => takeFromAddress('token'));
   const preview = useMutation({
@@ -49,25 +49,38 @@ interface AcceptanceProps {
 }
 
 const Acceptance = ({ token, invitation }: AcceptanceProps): ReactNode => {
-  const { organisation, email, role, has_account } = invitation;
+  const { organisation, email, role, may_create_account } = invitation;
+  const [isNew, setIsNew] = useState(may_create_account);
   const navigate = useNavigate();
   const accept = useMutation({
-    mutationFn: async (body: { token: string; name?: string; password: string }) =>
+    mutationFn: async (body: { token: string; name?: string; password?: string }) =>
       showSession(await answered(api.POST('/invitations/accept', { body }))),
     onSuccess: async () => navigate({ to: '/runs' }),
   });
   const { data: session } = useSession();
+  const isSignedIn = session?.user?.email === email;
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     const text = submitted(event);
-    accept.mutate({ token, password: text('password'), ...(!has_account && { name: text('name') }) });
+    accept.mutate({
+      token,
+      ...(!isSignedIn && { password: text('password') }),
+      ...(!isSignedIn && isNew && { name: text('name') }),
+    });
   };
   return (
     <main className="sign-in stack">
       <h1>Join {organisation.name}</h1>
       <p>
-        You are invited as {role}, with the e-mail {email}.
-        {has_account ? ' It has an account already: enter its password.' : ' Choose a name and a password.'}
+        You are invited as {role}, with the e-mail {email}.{isSignedIn && ' You are signed in with it.'}
+        {!isSignedIn && isNew && ' Choose a name and a password.'}
+        {!isSignedIn && !isNew && ' Enter the password of your account here.'}
       </p>
+      {!isSignedIn && !may_create_account && (
+        <p>
+          Without an account, {session?.provider ? `join with ${session.provider.name}, or ask` : 'ask'} an
+          operator of this installation for an invitation: only theirs make one.
+        </p>
+      )}
       {accept.error && <Problem error={accept.error} />}
       {session?.provider && (
         <ProviderButton returnTo="/console/runs" invitation={token}>
@@ -75,23 +88,13 @@ const Acceptance = ({ token, invitation }: AcceptanceProps): ReactNode => {
         </ProviderButton>
       )}
       <form className="stack" onSubmit={submit}>
-        <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
-        {!has_account && (
-          <label className="field">
-            Name
-            <input name="name" required maxLength={128} autoComplete="name" />
+        {!isSignedIn && <Proof email={email} isNew={isNew} />}
+        {!isSignedIn && may_create_account && (
+          <label className="choice">
+            <input type="checkbox" checked={!isNew} onChange={() => setIsNew(!isNew)} />I have an account with
+            this e-mail already
           </label>
         )}
-        <label className="field">
-          Password{!has_account && ', of at least 10 characters'}
-          <input
-            type="password"
-            name="password"
-            required
-            minLength={has_account ? 1 : 10}
-            autoComplete={has_account ? 'current-password' : 'new-password'}
-          />
-        </label>
         <button type="submit" className="primary" disabled={accept.isPending}>
           Join
         </button>
@@ -99,3 +102,31 @@ const Acceptance = ({ token, invitation }: AcceptanceProps): ReactNode => {
     </main>
   );
 };
+
+interface ProofProps {
+  readonly email: string;
+  readonly isNew: boolean;
+}
+
+/** Of a new account, or of the one that the person has. */
+const Proof = ({ email, isNew }: ProofProps): ReactNode => (
+  <>
+    <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
+    {isNew && (
+      <label className="field">
+        Name
+        <input name="name" required maxLength={128} autoComplete="name" />
+      </label>
+    )}
+    <label className="field">
+      Password{isNew && ', of at least 10 characters'}
+      <input
+        type="password"
+        name="password"
+        required
+        minLength={isNew ? 10 : 1}
+        autoComplete={isNew ? 'new-password' : 'current-password'}
+      />
+    </label>
+  </>
+);

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4fde6dd40cd557283d37af129a490b0665a502a35aa28a3c13025f41b5a37d70.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 12946fa169a5bc09a3fc7cf29b1dc4ba84ab9ce37b944c14ee28657d25a22661.
 
 from __future__ import annotations
 
@@ -477,6 +477,14 @@ class CreatedInvitation(TypedDict):
     invited_by: str
     """
     The user who invites.
+    """
+    organisation_id: str
+    """
+    The organisation that invites.
+    """
+    may_create_account: bool
+    """
+    Whether a person without an account may make one with the link, with a name and a password: an operator invites, who answers for the e-mail.
     """
     token: str
     """
@@ -1022,9 +1030,9 @@ class InvitationPreview(TypedDict):
     """
     When it ends by itself.
     """
-    has_account: bool
+    may_create_account: bool
     """
-    Whether the person has an account, and signs in with it to accept.
+    Whether a person without an account may make one with the link, with a name and a password: an operator invites, who answers for the e-mail.
     """
 
 
@@ -1378,6 +1386,10 @@ class NewInvitation(TypedDict):
     - `owner`: Everything, also members and invitations.
     - `developer`: Reads, and queues, cancels and repeats runs.
     - `viewer`: Reads.
+    """
+    organisation_id: NotRequired[str | None]
+    """
+    For operators: the organisation, if it is another one than that of the caller. Null counts as omitted.
     """
 
 

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4fde6dd40cd557283d37af129a490b0665a502a35aa28a3c13025f41b5a37d70.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 12946fa169a5bc09a3fc7cf29b1dc4ba84ab9ce37b944c14ee28657d25a22661.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -726,7 +726,9 @@ def create_invitation(
     Invite a person.
 
     The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person
-    with this e-mail only: one who has an account signs in to accept it.
+    with this e-mail only: one who has an account signs in to accept it. A person without one gets it if you are
+    an operator, who answers for the e-mail, or signs in with the provider. An operator may invite into any
+    organisation.
 
     The API key needs the scope `admin`. Its audit records have the action `invitation.created`.
     """
@@ -743,9 +745,10 @@ def accept_invitation(
     """
     Accept an invitation.
 
-    Whoever has no account with the e-mail of the invitation gets one, with this name and password. Whoever has
-    one is signed in with it, or sends its password. The response sets the cookie of a session, whose requests act
-    in the organisation of the invitation.
+    Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever
+    has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail.
+    Otherwise the person signs in with the provider, which has verified the e-mail. The response sets the cookie
+    of a session, whose requests act in the organisation of the invitation.
 
     It needs no API key. Its audit records have the action `invitation.accepted`.
     """
@@ -1830,7 +1833,7 @@ def sign_in(
     Sign in with a password.
 
     The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits,
-    longer each time; so does an address after twenty.
+    longer each time; so does an address after twenty. One of them is forgotten in half a minute.
 
     It needs no API key. Its audit records have the action `session.created`.
     """

@@ -501,7 +501,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a person
-         * @description The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person with this e-mail only: one who has an account signs in to accept it.
+         * @description The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person with this e-mail only: one who has an account signs in to accept it. A person without one gets it if you are an operator, who answers for the e-mail, or signs in with the provider. An operator may invite into any organisation.
          *
          *     The API key needs the scope `admin`. Its audit records have the action `invitation.created`.
          */
@@ -523,7 +523,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description Whoever has no account with the e-mail of the invitation gets one, with this name and password. Whoever has one is signed in with it, or sends its password. The response sets the cookie of a session, whose requests act in the organisation of the invitation.
+         * @description Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. The response sets the cookie of a session, whose requests act in the organisation of the invitation.
          *
          *     It needs no API key. Its audit records have the action `invitation.accepted`.
          */
@@ -1363,7 +1363,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a password
-         * @description The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty.
+         * @description The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.
          *
          *     It needs no API key. Its audit records have the action `session.created`.
          */
@@ -2302,6 +2302,17 @@ export interface components {
              * @example 01a21460-0007-7000-8000-000000000007
              */
             invited_by: string;
+            /**
+             * Format: uuid
+             * @description The organisation that invites.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
+            organisation_id: string;
+            /**
+             * @description Whether a person without an account may make one with the link, with a name and a password: an operator invites, who answers for the e-mail.
+             * @example true
+             */
+            may_create_account: boolean;
             /**
              * @description What follows `#token=` in the link.
              * @example Zm9vYmFy.c2VjcmV0
@@ -3393,10 +3404,10 @@ export interface components {
              */
             expires_at: string;
             /**
-             * @description Whether the person has an account, and signs in with it to accept.
-             * @example false
+             * @description Whether a person without an account may make one with the link, with a name and a password: an operator invites, who answers for the e-mail.
+             * @example true
              */
-            has_account: boolean;
+            may_create_account: boolean;
         };
         /**
          * InvitationPreviewRequest
@@ -4119,6 +4130,11 @@ export interface components {
              * @enum {string}
              */
             role: "owner" | "developer" | "viewer";
+            /**
+             * @description For operators: the organisation, if it is another one than that of the caller. Null counts as omitted.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
+            organisation_id?: string | null;
         };
         /**
          * NewMachine
@@ -9642,6 +9658,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];

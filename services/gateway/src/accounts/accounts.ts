@@ -24,8 +24,8 @@ export interface Accounts {
   readonly callers: SessionCallers;
   readonly memberships: Memberships;
   readonly invitations: InvitationRecords;
-  /** Whether somebody may still give what they gave in an organisation. @throws {LogUnavailable} */
-  readonly mayStill: (org_id: string, maker: Maker, scope: KeyScope) => Promise<boolean>;
+  /** Whether somebody may still give what they gave. @throws {LogUnavailable} */
+  readonly mayStill: (maker: Maker, scope: KeyScope) => Promise<boolean>;
   readonly links: SignInLinks;
   readonly identities: Identities;
   readonly limit: SignInLimit;
@@ -61,7 +61,7 @@ export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Acc
     callers: sessionCallers({ log, sessions: ofSessions, members }),
     memberships: ofMembers,
     invitations,
-    mayStill: (org_id, maker, scope) => mayStill(given, org_id, maker, scope),
+    mayStill: (maker, scope) => mayStill(given, maker, scope),
     identities: identities(rows, library),
     links: signInLinks({ ...given, links: ofLinks, people: ofPeople }),
     limit: signInLimit(log),

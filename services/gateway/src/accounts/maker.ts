@@ -7,7 +7,8 @@ import type { Caller } from '../http/operation.ts';
 import { isGivenBy, type Maker } from './core/maker.ts';
 import type { MemberRecords } from './store/member-records.ts';
 
-export const makerOf = ({ user_id, key, session }: Caller): Maker => ({
+export const makerOf = ({ org_id, user_id, key, session }: Caller): Maker => ({
+  org_id,
   user_id,
   key_id: session === undefined ? key.id : null,
 });
@@ -21,11 +22,11 @@ export interface MakerOptions {
 /** Whether somebody may still give what they gave: their key is valid, or they are a member whose role permits as much. @throws {LogUnavailable} */
 export const mayStill = async (
   { log, members, now }: MakerOptions,
-  org_id: string,
   maker: Maker,
   scope: KeyScope,
 ): Promise<boolean> => {
-  if (maker.key_id === null) return isGivenBy(await members.of(org_id), maker, scope);
-  const key = await findValidKey(log, { org_id: orgId(org_id), id: maker.key_id }, now);
+  const { org_id, key_id } = maker;
+  if (key_id === null) return isGivenBy(await members.of(org_id), maker, scope);
+  const key = await findValidKey(log, { org_id: orgId(org_id), id: key_id }, now);
   return key !== undefined && allows(key.scopes, scope);
 };

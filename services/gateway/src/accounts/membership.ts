@@ -94,7 +94,7 @@ export const memberships = (options: MembershipsOptions): Memberships => {
       await members.note(user_id, org_id);
       const added = { user_id, email, name, role, operator, since };
       const result = await members.change(org_id, (present) =>
-        invited === undefined || isGivenBy(present, invited.made_by, 'admin')
+        invited?.made_by.org_id !== org_id || isGivenBy(present, invited.made_by, 'admin')
           ? withMember(present, added)
           : { kind: 'withdrawn' },
       );

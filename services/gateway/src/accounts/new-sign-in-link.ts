@@ -15,7 +15,7 @@ export const LINK_S = 15 * 60;
 export interface LinkRequest {
   readonly email: string;
   /** An operator of an organisation, who has to be one when it is used. Whoever has the credentials of the broker is not asked. */
-  readonly made_by?: Maker & { readonly org_id: string };
+  readonly made_by?: Maker;
   /** Whoever uses it becomes owner of this organisation, and operator; the account is made if there is none. */
   readonly owner_of?: string;
 }

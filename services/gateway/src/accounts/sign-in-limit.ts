@@ -1,23 +1,29 @@
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket } from '@runledger/event-log/streams/bucket';
+import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import { Type } from 'typebox';
 import { networkOf } from '../audit/core/network-of.ts';
-import { Refused } from '../http/refusal.ts';
-import { waitLeftS, type FailedSignIns } from './core/sign-in-waits.ts';
+import { Refused, type Refusal } from '../http/refusal.ts';
+import { failedAgain, waitLeftS, type FailedSignIns } from './core/sign-in-waits.ts';
 import { hashOf } from './store/account-rows.ts';
 
-const FailedSignIn = Type.Object({ failures: Type.Integer({ minimum: 0 }), at: Type.Number() });
+const FailedSignIn = Type.Object({ failures: Type.Number({ minimum: 0 }), at: Type.Number() });
 
-/** Slows the guessing of passwords down, at all gateways together. Every method may throw LogUnavailable. */
+/** Slows the guessing of passwords down, at all gateways together. */
 export interface SignInLimit {
-  /** Counts a try, before it is made. @throws {Refused} while somebody has to wait, with how long */
-  begin(email: string, address: string | null): Promise<void>;
-  /** The try did not fail. */
-  succeeded(email: string, address: string | null): Promise<void>;
-  /** As `begin`, where the e-mail is not known yet. */
-  beginUnnamed(address: string | null): Promise<void>;
-  succeededUnnamed(address: string | null): Promise<void>;
+  /**
+   * Makes a try to sign in, and counts it when it is refused: for its address, and for its e-mail where it is known. At a gateway, the tries
+   * with an e-mail, and those from an address, are made one after the other, so that none begins before a failure is counted.
+   * @throws {Refused} while the e-mail or the address has to wait, with how long; otherwise what the try throws @throws {LogUnavailable}
+   */
+  attempt<Result>(by: SignInAttempt, make: () => Promise<Result>): Promise<Result>;
+}
+
+export interface SignInAttempt {
+  /** Left out where only the one who is asked knows it, such as a provider. */
+  readonly email?: string;
+  readonly address: string | null;
 }
 
 /** Guesses of the password of one person. */
@@ -30,14 +36,21 @@ const MAX_TRIES = 50;
 export const signInLimit = (log: EventLog): SignInLimit => {
   const bucket = openBucket(log, 'RATES', FailedSignIn);
   const brokerNow = polledClock(log, 'KV_RATES');
+  const inTurn = keyedMutex();
+  const refuseWhileWaiting = async (name: string, free: number): Promise<void> => {
+    const entry = await bucket.get(keyOf(name));
+    const left = entry ? waitLeftS(entry.value, await brokerNow(), free) : 0;
+    if (left > 0) throw limited(left);
+  };
   const change = async (
     name: string,
-    to: (present: FailedSignIns | undefined, now: number) => FailedSignIns,
+    to: (present: FailedSignIns | undefined, now: number) => FailedSignIns | undefined,
   ): Promise<void> => {
     const key = keyOf(name);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const entry = await bucket.get(key);
       const value = to(entry?.value, await brokerNow());
+      if (value === undefined) return;
       const written = entry
         ? await bucket.update(key, value, entry.revision)
         : await bucket.create(key, value);
@@ -45,39 +58,41 @@ export const signInLimit = (log: EventLog): SignInLimit => {
     }
     throw new LogUnavailable('The failed sign-ins change too fast to be counted. Try again.');
   };
-  const refuseWhileWaiting = (present: FailedSignIns | undefined, now: number, free: number): void => {
-    const left = present === undefined ? 0 : waitLeftS(present, now, free);
-    if (left > 0) throw limited(left);
+  const counted = async <Result>(names: readonly string[], make: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await make();
+    } catch (error) {
+      if (isFailure(error)) for (const name of names) await change(name, failedAgain);
+      throw error;
+    }
   };
-  const count = (name: string, free: number): Promise<void> =>
-    change(name, (present, now) => {
-      refuseWhileWaiting(present, now, free);
-      return { failures: (present?.failures ?? 0) + 1, at: now };
-    });
-  const beginUnnamed = (address: string | null): Promise<void> => count(ofAddress(address), FREE_OF_ADDRESS);
-  /** Only its own: a right password in between must not permit more wrong ones. */
-  const succeededUnnamed = (address: string | null): Promise<void> =>
-    change(ofAddress(address), (present, now) => ({
-      failures: Math.max(0, (present?.failures ?? 0) - 1),
-      at: present?.at ?? now,
-    }));
   return {
-    begin: async (email, address) => {
-      // What is refused is no guess, so it is not counted.
-      const present = await bucket.get(keyOf(ofEmail(email)));
-      refuseWhileWaiting(present?.value, await brokerNow(), FREE_OF_EMAIL);
-      // First: an address that has to wait cannot make a person wait.
-      await beginUnnamed(address);
-      await count(ofEmail(email), FREE_OF_EMAIL);
+    attempt: async ({ email, address }, make) => {
+      const from = ofAddress(address);
+      if (email === undefined) {
+        await refuseWhileWaiting(from, FREE_OF_ADDRESS);
+        return counted([from], make);
+      }
+      const person = ofEmail(email);
+      const tryIt = async (): ReturnType<typeof make> => {
+        // First: an address that has to wait cannot make a person wait. What is refused here is no guess, and not counted.
+        await refuseWhileWaiting(from, FREE_OF_ADDRESS);
+        await refuseWhileWaiting(person, FREE_OF_EMAIL);
+        const result = await counted([from, person], make);
+        // Only of the person: a right password in between must not permit more guesses of others.
+        await change(person, (present, now) => present && { failures: 0, at: now });
+        return result;
+      };
+      return inTurn(person, () => inTurn(from, tryIt));
     },
-    succeeded: async (email, address) => {
-      await change(ofEmail(email), (_present, now) => ({ failures: 0, at: now }));
-      await succeededUnnamed(address);
-    },
-    beginUnnamed,
-    succeededUnnamed,
   };
 };
+
+/** Not the fault of whoever signs in. */
+const NO_FAILURES: ReadonlySet<Refusal['code']> = new Set(['sign_in_limited', 'provider_unavailable']);
+
+const isFailure = (error: unknown): boolean =>
+  error instanceof Refused && !NO_FAILURES.has(error.refusal.code);
 
 const keyOf = (name: string): string => `sign_in.${name}`;
 

@@ -37,7 +37,7 @@ export const signInLinks = ({ links, people, ...given }: SignInLinksOptions): Si
     if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256)) return undefined;
     const { email, owner_of, used, expires_at, made_by } = entry.value;
     if (used || Date.parse(expires_at) <= given.now().getTime()) return undefined;
-    if (made_by && !(await mayStill(given, made_by.org_id, made_by, 'operator'))) return undefined;
+    if (made_by && !(await mayStill(given, made_by, 'operator'))) return undefined;
     // Before anything that it permits: of two at the same time, one is signed in.
     if (!(await links.use(entry))) return undefined;
     const known = await people.findByEmail(email);

@@ -28,7 +28,7 @@ const isAccepted = (token: string) => codeOf(accept(aBrowser(gateway.api), token
 const withMallory = async () => {
   const organisation = await anOrganisation(bed, gateway);
   const { org_id } = organisation;
-  const mallory = await aMember(bed.log, org_id, 'owner');
+  const mallory = await aMember(bed.log, org_id, 'owner', { operator: true });
   const member = await aMember(bed.log, org_id, 'developer');
   const browser = await signedIn(gateway, mallory);
   const keyFor = async (user_id: string, scopes: readonly string[]): Promise<string> =>
@@ -136,8 +136,8 @@ describe('an invitation that somebody accepts', () => {
     const add = (person: Person, invited: Parameters<typeof memberships.add>[2]) =>
       memberships.add(org_id, { person, role: 'owner', operator: false }, invited);
     for (const invited of [
-      { made_by: { user_id: owner_id, key_id: null }, stands: async () => false },
-      { made_by: { user_id: viewer.id, key_id: null }, stands: async () => true },
+      { made_by: { org_id, user_id: owner_id, key_id: null }, stands: async () => false },
+      { made_by: { org_id, user_id: viewer.id, key_id: null }, stands: async () => true },
     ]) {
       expect(await add(stranger, invited)).toEqual({ kind: 'withdrawn' });
       expect(await add({ ...viewer, name: 'Ada' }, invited)).toEqual({ kind: 'withdrawn' });

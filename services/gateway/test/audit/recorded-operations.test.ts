@@ -153,7 +153,7 @@ const TABLE: readonly Done[] = [
     request: 'POST /invitations',
     body: { email: 'not-in-any-record@example.com', role: 'viewer' },
     target: '{invitation}',
-    details: { role: 'viewer', expires_at: expect.any(String) },
+    details: { role: 'viewer', expires_at: expect.any(String), organisation_id: expect.any(String) },
   },
   { action: 'invitation.revoked', request: 'DELETE /invitations/{invitation}', target: '{invitation}' },
   {

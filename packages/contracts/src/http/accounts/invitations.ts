@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Role } from '../../accounts/roles.ts';
 import { OrganisationUuid, UserUuid } from '../fields/ids.ts';
+import { optional } from '../fields/optional.ts';
 import { Name } from '../fields/names.ts';
 import { CreatedAt, time } from '../fields/values.ts';
 import { Email } from './members.ts';
@@ -21,6 +22,12 @@ const shown = {
   invited_by: { ...UserUuid, description: 'The user who invites.' },
 };
 
+const MayCreateAccount = Type.Boolean({
+  description:
+    'Whether a person without an account may make one with the link, with a name and a password: an operator invites, who answers for the e-mail.',
+  examples: [true],
+});
+
 export const InvitationItem = Type.Object(shown, {
   title: 'Invitation',
   description: 'Somebody may become a member.',
@@ -35,7 +42,14 @@ export const InvitationList = Type.Object(
 export const InvitationPath = Type.Object({ invitation_id: InvitationUuid });
 
 export const NewInvitationRequest = Type.Object(
-  { email: Email, role: Role },
+  {
+    email: Email,
+    role: Role,
+    organisation_id: optional({
+      ...OrganisationUuid,
+      description: 'For operators: the organisation, if it is another one than that of the caller.',
+    }),
+  },
   {
     title: 'NewInvitation',
     description: 'Who is invited.',
@@ -46,6 +60,8 @@ export const NewInvitationRequest = Type.Object(
 export const CreatedInvitationItem = Type.Object(
   {
     ...shown,
+    organisation_id: { ...OrganisationUuid, description: 'The organisation that invites.' },
+    may_create_account: MayCreateAccount,
     token: LinkToken,
     url: Type.String({
       description: 'The address of the link: send it to the person.',
@@ -76,10 +92,7 @@ export const InvitationPreview = Type.Object(
     email: Email,
     role: Role,
     expires_at: time('When it ends by itself.'),
-    has_account: Type.Boolean({
-      description: 'Whether the person has an account, and signs in with it to accept.',
-      examples: [false],
-    }),
+    may_create_account: MayCreateAccount,
   },
   { title: 'InvitationPreview', description: 'What an invitation is for.' },
 );

@@ -6,8 +6,12 @@ import type { Member } from './members.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 
-/** Who gives access to others: a user, with a key, or with a session. */
-export const Maker = Type.Object({ user_id: Uuid, key_id: Type.Union([Uuid, Type.Null()]) });
+/** Who gives access to others: a user of an organisation, with a key of it, or with a session. */
+export const Maker = Type.Object({
+  org_id: Uuid,
+  user_id: Uuid,
+  key_id: Type.Union([Uuid, Type.Null()]),
+});
 export type Maker = Static<typeof Maker>;
 
 /** Whether a member who gave something with a session has a role that permits as much. What was made with a key is another question. */

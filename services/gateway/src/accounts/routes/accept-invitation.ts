@@ -1,3 +1,4 @@
+import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { isUuid } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
@@ -26,9 +27,13 @@ export const invitationOf = async (
   const entry = isUuid(org_id) && isUuid(id) ? await invitations.find(org_id, id) : undefined;
   if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256))
     throw invitationGone();
-  if (!(await mayStill(org_id, entry.value.made_by, 'admin'))) throw invitationGone();
+  if (!(await mayStill(entry.value.made_by, scopeToInvite(entry.value)))) throw invitationGone();
   return entry;
 };
+
+/** Into another organisation only operators invite. */
+const scopeToInvite = ({ org_id, made_by }: Pick<Invitation, 'org_id' | 'made_by'>): KeyScope =>
+  made_by.org_id === org_id ? 'admin' : 'operator';
 
 /** An interrupted acceptance can be repeated by the same person, while it is open. @throws {Refused} for anybody else, and once it has ended */
 export const refuseClosed = (
@@ -58,7 +63,7 @@ export const acceptInvitation = async (
   const stands = async (): Promise<boolean> => {
     // It is gone when the same person has accepted it twice at once.
     const present = await invitations.find(org_id, id);
-    return !(present && isRevoked(present.value)) && (await mayStill(org_id, made_by, 'admin'));
+    return !(present && isRevoked(present.value)) && (await mayStill(made_by, scopeToInvite(entry.value)));
   };
   await addMember(options, as, by, { action: 'invitation.accepted', id, made_by, stands });
   await invitations.erase(org_id, id);

@@ -35,7 +35,7 @@ const acceptOperation = openOperation({
   path: '/invitations/accept',
   summary: 'Accept an invitation',
   description:
-    'Whoever has no account with the e-mail of the invitation gets one, with this name and password. Whoever has one is signed in with it, or sends its password. The response sets the cookie of a session, whose requests act in the organisation of the invitation.',
+    'Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. The response sets the cookie of a session, whose requests act in the organisation of the invitation.',
   audit: { recordedWithin: 'invitation.accepted' },
   request: { body: AcceptInvitationRequest },
   response: { status: 200, description: 'The session.', body: SessionItem, holdsSecret: true },
@@ -44,20 +44,18 @@ const acceptOperation = openOperation({
 
 export const acceptRoutes = (options: AccountRoutes): Route[] => {
   const { accounts, findOrganisation } = options;
-  const { people } = accounts;
   return [
     openRoute(previewOperation, async ({ body: { token } }) => {
       const { value: invitation } = await invitationOf(options, token);
-      const { org_id, email, role, expires_at } = invitation;
+      const { org_id, email, role, expires_at, made_by } = invitation;
       const organisation = await findOrganisation(org_id);
       if (organisation === undefined || !isOpen(invitation, options.now())) throw invitationGone();
-      const has_account = (await people.findByEmail(email)) !== undefined;
       return {
         organisation: { id: organisation.id, name: organisation.name },
         email,
         role,
         expires_at,
-        has_account,
+        may_create_account: await accounts.mayStill(made_by, 'operator'),
       };
     }),
     openRoute(acceptOperation, async ({ body }, visitor, ctx) => {
@@ -79,31 +77,36 @@ interface Invited extends Accepting {
   readonly session?: NonNullable<Awaited<ReturnType<typeof sessionOf>>>;
 }
 
-/** The one who accepts. Whoever made the link is not the person whom it invites: an account needs its own proof. @throws {Refused} */
+/**
+ * The one who accepts. Whoever made the link has it too, so an account needs its own proof, and so does an e-mail without one. What an owner of
+ * an organisation learns here is the same whether there is an account or not. @throws {Refused}
+ */
 const personFor = async (
   options: AccountRoutes,
   { email, ...invitation }: Invitation,
   { name, password }: Static<typeof AcceptInvitationRequest>,
   visitor: Visitor,
 ): Promise<Invited> => {
-  const { people, limit } = options.accounts;
+  const { people, limit, mayStill } = options.accounts;
   const known = await people.findByEmail(email);
   refuseClosed({ email, ...invitation }, known, options.now());
   const session = await sessionOf(options, visitor);
   if (known && session?.user_id === known.id) return { person: known, session, isNew: false };
-  if (known && (await isUsed(options, known))) {
-    if (typeof password !== 'string') throw signInFirst();
-    await limit.begin(email, visitor.address);
-    if ((await people.withPassword(email, password)) === undefined) {
-      options.onRefused({ why: 'sign_in', address: visitor.address ?? undefined });
-      throw signInRefused();
-    }
-    await limit.succeeded(email, visitor.address);
-    return { person: known, isNew: false };
+  const mayCreate = await mayStill(invitation.made_by, 'operator');
+  if (!mayCreate || (known && (await isUsed(options, known)))) {
+    if (typeof password !== 'string') throw signInFirst(mayCreate);
+    const { address } = visitor;
+    const person = await limit.attempt({ email, address }, async () => {
+      const proved = await people.withPassword(email, password);
+      if (proved) return proved;
+      options.onRefused({ why: 'sign_in', address: address ?? undefined });
+      throw mayCreate ? signInRefused() : signInFirst(mayCreate);
+    });
+    return { person, isNew: false };
   }
   const chosen = newAccount(name, password);
   const person = known ?? (await people.create(email, chosen.name));
-  if (person === undefined) throw signInFirst();
+  if (person === undefined) throw signInFirst(mayCreate);
   await people.setPassword(person.id, chosen.password);
   return { person, isNew: true };
 };
@@ -138,8 +141,10 @@ const newAccount = (
   );
 };
 
-const signInFirst = (): Refused =>
+const signInFirst = (mayCreate: boolean): Refused =>
   new Refused({
     code: 'sign_in_refused',
-    why: 'The person with this e-mail has an account: sign in with it first, or send its password',
+    why: mayCreate
+      ? 'The person with this e-mail has an account: sign in with it first, or send its password'
+      : 'This invitation is for an account that exists, since no operator made it: sign in first with the e-mail that is invited, or send the password of its account. Without an account, sign in with the provider, or ask an operator of this installation to invite you',
   });

@@ -5,8 +5,10 @@ import {
   NewInvitationRequest,
   type InvitationItem,
 } from '@runledger/contracts/http/accounts/invitations';
+import { allows } from '@runledger/contracts/accounts/scopes';
 import { newUuid } from '@runledger/contracts/ids';
-import { operation, route, type Route } from '../../http/operation.ts';
+import { lacksScope } from '../../auth/scopes.ts';
+import { operation, route, type Caller, type Route } from '../../http/operation.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
 import { MOST_MEMBERS } from '../core/members.ts';
 import { newLinkToken } from '../link-token.ts';
@@ -26,8 +28,8 @@ const createOperation = operation({
   path: '/invitations',
   summary: 'Invite a person',
   description:
-    'The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person with this e-mail only: one who has an account signs in to accept it.',
-  audit: { action: 'invitation.created', keeps: ['role', 'expires_at'] },
+    'The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person with this e-mail only: one who has an account signs in to accept it. A person without one gets it if you are an operator, who answers for the e-mail, or signs in with the provider. An operator may invite into any organisation.',
+  audit: { action: 'invitation.created', keeps: ['role', 'expires_at', 'organisation_id'] },
   request: { body: NewInvitationRequest },
   response: {
     status: 201,
@@ -36,7 +38,7 @@ const createOperation = operation({
     body: CreatedInvitationItem,
     holdsSecret: true,
   },
-  refusals: [409],
+  refusals: [404, 409],
 });
 
 const listOperation = operation({
@@ -62,11 +64,12 @@ const revokeOperation = operation({
   refusals: [404],
 });
 
-export const invitationRoutes = ({ accounts, publicUrl, now }: AccountRoutes): Route[] => {
+export const invitationRoutes = (options: AccountRoutes): Route[] => {
+  const { accounts, publicUrl, now } = options;
   const { invitations, memberships } = accounts;
   return [
     route(createOperation, async ({ body }, caller) => {
-      const { org_id } = caller;
+      const org_id = await invitedTo(options, caller, body.organisation_id ?? undefined);
       const email = body.email.toLowerCase();
       const [members, open] = await Promise.all([memberships.list(org_id), invitations.list(org_id, now())]);
       if (members.some((member) => member.email === email)) throw memberExists();
@@ -85,7 +88,13 @@ export const invitationRoutes = ({ accounts, publicUrl, now }: AccountRoutes): R
         sha256,
       };
       if (!(await invitations.create(invitation, at))) throw tooManyMembers();
-      return { ...shown(invitation), token, url: `${publicUrl()}/console/invitation#token=${token}` };
+      return {
+        ...shown(invitation),
+        organisation_id: org_id,
+        may_create_account: allows(caller.key.scopes, 'operator'),
+        token,
+        url: `${publicUrl()}/console/invitation#token=${token}`,
+      };
     }),
     route(listOperation, async (_request, { org_id }) => ({
       invitations: (await invitations.list(org_id, now())).map(shown),
@@ -94,6 +103,20 @@ export const invitationRoutes = ({ accounts, publicUrl, now }: AccountRoutes): R
       if (!(await invitations.revoke(org_id, invitation_id))) throw notFound('Invitation');
     }),
   ];
+};
+
+/** The organisation of which the person becomes a member. @throws {Refused} for another one than that of the caller, who is no operator */
+const invitedTo = async (
+  { findOrganisation }: Pick<AccountRoutes, 'findOrganisation'>,
+  { org_id, key }: Caller,
+  named: string | undefined,
+): Promise<string> => {
+  const id = named?.toLowerCase() ?? org_id;
+  if (id === org_id) return org_id;
+  if (!allows(key.scopes, 'operator'))
+    throw lacksScope('operator', 'Only an operator invites into another organisation');
+  if ((await findOrganisation(id)) === undefined) throw notFound('Organisation');
+  return id;
 };
 
 const shown = ({ id, email, role, created_at, expires_at, made_by }: Invitation): InvitationItem => ({

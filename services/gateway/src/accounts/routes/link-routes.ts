@@ -64,7 +64,7 @@ export const linkRoutes = (options: AccountRoutes): Route[] => {
       const email = body.email.toLowerCase();
       const members = await memberships.list(org_id);
       if (!members.some((member) => member.email === email)) throw notFound('Member');
-      const link = await links.create({ email, made_by: { org_id, ...makerOf(caller) } });
+      const link = await links.create({ email, made_by: makerOf(caller) });
       return { email, ...link, url: signInPage(publicUrl(), link) };
     }),
   ];

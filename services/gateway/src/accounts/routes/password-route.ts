@@ -57,9 +57,9 @@ const checkPassword = async (
   { address }: Visitor,
 ): Promise<void> => {
   if (password === undefined) throw passwordWrong();
-  await limit.begin(email, address);
-  if ((await people.withPassword(email, password)) === undefined) throw passwordWrong();
-  await limit.succeeded(email, address);
+  await limit.attempt({ email, address }, async () => {
+    if ((await people.withPassword(email, password)) === undefined) throw passwordWrong();
+  });
 };
 
 const passwordWrong = (): Refused =>

@@ -57,14 +57,14 @@ const finish = async (options: ProviderCallback, ctx: Context, address: string |
   const { provider, pending, redirectUri, accounts } = options;
   if (provider === undefined) throw providerNotOffered();
   const begun = pending.take(ctx, ctx.query['state']);
-  await accounts.limit.beginUnnamed(address);
   const answer = new URL(redirectUri());
   answer.search = ctx.querystring;
-  const identity = await provider.finish(answer, begun.checks);
   const by = { ctx, visitor: visitorOf(begun, address) };
-  const signedIn = await signInAs(options, by, identity, begun.invitation);
+  const signedIn = await accounts.limit.attempt({ address }, async () => {
+    const identity = await provider.finish(answer, begun.checks);
+    return signInAs(options, by, identity, begun.invitation);
+  });
   await beginSession(options, by, { ...signedIn, made_by: 'oidc' });
-  await accounts.limit.succeededUnnamed(address);
   return begun.return_to;
 };
 

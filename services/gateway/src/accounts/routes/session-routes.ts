@@ -33,7 +33,7 @@ const signInOperation = openOperation({
   method: 'POST',
   summary: 'Sign in with a password',
   description:
-    'The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty.',
+    'The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.',
   audit: { recordedWithin: 'session.created' },
   request: { body: SignInRequest },
   response: { status: 200, description: 'The session.', body: SessionItem, holdsSecret: true },
@@ -74,13 +74,12 @@ export const sessionRoutes = (options: AccountRoutes): Route[] => {
     ),
     openRoute(signInOperation, async ({ body: { email, password } }, visitor, ctx) => {
       const { address } = visitor;
-      await limit.begin(email, address);
-      const person = await people.withPassword(email, password);
-      if (person === undefined) {
+      const person = await limit.attempt({ email, address }, async () => {
+        const known = await people.withPassword(email, password);
+        if (known) return known;
         onRefused({ why: 'sign_in', address: address ?? undefined });
         throw signInRefused();
-      }
-      await limit.succeeded(email, address);
+      });
       return beginSession(options, { ctx, visitor }, { person, made_by: 'password' });
     }),
     openRoute(signOutOperation, async (_request, visitor, ctx) => {

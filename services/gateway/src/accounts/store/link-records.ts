@@ -11,7 +11,7 @@ const SignInLink = Type.Object({
   expires_at: Type.String({ format: 'date-time' }),
   used: Type.Boolean(),
   /** Left out when whoever made it has the credentials of the broker. */
-  made_by: Type.Optional(Type.Object({ org_id: Type.String({ format: 'uuid' }), ...Maker.properties })),
+  made_by: Type.Optional(Maker),
   /** Whoever uses it becomes an owner of this organisation, and an operator. The account is made when there is none. */
   owner_of: Type.Optional(Type.String({ format: 'uuid' })),
 });
