@@ -104,11 +104,6 @@ export const openBucket = <Schema extends TSchema>(
     return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
   };
 
-  const replacing =
-    (key: string, revision: number): Store =>
-    (_open, data) =>
-      publishRecord(log, { bucket, key, data }, { key, revision });
-
   return {
     get,
     create: (key, value) => write(key, value, async (open, data) => (await open()).create(key, data)),
@@ -122,8 +117,8 @@ export const openBucket = <Schema extends TSchema>(
       checkKey(bucket, other.key);
       return write(key, value, (_open, data) => publishRecord(log, { bucket, key, data }, other));
     },
-    update: (key, value, revision) => write(key, value, replacing(key, revision)),
-    updateOnce: (key, value, revision) => write(key, value, replacing(key, revision), 0),
+    update: (key, value, revision) => write(key, value, replacing(log, bucket, { key, revision })),
+    updateOnce: (key, value, revision) => write(key, value, replacing(log, bucket, { key, revision }), 0),
     ...removals(log, bucket, kv),
     eraseAt: async (key, revision) => {
       await purge(log, bucket, key, { seq: revision + 1 });
@@ -132,6 +127,11 @@ export const openBucket = <Schema extends TSchema>(
     ...readsInOrder(log, bucket, entryOf),
   };
 };
+
+const replacing =
+  (log: EventLog, bucket: BucketName, present: Write): Store =>
+  (_open, data) =>
+    publishRecord(log, { bucket, key: present.key, data }, present);
 
 const readsInOrder = <Value>(
   log: EventLog,
