@@ -45,6 +45,7 @@ export const makeComposeSecrets = async (
   const password = await keep('mongodb-password', randomBytes(24).toString('hex'));
   await keep('mongodb-url', `mongodb://gateway:${password}@mongodb:27017/runledger?replicaSet=rs0`);
   await keep('grafana-password', randomBytes(18).toString('base64url'));
+  await keep('health-token', randomBytes(32).toString('hex'));
   await keep('webhook-secret-keys', randomBytes(32).toString('base64'));
   await makeBrokerConfig(join(folder, 'nats'), brokerOptions);
   const after = await contentsOf(folder);

@@ -108,7 +108,7 @@ export const brokerPage = (): string =>
       '- may do everything, because it is in the account of the log. Provisioning and the operator commands need it. No service has its key.',
     ]),
     section(systemUser(), [
-      "- is in nats-server's system account: sees what each broker holds, and removes one from the cluster. `runledger cluster remove` needs it.",
+      "- is in nats-server's system account: sees what each broker holds and what is wrong with it, and removes one from the cluster. `runledger cluster remove` needs it, and a standalone, to notice a full disk.",
       '- reads and writes no message of the log. No service has its key.',
     ]).trimEnd(),
     '',

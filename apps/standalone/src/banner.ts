@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import { HEALTH_TOKEN_FILE } from './keys/health-token.ts';
 import type { WebhookAllow } from './settings/webhook-allow.ts';
 import { withoutCredentials, type Views } from './components/database.ts';
 import type { MetricsAddress } from './components/services.ts';
@@ -53,6 +55,7 @@ export const banner = ({
       index === 0 ? 'metrics' : '',
       `${address} (${process})`,
     ]),
+    ['', `with the header "Authorization: Bearer", and the token in ${join(dataFolder, HEALTH_TOKEN_FILE)}`],
   ] as const;
   const command = (words: string): string =>
     `${isUsualFolder ? '' : `RUNLEDGER_DATA_DIR=${quoted(dataFolder)} `}npx runledger ${words}`;

@@ -59,7 +59,6 @@ export const start = async (
   stopping.throwIfAborted();
 
   print('Starting gateway, scheduler, gpu-executor and notifier.');
-  const programs = settings.EXECUTOR_PROGRAMS;
   const webhookAllow = webhookAllowOf(settings.RUNLEDGER_WEBHOOK_ALLOW, host);
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
   const { RUNLEDGER_PUBLIC_URL: publicUrl, RUNLEDGER_RATE_LIMIT: rateLimit } = settings;
@@ -73,8 +72,9 @@ export const start = async (
     slots,
     host,
     port,
-    programs,
+    programs: settings.EXECUTOR_PROGRAMS,
     stopWithinS: settings.RUNLEDGER_STOP_WITHIN_S,
+    healthToken: settings.RUNLEDGER_HEALTH_TOKEN,
     ...webhooks,
     rateLimit,
     sample: first,

@@ -40,9 +40,10 @@ it('shows the console with the link that signs the owner in, unless it is off', 
   expect(banner({ ...facts, signIn: undefined })).not.toContain('console');
 });
 
-it('shows where each process serves its metrics', () => {
+it('shows where each process serves its metrics, and where their token is', () => {
   expect(banner(facts)).toContain(
-    '\n  metrics     http://127.0.0.1:40001/metrics (gateway)\n              http://127.0.0.1:40002/metrics (scheduler)\n',
+    '\n  metrics     http://127.0.0.1:40001/metrics (gateway)\n              http://127.0.0.1:40002/metrics (scheduler)\n' +
+      '              with the header "Authorization: Bearer", and the token in /data/health-token\n',
   );
 });
 

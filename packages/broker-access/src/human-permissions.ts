@@ -1,5 +1,5 @@
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
-import { BROKER_STATES, REMOVE_BROKER } from '@runledger/event-log/brokers/system-subjects';
+import { BROKER_HEALTH, BROKER_STATES, REMOVE_BROKER } from '@runledger/event-log/brokers/system-subjects';
 import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import { streamInfo, directGetLast, streamMessageGet, directGet } from './api-subjects.ts';
 import type { Permissions } from './service-permissions.ts';
@@ -38,9 +38,9 @@ export const debuggerPermissions = (): Permissions => ({
   responses: false,
 });
 
-/** Sees which brokers there are and what they hold, and removes one from the cluster. It reads and writes no message. */
+/** Sees which brokers there are, what they hold and whether they are well, and removes one from the cluster. It reads and writes no message. */
 export const systemPermissions = (): Permissions => ({
-  publish: { allow: [REMOVE_BROKER, BROKER_STATES] },
+  publish: { allow: [REMOVE_BROKER, BROKER_HEALTH, BROKER_STATES] },
   subscribe: { allow: [] },
   responses: false,
 });

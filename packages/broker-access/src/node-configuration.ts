@@ -41,7 +41,8 @@ export const nodeConfiguration = (
   { folder, store }: NodeSettings,
 ): string => `server_name: ${quoted(node.name)}
 port: ${CLIENT_PORT}
-# For its health check alone: it tells who is connected and what they listen to.
+# For its health check and its watchdog alone: it tells every program of this machine who is connected and what they listen to. So run no
+# executor on this machine, except in a container.
 http: "127.0.0.1:${MONITOR_PORT}"
 
 jetstream {

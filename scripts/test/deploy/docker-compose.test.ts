@@ -314,7 +314,10 @@ describe('docker-compose.cluster.yml', () => {
     const second = members(extended.get('gpu-executor-2'));
     expect(environmentOf(second)).toMatchObject({ EXECUTOR_NAME: 'gpu-2' });
     // In place of the seed of the first.
-    expect(second['secrets']).toEqual([{ source: 'nats-executor-2', target: 'nats-executor' }]);
+    expect(second['secrets']).toEqual([
+      'health-token',
+      { source: 'nats-executor-2', target: 'nats-executor' },
+    ]);
   });
 
   it('mounts for each broker its own configuration, certificate and key', () => {
@@ -367,6 +370,24 @@ describe('the health check in the image of the broker', () => {
     for (const name of ['nats-2', 'nats-3'])
       expect(waitsFor).toHaveProperty(name, { condition: 'service_healthy' });
     expect(serviceNamed('provision')['depends_on']).toEqual({ nats: { condition: 'service_healthy' } });
+  });
+});
+
+describe('Prometheus of docker-compose.watch.yml', () => {
+  const { scrape_configs: jobs } = members(
+    parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8')),
+  );
+
+  it('scrapes every service with the token by which that shows its metrics', () => {
+    const token = '/run/secrets/health-token';
+    expect(jobs).toEqual(
+      Object.keys(SCHEMAS).map((job_name) =>
+        expect.objectContaining({ job_name, authorization: { credentials_file: token } }),
+      ),
+    );
+    expect(secretsOf(serviceNamed('prometheus'))).toContain('health-token');
+    for (const name of [...Object.keys(SCHEMAS), 'gpu-executor-2'])
+      expect([name, environmentOf(serviceNamed(name))['RUNLEDGER_HEALTH_TOKEN_FILE']]).toEqual([name, token]);
   });
 });
 

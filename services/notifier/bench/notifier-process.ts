@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/http/health-pages';
 import { Type } from 'typebox';
 import type { Receivers } from './receivers.ts';
 
@@ -34,6 +35,7 @@ export const startNotifier = async (
     env: {
       ...env,
       NATS_URL: natsUrl,
+      ...HEALTH_TOKEN_ENV,
       RUNLEDGER_SECRET_KEYS: SECRET_KEY,
       RUNLEDGER_WEBHOOK_ALLOW: '127.0.0.0/8',
       RUNLEDGER_WEBHOOK_PORTS: receivers.ports.join(','),
@@ -51,7 +53,7 @@ export const startNotifier = async (
   return {
     pid: child.pid ?? 0,
     metric: async (name) => {
-      const text = await (await fetch(new URL('/metrics', health))).text();
+      const text = await (await healthPage(health, '/metrics')).text();
       const values = text.split('\n').flatMap((line) => {
         const [, value] = line.match(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`)) ?? [];
         return value === undefined ? [] : [Number(value)];

@@ -1,7 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
-import { OPERATOR } from '@runledger/broker-access/broker-user';
-import { freePort } from '@runledger/local-servers/free-port';
+import { OPERATOR, SYSTEM, systemUser } from '@runledger/broker-access/broker-user';
 import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
 import { startNatsServer, type SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
@@ -27,15 +26,13 @@ export interface BrokerOptions {
 
 export interface Broker {
   readonly operator: Operator;
-  /** The port of nats-server's monitoring, on loopback. */
-  readonly monitorPort: number;
   /** The file with the seed of a user. */
   readonly keyFileOf: (user: string) => string;
 }
 
 /**
- * Starts nats-server on the data folder, and keeps it running on the same port and store. Every service has its own key
- * and permissions. The operator's key is in operator.json from then on. Each start makes new keys, so that no process of
+ * Starts nats-server on the data folder, and keeps it running on the same port and store. Its monitoring, which would answer any program of
+ * the machine, has no port. Every service has its own key and permissions. The operator's key is in operator.json from then on. Each start makes new keys, so that no process of
  * an earlier start can connect.
  */
 export const startBroker = async (
@@ -47,10 +44,9 @@ export const startBroker = async (
 ): Promise<Broker> => {
   const found = await findNatsServer({ env, onProgress: print });
   const storeDir = folder.at('nats');
-  const { seed, authorization } = await newKeys(folder.at(KEYS), executors);
+  const { operatorSeed, systemSeed, authorization } = await newKeys(folder.at(KEYS), executors);
   print(`Starting nats-server ${found.version} (${found.source}).`);
   let port = 0;
-  const monitorPort = await freePort();
   const start = async (): Promise<SupervisedProcess> => {
     const server = await startNatsServer({
       binary: found.path,
@@ -58,7 +54,6 @@ export const startBroker = async (
       sha256: found.sha256,
       storeDir,
       port,
-      monitorPort,
       syncInterval,
       logFile: folder.at('logs/nats-server.log'),
       authorization,
@@ -68,18 +63,18 @@ export const startBroker = async (
     const stop = async (): Promise<void> => void (await server.stop());
     const over = new AbortController();
     const ended = server.exited.finally(() => over.abort());
-    void stopWhenStuck({ monitorPort, storeDir, stop, print }, over.signal);
+    void stopWhenStuck({ url: server.url, systemSeed, storeDir, stop, print }, over.signal);
     return { ended: ended.then((exit) => `ended (${describeExit(exit)})`), stop };
   };
   open.use(await keepRunning({ name: 'nats-server', start, print }));
-  const operator = { nats_url: `nats://127.0.0.1:${port}`, nats_nkey: seed };
+  const operator = { nats_url: `nats://127.0.0.1:${port}`, nats_nkey: operatorSeed };
   await writePrivateFile(folder.at(OPERATOR_FILE), `${JSON.stringify(operator)}\n`);
-  return { operator, monitorPort, keyFileOf: (user) => keyFileOf(folder.at(KEYS), user) };
+  return { operator, keyFileOf: (user) => keyFileOf(folder.at(KEYS), user) };
 };
 
 interface NewKeys {
-  /** The seed of the operator. */
-  readonly seed: string;
+  readonly operatorSeed: string;
+  readonly systemSeed: string;
   /** The configuration for nats-server. It holds public keys only. */
   readonly authorization: string;
 }
@@ -88,12 +83,19 @@ const newKeys = async (folder: string, executors: readonly string[]): Promise<Ne
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   const known = await Promise.all(
-    brokerUsers(executors).map(async (user) => ({
+    [...brokerUsers(executors), systemUser()].map(async (user) => ({
       user,
       ...(await makeKeyFile(keyFileOf(folder, user.name))),
     })),
   );
-  const operator = known.find(({ user }) => user.name === OPERATOR);
-  if (operator === undefined) throw new Error('The broker has no operator.');
-  return { seed: operator.seed, authorization: brokerConfiguration(known) };
+  const seedOf = (name: string): string => {
+    const found = known.find(({ user }) => user.name === name);
+    if (found === undefined) throw new Error(`The broker has no user ${name}.`);
+    return found.seed;
+  };
+  return {
+    operatorSeed: seedOf(OPERATOR),
+    systemSeed: seedOf(SYSTEM),
+    authorization: brokerConfiguration(known),
+  };
 };

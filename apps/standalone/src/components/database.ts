@@ -3,6 +3,7 @@ import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongod
 import { describeExit } from '@runledger/local-servers/process/managed-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { sleep } from '@runledger/resilience/abort';
+import { MONGOD_USER, openMongodPassword } from './mongod-password.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import type { SupervisedProcess } from '../supervision/keep-running.ts';
@@ -34,12 +35,15 @@ export const startDatabase = async (
   const found = await findMongod({ env });
   if (found === undefined) return { kind: 'sqlite', file: folder.at('views.sqlite') };
   print(`Starting mongod ${found.version}.`);
+  const dataDir = folder.at('mongod');
+  const password = await openMongodPassword(found.path, dataDir);
   let port = 0;
   const start = async (): Promise<SupervisedProcess> => {
     const server = await startMongod({
       binary: found.path,
-      dataDir: folder.at('mongod'),
+      dataDir,
       port,
+      auth: true,
       logFile: folder.at('logs/mongod.log'),
     });
     port = server.port;
@@ -52,7 +56,7 @@ export const startDatabase = async (
   open.use(await keepRunning({ name: 'mongod', start, print }));
   return {
     kind: 'mongod',
-    url: `mongodb://127.0.0.1:${port}/runledger?directConnection=true`,
+    url: `mongodb://${MONGOD_USER}:${password}@127.0.0.1:${port}/runledger?directConnection=true&authSource=admin`,
     version: found.version,
   };
 };

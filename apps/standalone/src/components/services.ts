@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import type { SampleIds } from '../records/sample-records.ts';
+import { HEALTH_TOKEN_FILE, openHealthToken } from '../keys/health-token.ts';
 import { StartRefused } from '../settings/start-refused.ts';
 import { awaitReady } from '../supervision/await-ready.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
@@ -35,6 +36,8 @@ export interface ServicesOptions {
   /** Programs for the executors besides the sample, as JSON. */
   readonly programs: string | undefined;
   readonly stopWithinS: number;
+  /** Of their health servers, if the environment gives one. */
+  readonly healthToken: string | undefined;
   /** The same for all services that read signing secrets. */
   readonly secretKeys: readonly string[];
   /** Where webhooks may go, and URLs of inputs may point, besides public addresses. */
@@ -65,6 +68,7 @@ export const startServices = async (
   stopping: AbortSignal,
 ): Promise<MetricsAddress[]> => {
   const { print } = options;
+  const healthToken = await openHealthToken(options.folder, options.healthToken);
   const started = [];
   const { groups, metrics } = await serviceOptions(options);
   for (const group of groups) {
@@ -79,7 +83,7 @@ export const startServices = async (
       };
       running.push(await keepRunning({ name: spec.name, start, print }));
       const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
-      started.push({ name: spec.name, logFile: spec.logFile, state });
+      started.push({ name: spec.name, logFile: spec.logFile, healthToken, state });
     }
   }
   for (const service of started) {
@@ -103,8 +107,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServicePlan> =>
   const processes = ['gateway', 'scheduler', 'notifier', ...executors.map(({ process }) => process)];
   const healthPorts = await freePorts(processes.length, [port]);
   const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
-  const loopbackPorts = [...healthPorts, broker.monitorPort];
-  const addresses = webhookAddresses(options, loopbackPorts);
+  const addresses = webhookAddresses(options, healthPorts);
   const webhooks = { RUNLEDGER_SECRET_KEYS: options.secretKeys.join(','), ...addresses };
   const spec = (
     service: string,
@@ -117,6 +120,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServicePlan> =>
     env: serviceEnvironment(env, prefixes, {
       ...common,
       NATS_NKEY_FILE: broker.keyFileOf(user),
+      RUNLEDGER_HEALTH_TOKEN_FILE: folder.at(HEALTH_TOKEN_FILE),
       RUNLEDGER_HEALTH_PORT: String(healthPorts[processes.indexOf(process)]),
       ...ours,
     }),

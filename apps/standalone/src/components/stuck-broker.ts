@@ -1,15 +1,18 @@
 import { statfs } from 'node:fs/promises';
+import { brokerFailure } from '@runledger/event-log/brokers/broker-health';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
 import { sleep } from '@runledger/resilience/abort';
 
 const POLL_EVERY_MS = 2_000;
-const ANSWER_WITHIN_MS = 5_000;
 const MIB = 1024 ** 2;
 /** With less free space, the disk would be full again at once. */
 const MIN_FREE_BYTES = 16 * MIB;
 
-interface MonitoredBroker {
-  /** The port of nats-server's monitoring. */
-  readonly monitorPort: number;
+interface WatchedBroker {
+  readonly url: string;
+  /** Of the user who may ask it for its health. */
+  readonly systemSeed: string;
   readonly storeDir: string;
   /** Ends the process. Its supervisor starts it again. */
   readonly stop: () => Promise<void>;
@@ -21,18 +24,28 @@ interface MonitoredBroker {
  * disk was full, a stream accepts no message until nats-server restarts: publishers never get an answer (measured with
  * 2.15.1). Acknowledged messages survive that, and every restart, even on a full disk.
  */
-export const stopWhenStuck = async (broker: MonitoredBroker, over: AbortSignal): Promise<void> => {
+export const stopWhenStuck = async (broker: WatchedBroker, over: AbortSignal): Promise<void> => {
+  try {
+    await watch(broker, over);
+  } catch (error) {
+    if (!over.aborted) broker.print(`Nobody looks whether nats-server can write any more: ${String(error)}`);
+  }
+};
+
+const watch = async (broker: WatchedBroker, over: AbortSignal): Promise<void> => {
+  const { url, systemSeed: seed, storeDir, print } = broker;
+  await using log = await openEventLog({ url, seed, name: 'standalone-health' }, silentLogger, over);
   let reported = false;
   while (!over.aborted) {
     await sleep(POLL_EVERY_MS, over);
-    const failure = await failedWrite(broker.monitorPort);
+    const failure = await failedWrite(log);
     if (failure === undefined || over.aborted) continue;
-    const freeBytes = await freeBytesIn(broker.storeDir);
+    const freeBytes = await freeBytesIn(storeDir);
     if (freeBytes >= MIN_FREE_BYTES) {
-      broker.print(`nats-server has stored nothing since a write failed (${failure}). Restarting it.`);
+      print(`nats-server has stored nothing since a write failed (${failure}). Restarting it.`);
       return broker.stop();
     }
-    if (!reported) broker.print(fullDisk(broker.storeDir, freeBytes));
+    if (!reported) print(fullDisk(storeDir, freeBytes));
     reported = true;
   }
 };
@@ -47,12 +60,10 @@ const fullDisk = (folder: string, freeBytes: number): string =>
   `continue later. Free ${MIN_FREE_BYTES / MIB} MiB or more; nats-server restarts by itself then.`;
 
 /** The write error that nats-server reports; undefined if it is healthy, starting or does not answer. */
-const failedWrite = async (port: number): Promise<string | undefined> => {
+const failedWrite = async (log: EventLog): Promise<string | undefined> => {
   try {
-    const url = `http://127.0.0.1:${port}/healthz`;
-    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    const { error } = Object(await answer.json());
-    return typeof error === 'string' && error.includes('write error') ? error : undefined;
+    const failure = await brokerFailure(log);
+    return failure?.includes('write error') ? failure : undefined;
   } catch {
     return undefined;
   }

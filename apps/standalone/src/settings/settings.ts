@@ -6,6 +6,7 @@ import { list, port, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
+import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health/health-token';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
@@ -38,6 +39,14 @@ export const settingsSchema = Type.Object({
       secret: true,
       pattern: String.raw`^[\x21-\x7e]{16,255}$`,
       description: "the first organisation's key, 16 to 255 printable characters without spaces",
+    }),
+  ),
+  RUNLEDGER_HEALTH_TOKEN: Type.Optional(
+    Type.String({
+      secret: true,
+      pattern: HEALTH_TOKEN_PATTERN,
+      description:
+        'who sends it to a health server may read the metrics; made at the first start, and kept in the file health-token of the data folder',
     }),
   ),
   RUNLEDGER_SECRET_KEYS: Type.Optional(secretKeysConfig.RUNLEDGER_SECRET_KEYS),

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { healthTokenHeader } from '@runledger/service-kit/health/health-token';
 import { EXIT_CONFIG } from './service-process.ts';
 import type { ServiceState } from './service-process.ts';
 
@@ -7,9 +8,17 @@ const ANSWER_WITHIN_MS = 2_000;
 
 export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
+export interface StartedService {
+  readonly name: string;
+  readonly logFile: string;
+  /** With it, `/readyz` says what is missing. */
+  readonly healthToken: string;
+  readonly state: () => ServiceState;
+}
+
 /** Waits until a service is ready. It may end and start again meanwhile. */
 export const awaitReady = async (
-  service: { readonly name: string; readonly logFile: string; readonly state: () => ServiceState },
+  service: StartedService,
   withinMs: number,
   stopping: AbortSignal,
 ): Promise<Ready> => {
@@ -27,7 +36,7 @@ export const awaitReady = async (
         last = `it ${state.how}`;
         break;
       case 'listening': {
-        const answer = await readinessProblem(state.health);
+        const answer = await readinessProblem(state.health, service.healthToken);
         if (answer === undefined) return { ok: true };
         last = answer;
       }
@@ -41,9 +50,12 @@ export const awaitReady = async (
 };
 
 /** Why the service is not ready; undefined if it is. */
-const readinessProblem = async (health: string): Promise<string | undefined> => {
+const readinessProblem = async (health: string, token: string): Promise<string | undefined> => {
   try {
-    const answer = await fetch(new URL('/readyz', health), { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    const answer = await fetch(new URL('/readyz', health), {
+      headers: healthTokenHeader(token),
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    });
     const body = await answer.text();
     return answer.ok ? undefined : `/readyz answered ${answer.status}: ${body.slice(0, 500)}`;
   } catch (error) {

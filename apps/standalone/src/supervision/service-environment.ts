@@ -17,6 +17,7 @@ const TRACING_PREFIX = 'OTEL_';
 /** Settings of the standalone itself, and credentials that only some services get. Also with `_FILE`. */
 const STANDALONE_VARIABLES: ReadonlySet<string> = new Set([
   'RUNLEDGER_API_KEY',
+  'RUNLEDGER_HEALTH_TOKEN',
   'RUNLEDGER_SECRET_KEYS',
   'RUNLEDGER_WEBHOOK_PROXY',
   'RUNLEDGER_URL',

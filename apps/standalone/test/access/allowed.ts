@@ -250,5 +250,8 @@ export const ALLOWED: Readonly<Record<Exclude<UserName, 'operator'>, Allowed>> =
   'executor-a': executor('a'),
   'executor-b': executor('b'),
   debugger: debuggerUser,
-  system: { publish: ['$JS.API.SERVER.REMOVE', '$SYS.REQ.SERVER.PING.JSZ'], subscribe: [] },
+  system: {
+    publish: ['$JS.API.SERVER.REMOVE', '$SYS.REQ.SERVER.PING.HEALTHZ', '$SYS.REQ.SERVER.PING.JSZ'],
+    subscribe: [],
+  },
 };

@@ -7,6 +7,7 @@ import { openBucket } from '@runledger/event-log/streams/bucket';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { PNG } from 'pngjs';
+import { healthPage } from '@runledger/testing/http/health-pages';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -143,8 +144,13 @@ describe('a standalone', () => {
       'notifier',
       'gpu-executor',
     ]);
+    const [, tokenFile = ''] = /the token in (\S+)\n/.exec(output) ?? [];
+    expect(statSync(tokenFile).mode & 0o777).toBe(0o600);
+    const token = readFileSync(tokenFile, 'utf8').trim();
     for (const [, address = '', process] of addresses)
-      expect(await (await fetch(address)).text()).toContain(`service="${process}"`);
+      expect(await (await healthPage(address, '/metrics', { token })).text()).toContain(
+        `service="${process}"`,
+      );
   });
 
   it('refuses a second start on its folder, and shows its process and URL', async () => {

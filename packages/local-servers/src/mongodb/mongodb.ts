@@ -31,16 +31,19 @@ export const startMongod = (options: {
   readonly dataDir: string;
   /** 0, the default, takes a free one. */
   readonly port?: number;
+  /** Only users with a password may do anything; by default everybody may. */
+  readonly auth?: boolean;
   /** mongod writes its log to this file, not to its standard output. */
   readonly logFile?: string;
 }): Promise<MongoServer> => {
-  const { binary, dataDir, port = 0, logFile } = options;
+  const { binary, dataDir, port = 0, auth = false, logFile } = options;
   const log = logFile === undefined ? [] : [`--logpath=${logFile}`, '--logappend'];
   const args = (chosen: number): string[] => [
     `--dbpath=${dataDir}`,
     `--port=${chosen}`,
     '--bind_ip=127.0.0.1',
     '--nounixsocket',
+    ...(auth ? ['--auth'] : []),
     ...log,
   ];
   return startMongoServer({ name: 'mongod', file: binary, args, dataDir, port });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HEALTH_TOKEN_SETTING, namesToken } from './health-token.ts';
 import { listen } from './listen.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -15,6 +16,8 @@ export interface HealthOptions {
   readonly host: string;
   /** 0 takes a free one; see `url` of the server. */
   readonly port: number;
+  /** Who names it may read the metrics, and the reasons of `/readyz`. Without one nobody may. */
+  readonly token: string | undefined;
   readonly checks: Checks;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -25,7 +28,7 @@ export interface HealthOptions {
 export interface HealthServer extends AsyncDisposable {
   /** Without a slash at the end, for example `http://127.0.0.1:9090`. */
   readonly url: string;
-  /** What `/readyz` says. */
+  /** What `/readyz` says to who names the token. */
   readonly readiness: () => Promise<Readiness>;
 }
 
@@ -33,14 +36,16 @@ interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const MAX_CONNECTIONS = 100;
 const REQUEST_WITHIN_MS = 5_000;
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics`. Open it first, so that it answers probes during a slow start and until the stop is
- * over. @throws Error if it cannot listen on the port
+ * Serves `/livez`, `/readyz` and `/metrics`. Any program of the machine may ask: without the token it learns whether the service is live
+ * and which checks fail. Open it first, so that it answers probes during a slow start and until the stop is over.
+ * @throws Error if it cannot listen on the port
  */
 export const openHealthServer = async (options: HealthOptions): Promise<HealthServer> => {
   const { host, port, logger } = options;
@@ -67,7 +72,9 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
   };
 };
 
-type Pages = ReadonlyMap<string, () => Answer | Promise<Answer>>;
+/** Gets the header `Authorization` of the request. */
+type Page = (authorization: string | undefined) => Answer | Promise<Answer>;
+type Pages = ReadonlyMap<string, Page>;
 
 const readinessUntilStop = ({ checks, logger, stopping }: HealthOptions): HealthServer['readiness'] => {
   const readiness = readinessOf(checks, logger);
@@ -90,8 +97,8 @@ const withoutSecrets = ([name, outcome]: [string, CheckOutcome]): [string, Check
     : { ...outcome, why: hideSecretsInText(outcome.why) },
 ];
 
-const pagesOf = ({ metrics, stopping }: HealthOptions, readiness: HealthServer['readiness']): Pages =>
-  new Map<string, () => Answer | Promise<Answer>>([
+const pagesOf = ({ metrics, stopping, token }: HealthOptions, readiness: HealthServer['readiness']): Pages =>
+  new Map<string, Page>([
     [
       '/livez',
       () => {
@@ -101,13 +108,47 @@ const pagesOf = ({ metrics, stopping }: HealthOptions, readiness: HealthServer['
     ],
     [
       '/readyz',
-      async () => {
+      async (authorization) => {
         const outcomes = await readiness();
-        return json(outcomes.ready ? 200 : 503, outcomes);
+        const mayKnow = token !== undefined && namesToken(authorization, token);
+        return json(outcomes.ready ? 200 : 503, mayKnow ? outcomes : withoutReasons(outcomes));
       },
     ],
-    ['/metrics', async () => ({ status: 200, type: metrics.contentType, body: await metrics.metrics() })],
+    [
+      '/metrics',
+      async (authorization) =>
+        refusal(authorization, token) ?? {
+          status: 200,
+          type: metrics.contentType,
+          body: await metrics.metrics(),
+        },
+    ],
   ]);
+
+/** A reason may name a broker, an executor or whatever an error says. */
+const withoutReasons = ({ ready, checks }: Readiness): object => ({
+  ready,
+  checks: Object.fromEntries(Object.entries(checks).map(([name, { ok }]) => [name, { ok }])),
+  details: `shown with the token of ${HEALTH_TOKEN_SETTING}, as the header "Authorization: Bearer TOKEN"`,
+});
+
+/** Why the metrics are not shown; undefined if they are. */
+const refusal = (authorization: string | undefined, token: string | undefined): Answer | undefined => {
+  if (token === undefined)
+    return json(403, {
+      error:
+        `${HEALTH_TOKEN_SETTING} of this service is not set, so nobody may read its metrics: any program that reaches this port could. ` +
+        'Set it to the output of "openssl rand -hex 32", and send it as the header "Authorization: Bearer TOKEN".',
+    });
+  if (namesToken(authorization, token)) return undefined;
+  const wrong = authorization === undefined ? 'The header is missing' : 'The header names another token';
+  return {
+    ...json(401, {
+      error: `${wrong}: send the token of ${HEALTH_TOKEN_SETTING} as "Authorization: Bearer TOKEN".`,
+    }),
+    headers: { 'www-authenticate': 'Bearer realm="the health server"' },
+  };
+};
 
 const respond = async (
   pages: Pages,
@@ -125,15 +166,20 @@ const respond = async (
     return send(request, response, json(405, { error: 'only GET and HEAD are allowed' }));
   }
   try {
-    send(request, response, await page());
+    send(request, response, await page(request.headers.authorization));
   } catch (err) {
     logger.error({ err, path: request.url }, 'a health page failed');
     send(request, response, json(500, { error: 'the page failed; the log of the service says why' }));
   }
 };
 
-const send = (request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void => {
+const send = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, type, body, headers }: Answer,
+): void => {
   response.writeHead(status, {
+    ...headers,
     'content-type': type,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',

@@ -1,6 +1,7 @@
 import type { Type } from 'typebox';
 import { ConfigError, joinProblems, type ConfigProblem, type Environment } from '../config/config.ts';
 import { misspeltSentence, misspeltSettings } from '../config/misspelt-settings.ts';
+import { HEALTH_TOKEN_SETTING } from '../health/health-token.ts';
 import { openHealthServer, type Check, type Readiness } from '../health/health-server.ts';
 import { announce, runService } from './run-service.ts';
 import { eventLogMetrics, type EventLogMetrics } from '../observability/event-log-metrics.ts';
@@ -13,6 +14,7 @@ import type { TracingSettings } from '../tracing/tracing-config.ts';
 export interface ServiceSettings extends TracingSettings {
   readonly RUNLEDGER_HEALTH_HOST: string;
   readonly RUNLEDGER_HEALTH_PORT: number;
+  readonly RUNLEDGER_HEALTH_TOKEN?: string;
   readonly RUNLEDGER_LOG_LEVEL: LogLevel;
   readonly RUNLEDGER_STOP_WITHIN_S: number;
 }
@@ -29,7 +31,7 @@ export interface ServiceBase<Config> {
   readonly health: string;
   /** The conditions of readiness. `start` adds a check for each resource that it opens. */
   readonly checks: Record<string, Check>;
-  /** What `/readyz` says. */
+  /** What `/readyz` says, with its reasons. */
   readonly readiness: () => Promise<Readiness>;
   readonly startedAt: Date;
 }
@@ -83,8 +85,16 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       open.use(await openTracing(config, { service: name, instance, logger, flushWithinMs }));
       const metrics = createMetrics(name);
       const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
-      const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
-      const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
+      const {
+        RUNLEDGER_HEALTH_HOST: host,
+        RUNLEDGER_HEALTH_PORT: port,
+        RUNLEDGER_HEALTH_TOKEN: token,
+      } = config;
+      const health = open.use(
+        await openHealthServer({ host, port, token, checks, metrics, logger, stopping }),
+      );
+      if (token === undefined)
+        logger.info(`no metrics are shown, and no reasons at /readyz: ${HEALTH_TOKEN_SETTING} is not set`);
       const observer = eventLogMetrics(metrics);
       const begun = {
         config,

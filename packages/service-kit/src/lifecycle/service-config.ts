@@ -1,7 +1,17 @@
 import { Type } from 'typebox';
 import { oneOf, port, seconds } from '../config/config-schemas.ts';
+import { HEALTH_TOKEN_PATTERN } from '../health/health-token.ts';
 import { LOG_LEVELS, type LogLevel } from '../observability/logger.ts';
 import { tracingConfig } from '../tracing/tracing-config.ts';
+
+export const healthToken = Type.Optional(
+  Type.String({
+    secret: true,
+    pattern: HEALTH_TOKEN_PATTERN,
+    description:
+      'who sends it to the health server may read the metrics, and the reasons of /readyz: 32 to 255 characters; nobody may if it is not set',
+  }),
+);
 
 /** The environment variables of every service, to spread into its configuration schema. */
 export const serviceConfig = ({
@@ -11,6 +21,7 @@ export const serviceConfig = ({
 }): {
   RUNLEDGER_HEALTH_HOST: Type.TString;
   RUNLEDGER_HEALTH_PORT: Type.TInteger;
+  RUNLEDGER_HEALTH_TOKEN: Type.TOptional<Type.TString>;
   RUNLEDGER_LOG_LEVEL: Type.TEnum<LogLevel[]>;
   RUNLEDGER_STOP_WITHIN_S: Type.TNumber;
 } & typeof tracingConfig => ({
@@ -22,6 +33,7 @@ export const serviceConfig = ({
     default: healthPort,
     description: 'the port of the health server; 0 takes a free one',
   }),
+  RUNLEDGER_HEALTH_TOKEN: healthToken,
   RUNLEDGER_LOG_LEVEL: oneOf([...LOG_LEVELS], {
     default: 'info',
     description: 'the lowest level that is logged',

@@ -2,12 +2,14 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { openHealthServer } from '../../src/health/health-server.ts';
-import type { Check, HealthOptions, HealthServer } from '../../src/health/health-server.ts';
+import type { Check, CheckOutcome, HealthOptions, HealthServer } from '../../src/health/health-server.ts';
+import { healthTokenHeader } from '../../src/health/health-token.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ServiceStopping } from '../../src/health/stop-reason.ts';
 
 const metrics = createMetrics('gateway');
+const TOKEN = 'a-token-of-32-characters-or-more';
 
 const opened = (options: Partial<HealthOptions> = {}, lines: string[] = []): Promise<HealthServer> => {
   const logger = createLogger({
@@ -16,13 +18,25 @@ const opened = (options: Partial<HealthOptions> = {}, lines: string[] = []): Pro
     destination: { write: (line) => void lines.push(line) },
   });
   const { signal: stopping } = new AbortController();
-  return openHealthServer({ host: '127.0.0.1', port: 0, checks: {}, metrics, logger, stopping, ...options });
+  return openHealthServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: TOKEN,
+    checks: {},
+    metrics,
+    logger,
+    stopping,
+    ...options,
+  });
 };
 
 const ok: Check = () => ({ ok: true });
 
+const page = (server: HealthServer, path: string, token = TOKEN): Promise<Response> =>
+  fetch(`${server.url}${path}`, { headers: healthTokenHeader(token) });
+
 const readiness = async (server: HealthServer): Promise<{ status: number; body: unknown }> => {
-  const response = await fetch(`${server.url}/readyz`);
+  const response = await page(server, '/readyz');
   return { status: response.status, body: await response.json() };
 };
 
@@ -108,6 +122,68 @@ describe('/readyz', () => {
   });
 });
 
+describe('a program without the token', () => {
+  const checks = {
+    log: (): CheckOutcome => ({ ok: true, note: 'nats-2 is away' }),
+    consumption: (): CheckOutcome => ({ ok: false, why: 'the consumer of box-a was taken over' }),
+  };
+  const secrets = /nats-2|box-a|process_cpu/;
+
+  it.each([
+    ['none', undefined],
+    ['another token', `Bearer ${TOKEN}x`],
+    ['a part of it', `Bearer ${TOKEN.slice(0, -1)}`],
+    ['an empty one', 'Bearer '],
+    ['another scheme', `Basic ${TOKEN}`],
+  ])('that sends %s is refused the metrics, and learns how to send the token', async (_what, header) => {
+    await using server = await opened({ checks });
+    const response = await fetch(`${server.url}/metrics`, {
+      headers: header === undefined ? {} : { authorization: header },
+    });
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Bearer realm="the health server"',
+    ]);
+    const text = await response.text();
+    expect(text).toContain('send the token of RUNLEDGER_HEALTH_TOKEN as \\"Authorization: Bearer TOKEN\\"');
+    expect(text).not.toMatch(secrets);
+  });
+
+  it('learns which checks fail, and nothing more', async () => {
+    await using server = await opened({ checks });
+    for (const headers of [{}, healthTokenHeader('x'.repeat(32))]) {
+      const response = await fetch(`${server.url}/readyz`, { headers });
+      expect([response.status, await response.json()]).toEqual([
+        503,
+        {
+          ready: false,
+          checks: { log: { ok: true }, consumption: { ok: false } },
+          details: expect.stringContaining('RUNLEDGER_HEALTH_TOKEN'),
+        },
+      ]);
+    }
+  });
+});
+
+describe('a health server without a token', () => {
+  it('refuses the metrics and the reasons to everybody, and names the setting', async () => {
+    await using server = await opened({
+      token: undefined,
+      checks: { log: () => ({ ok: false, why: 'box-a' }) },
+    });
+    for (const headers of [{}, healthTokenHeader(''), healthTokenHeader('undefined')]) {
+      const response = await fetch(`${server.url}/metrics`, { headers });
+      expect([response.status, await response.json()]).toEqual([
+        403,
+        { error: expect.stringMatching(/RUNLEDGER_HEALTH_TOKEN of this service is not set.*openssl rand/) },
+      ]);
+      const ready = await fetch(`${server.url}/readyz`, { headers });
+      expect([ready.status, await ready.text()]).toEqual([503, expect.not.stringContaining('box-a')]);
+    }
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+  });
+});
+
 describe('/livez', () => {
   it('answers 200 even if a check fails', async () => {
     await using server = await opened({ checks: { log: () => ({ ok: false, why: 'disconnected' }) } });
@@ -126,7 +202,7 @@ describe('/livez', () => {
 describe('the health server', () => {
   it('serves the metrics as Prometheus text', async () => {
     await using server = await opened();
-    const response = await fetch(`${server.url}/metrics`);
+    const response = await page(server, '/metrics');
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(await response.text()).toContain('process_cpu_seconds_total{service="gateway"}');
   });

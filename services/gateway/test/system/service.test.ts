@@ -1,3 +1,4 @@
+import { healthPage } from '@runledger/testing/http/health-pages';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +15,7 @@ import { assigned, started, succeeded } from '@runledger/testing/events/run-even
 const SLOW = { timeout: 90_000 };
 
 const ready = async ({ health }: GatewayProcess) => {
-  const response = await fetch(`${health}/readyz`);
+  const response = await healthPage(health, '/readyz');
   return { status: response.status, text: await response.text() };
 };
 
@@ -50,7 +51,7 @@ describe('a gateway process', SLOW, () => {
     await appendAll(bed.log, assigned(key), started(key), succeeded(key));
     const { body } = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect(body).toMatchObject({ status: 'success', finished: true, progress: 1 });
-    const metrics = await (await fetch(`${gateway.health}/metrics`)).text();
+    const metrics = await (await healthPage(gateway.health, '/metrics')).text();
     for (const known of [
       'projection_lag_messages{service="gateway"} ',
       'projection_lag_seconds{service="gateway"} ',

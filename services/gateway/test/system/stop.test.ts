@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
+import { healthPage } from '@runledger/testing/http/health-pages';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
@@ -152,7 +153,7 @@ describe('a gateway process that is called to stop', { timeout: 60_000 }, () => 
     });
     gateway.kill('SIGTERM');
     await waitFor('the server to accept no more', () => refuses(gateway.url));
-    const ready = await fetch(`${gateway.health}/readyz`);
+    const ready = await healthPage(gateway.health, '/readyz');
     expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('SIGTERM')]);
     socket.write(bytes.subarray(200_000));
     expect(await gateway.exit()).toBe(0);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { HEALTH_TOKEN_ENV } from '@runledger/testing/http/health-pages';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { GPU, originOf, PROGRAM } from '../../../src/cluster/service-environment.ts';
 
@@ -34,6 +35,7 @@ export const userOf = (service: ServiceName, name: string): string =>
 /** The whole environment of the process: the settings that its page names, and nothing of the parent process. */
 export const ownEnvironment = (service: ServiceName, where: EnvironmentOptions): Record<string, string> => ({
   ...where.broker,
+  ...HEALTH_TOKEN_ENV,
   RUNLEDGER_HEALTH_PORT: String(where.healthPort),
   ...ofService(service, where),
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundlesVariable, programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { healthPage } from '@runledger/testing/http/health-pages';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -51,7 +52,7 @@ export const startOwn = (service: ServiceName, env: Readonly<Record<string, stri
     if (child.exitCode !== null)
       return { ready: false, checks: { [`${service} has ended: ${output}`]: { ok: false } } };
     const answer: unknown = await (
-      await fetch(`${originOf(Number(env['RUNLEDGER_HEALTH_PORT']))}/readyz`)
+      await healthPage(originOf(Number(env['RUNLEDGER_HEALTH_PORT'])), '/readyz')
     ).json();
     if (!Readiness.Check(answer)) throw new Error(`/readyz answered ${JSON.stringify(answer)}`);
     return answer;

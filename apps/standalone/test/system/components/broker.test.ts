@@ -67,7 +67,7 @@ describe('the keys of a broker', () => {
       await expect(logOf({ ...operator, nats_nkey: former })).rejects.toMatchObject({ code: 'not_allowed' });
     });
     expect(isAlive(pidOf(folder))).toBe(false);
-    const users = ['debugger', 'executor-box', 'gateway', 'notifier', 'operator', 'scheduler'];
+    const users = ['debugger', 'executor-box', 'gateway', 'notifier', 'operator', 'scheduler', 'system'];
     expect(readdirSync(folder.at('keys')).toSorted()).toEqual(users.map((user) => `${user}.nk`));
     expect(mode(folder.at('keys'))).toBe(0o700);
     for (const user of users) expect(mode(folder.at(`keys/${user}.nk`))).toBe(0o600);

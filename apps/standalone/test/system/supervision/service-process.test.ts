@@ -11,6 +11,7 @@ import type { ServiceProcess, ServiceState } from '../../../src/supervision/serv
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const main = fileURLToPath(new URL('../../fixtures/a-service.ts', import.meta.url));
+const HEALTH_TOKEN = 'a-health-token';
 const never = new AbortController().signal;
 
 const aService = (does: string) => {
@@ -36,7 +37,7 @@ const started = (does: string) => {
   const service = aService(does);
   const process = startService(service.spec);
   onTestFinished(() => process.stop());
-  return { ...service, process, named: { ...service.spec, state: process.state } };
+  return { ...service, process, named: { ...service.spec, healthToken: HEALTH_TOKEN, state: process.state } };
 };
 
 describe('a service as a child process', () => {
@@ -89,11 +90,13 @@ describe('a process that is kept running', () => {
     const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
     const start = async (): Promise<ServiceProcess> => (latest = startService(spec));
     const supervision = await keepRunning({ name: spec.name, start, print: spec.print });
-    await awaitReady({ ...spec, state }, 20_000, never);
+    await awaitReady({ ...spec, healthToken: HEALTH_TOKEN, state }, 20_000, never);
 
     process.kill(Number(log()[0]?.['pid']), 'SIGKILL');
     await waitFor('the second one', () => log().length === 2);
-    expect(await awaitReady({ ...spec, state }, 20_000, never)).toEqual({ ok: true });
+    expect(await awaitReady({ ...spec, healthToken: HEALTH_TOKEN, state }, 20_000, never)).toEqual({
+      ok: true,
+    });
     expect(printed).toContain('a-service was killed by SIGKILL. Restarting it in 0.5 s.');
 
     await supervision[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { MongoClient } from 'mongodb';
+import { MongoClient, MongoServerError } from 'mongodb';
 
 /** Whether the driver accepts this as an address. Nothing is connected. */
 export const isServerAddress = (url: string): boolean => {
@@ -22,5 +22,23 @@ export const whyUnreachable = async (url: string, withinMs: number): Promise<str
     return error instanceof Error ? error.message : String(error);
   } finally {
     await client.close();
+  }
+};
+
+/** The code of MongoDB for a user that exists. */
+const USER_EXISTS = 51_003;
+
+/**
+ * Lets a user do everything at the server, with this password; one that exists gets it too. The server asks for no password yet.
+ * @throws MongoError when the server does not do it
+ */
+export const makeUser = async (url: string, user: string, pwd: string): Promise<void> => {
+  await using client = new MongoClient(url);
+  const admin = client.db('admin');
+  try {
+    await admin.command({ createUser: user, pwd, roles: ['root'] });
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === USER_EXISTS)) throw error;
+    await admin.command({ updateUser: user, pwd });
   }
 };

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { healthPage } from '@runledger/testing/http/health-pages';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGatewayProcess, type GatewayProcess } from '../../fixtures/gateway/a-service.ts';
@@ -82,7 +83,7 @@ const json = async (url: string, method = 'GET', given: Record<string, string> =
 };
 
 const memoryOf = async ({ health }: GatewayProcess): Promise<number> => {
-  const text = await (await fetch(`${health}/metrics`)).text();
+  const text = await (await healthPage(health, '/metrics')).text();
   return Number(/^process_resident_memory_bytes\S* (\S+)/m.exec(text)?.[1]);
 };
 

@@ -15,6 +15,7 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/http/health-pages';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { anAssignedRun, type AssignedRun } from '../../fixtures/assigned-run.ts';
@@ -95,6 +96,7 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: {
       ...process.env,
+      ...HEALTH_TOKEN_ENV,
       NATS_URL: nats.url,
       EXECUTOR_NAME: 'box',
       EXECUTOR_GPUS: 'A10G:2',
@@ -152,7 +154,8 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
     output: () => output,
     ready: async () => health !== undefined && (await fetch(`${health}/readyz`)).ok,
     readiness: async () => {
-      const page: unknown = await (await fetch(`${health}/readyz`)).json();
+      if (health === undefined) throw new Error('the executor has not announced its health server');
+      const page: unknown = await (await healthPage(health, '/readyz')).json();
       return typeof page === 'object' && page !== null && 'checks' in page ? page.checks : page;
     },
     assign: async (program, data = {}) => {
