@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4fde6dd40cd557283d37af129a490b0665a502a35aa28a3c13025f41b5a37d70.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 64e69e85906e4b31f6a30a8171f1a961e39cfbafa1d519c23fe3218d8eeaea39.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -131,8 +131,9 @@ def list_audit(
 
     Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the
     executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored
-    before the action is carried out, and `completed`, with its outcome. Records cannot be changed or removed, and
-    are kept for a year by default. Pages skip no record and repeat none, also while records are stored.
+    before the action is carried out, and `completed`, with its outcome. Nobody can change or remove a record.
+    Records are kept for a year by default, and of each kind only the newest: `left` says where older ones may be
+    missing. Pages skip no record and repeat none, also while records are stored.
 
     The API key needs the scope `admin` or `operator`.
 
