@@ -15,8 +15,7 @@ const PARTS: Readonly<Record<string, string>> = {
   round: 'The number of a round of deliveries: 1 for the first, and one more for each requested redelivery.',
   try: 'The number of a delivery attempt in its round, from 1.',
   slot: 'Where a part of a log is stored: the first ones have a place of their own, and the others share the rest in turn.',
-  action: 'What was done, such as `machine.created`: two tokens of the subject.',
-  stage: '`requested` or `completed`.',
+  ring: 'A kind of audit records, such as `work`: docs/events.md lists them.',
   partition: 'The number of a partition.',
   origin: 'Scheme, host and port of a receiver, with `%XX` for characters that a subject cannot hold.',
 };

@@ -1,3 +1,4 @@
+import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { BROKER_HEALTH, BROKER_STATES, REMOVE_BROKER } from '@runledger/event-log/brokers/system-subjects';
 import { API_PREFIX } from '@runledger/event-log/connect/log-account';
@@ -15,7 +16,7 @@ const CLOSED: ReadonlySet<string> = new Set([
   'OBJ_ARCHIVE',
   'OBJ_OUTPUTS',
   'LOGS',
-  'AUDIT',
+  ...AUDIT_STREAMS,
 ]);
 
 /** Reads the streams that hold no secrets, receives new facts as they are stored, and changes nothing. */

@@ -1,3 +1,5 @@
+import { auditSubject } from '@runledger/contracts/audit/audit-record';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import { allBlobs, BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { executorToken } from '@runledger/contracts/ids';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
@@ -210,8 +212,14 @@ const TIMERS: readonly string[] = [
   messageDelete('TIMERS'),
 ];
 
-/** It can neither change nor remove a record: the stream denies it, and only the operator may change a stream. */
-const AUDIT: readonly string[] = ['audit.*.*.*.*', streamInfo('AUDIT'), directGet('AUDIT')];
+/**
+ * It can neither change nor remove a record: the streams deny it, and only the operator may change a stream. The oldest of a ring leaves as
+ * a newer one is stored.
+ */
+const AUDIT: readonly string[] = [
+  auditSubject(undefined, '*'),
+  ...AUDIT_STREAMS.flatMap((stream) => [streamInfo(stream), directGet(stream)]),
+];
 
 const SHOWS_DEAD_LETTERS: readonly string[] = [
   directGet('DEAD_LETTERS'),

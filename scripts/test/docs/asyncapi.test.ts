@@ -134,7 +134,7 @@ describe('a message that is no event', () => {
   it.each([
     ['ProgressReport', progressSubject(ATTEMPT, ATTEMPT.attempt, ATTEMPT.executor_id)],
     ['LogChunk', logSubject(ATTEMPT, 3)],
-    ['AuditRecord', auditSubject({ org_id: null, action: 'machine.created', stage: 'requested' })],
+    ['AuditRecord', auditSubject(null, 'work')],
   ])('%s is in the only channel of its kind: %s', (name, subject) => {
     expect(channelsOf(name).map((channel) => isIn(channel, subject))).toEqual([true]);
   });

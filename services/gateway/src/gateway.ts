@@ -10,6 +10,7 @@ import type { Archive } from './archive/archive.ts';
 import { archiveGauges } from './archive/archive-metrics.ts';
 import { archiveRecords } from './archive/store/archive-records.ts';
 import { openAudit, type Audit } from './audit/audit.ts';
+import { auditGauges } from './audit/audit-gauges.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
 import { erasureServices } from './erasure-services.ts';
 import { drainExecutor } from './executors/drain-executor.ts';
@@ -81,7 +82,8 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   if (config.RUNLEDGER_ARCHIVE !== 'none')
     archiveGauges(registry, { log: parts.log, records: archiveRecords(parts.log) }, parts.isProjecting);
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
-  const audit = openAudit({ log: parts.log, now, clock, onLost: metrics.auditLost });
+  const onUse = auditGauges(registry, parts.log);
+  const audit = openAudit({ log: parts.log, now, onLost: metrics.auditLost, onUse });
   open.use(audit.refused);
   const people = accountOptions(parts, services, audit);
   const routes = [

@@ -14,7 +14,7 @@ export const knownFailures: readonly KnownFailure[] = [
     AuditNotStored,
     {
       code: 'audit_not_stored',
-      why: 'The audit record of this request could not be stored, so nothing was done. Try again; an operator can raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS',
+      why: 'The audit record of this request could not be stored, so nothing was done. Try again; an operator looks whether the broker is available and its disk has room',
     },
   ],
   [

@@ -88,15 +88,17 @@ const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter
   const completed = new Set<string>();
   const isNews = ({ id, stage }: AuditEntry): boolean =>
     stage === 'completed' ? completed.add(id) === completed : !completed.delete(id);
-  return listPages(screen, options, {
+  let older: AuditPage['left'] = null;
+  const code = await listPages(screen, options, {
     readPage: async (span) => {
       const query = { ...filter, ...span };
-      const { records, next_cursor } = await call(AuditPage, {
+      const { records, left, next_cursor } = await call(AuditPage, {
         method: 'GET',
         path: '/audit',
         query,
         answerWithinMs: ANSWER_WITHIN_MS,
       });
+      older = left;
       return { items: options.json ? records : records.filter(isNews), next_cursor };
     },
     head: headLine(screen, columns),
@@ -104,6 +106,10 @@ const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter
     none: 'No audit record matches.',
     further: 'Print all with: runledger audit export',
   });
+  // Assigned in a function, which the compiler does not see.
+  for (const { ring, before } of (older as AuditPage['left']) ?? [])
+    screen.hint(`Older records may have left: those of the kind ${ring} are complete since ${before}.`);
+  return code;
 };
 
 /** Without any data for this long, the connection is dead. */

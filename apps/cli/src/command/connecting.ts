@@ -7,7 +7,7 @@ import type { CommandContext } from './command-context.ts';
 import { withBasePath } from './with-base-path.ts';
 
 const AUDIT_LOST =
-  'The audit record of this command could not be stored. Look whether AUDIT is full, and raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS.';
+  'The audit record of this command could not be stored. Look whether the broker is available and its disk has room.';
 
 export interface Surroundings extends FileSources {
   readonly env: Environment;

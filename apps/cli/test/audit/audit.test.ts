@@ -53,4 +53,18 @@ describe('runledger audit', () => {
       { stage: 'requested', outcome: null },
     ]);
   });
+
+  it('says since when the records of a kind are complete, once older ones have left', async () => {
+    const list = () =>
+      gateway.cli(['audit', 'list', '--organisation', gateway.org_id, '--action', 'workflow.created']);
+    expect((await list()).stderr).not.toContain('Older records');
+    // Eight records of a kind.
+    const RUNLEDGER_LOG_SETTINGS = JSON.stringify({ auditMaxBytes: 16 * 3 * 1024 * 8 });
+    const small = cliWith({ ...gateway.nats.env, RUNLEDGER_LOG_SETTINGS });
+    expect(await small(['provision'])).toMatchObject({ code: 0 });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await gateway.cli(['workflows', 'create', '--name', name]);
+    const { stdout, stderr } = await list();
+    expect(stderr).toMatch(/Older records may have left: those of the kind work are complete since 20\S+Z\./);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1 + 4);
+  });
 });

@@ -84,7 +84,7 @@ describe('runledger rebuild', () => {
       ),
     });
     const recorded = await log.jsm.streams.getMessage('AUDIT', {
-      last_by_subj: 'audit.installation.views.rebuilt.completed',
+      last_by_subj: 'audit.installation.work',
     });
     expect(recorded?.json()).toMatchObject({ actor: { kind: 'operator' }, outcome: 'unknown' });
   });

@@ -54,6 +54,21 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'credential.refused': 'was refused: no valid credential, or no right',
 };
 
+type Ring = NonNullable<Schemas['AuditPage']['left']>[number]['ring'];
+
+/** What each ring has, for people. */
+export const RINGS: Readonly<Record<Ring, string>> = {
+  given: 'Records of rights that were given',
+  passwords: 'Records of passwords that were chosen',
+  secrets: 'Records of looks at the signing secret',
+  joined: 'Records of people who joined',
+  taken: 'Records of rights that were taken',
+  sign_ins: 'Records of sign-ins',
+  requests: 'Records of requests about rights',
+  work: 'Records of work',
+  refusals: 'Records of refused credentials',
+};
+
 /** Which records are shown. It is in the address of the page. */
 export interface AuditFilter {
   readonly action?: Action;

@@ -1,11 +1,12 @@
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
+import type { Schemas } from '../api/schemas.ts';
 import { usePages } from '../api/use-pages.ts';
 import { useMembers } from '../people/use-members.ts';
 import { List } from '../ui/list.tsx';
 import { Ago } from '../ui/time.tsx';
-import { ACTIONS, withAuditMember, type AuditFilter } from './audit-filter.ts';
+import { ACTIONS, RINGS, withAuditMember, type AuditFilter } from './audit-filter.ts';
 import { auditedActions, type AuditedAction } from './audited-actions.ts';
 
 const route = getRouteApi('/shell/audit');
@@ -28,9 +29,10 @@ export const AuditPage = (): ReactNode => {
     <div className="stack">
       <h1>Audit</h1>
       <p className="quiet">
-        Who did what, newest first. Records cannot be changed or removed. Those of about a year are kept,
-        unless the installation says otherwise.
+        Who did what, newest first. Nobody can change or remove a record. They are kept for about a year,
+        unless the installation says otherwise, and of each kind the newest.
       </p>
+      <Older left={pages.at(-1)?.left ?? []} />
       <Filter filter={filter} onChange={(search) => void navigate({ search, replace: true })} />
       <List
         what="audit records"
@@ -44,6 +46,19 @@ export const AuditPage = (): ReactNode => {
     </div>
   );
 };
+
+/** What is no longer here. */
+const Older = ({ left }: { readonly left: NonNullable<Schemas['AuditPage']['left']> }): ReactNode =>
+  left.length > 0 && (
+    <ul className="quiet">
+      {left.map(({ ring, before }) => (
+        <li key={ring}>
+          {RINGS[ring] ?? ring} from before <Ago time={before} /> may have left, because newer ones took their
+          place.
+        </li>
+      ))}
+    </ul>
+  );
 
 interface FilterProps {
   readonly filter: AuditFilter;

@@ -3,7 +3,8 @@ import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { newUuid } from '@runledger/contracts/ids';
-import { auditShare, readAuditBackwards } from '@runledger/event-log/audit/audit-records';
+import { readAuditBackwards } from '@runledger/event-log/audit/audit-records';
+import { recordsLeft, ringUse } from '@runledger/event-log/audit/audit-ring';
 import { actionRecorder } from '@runledger/event-log/audit/record-action';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
@@ -89,7 +90,8 @@ describe('with only its own key', () => {
     let records = 0;
     for await (const span of readAuditBackwards(log, { org_id })) records += span.records.length;
     expect(records).toBe(2);
-    expect(await auditShare(log, { org_id, action: 'secret.rotated' })).toEqual({ left: 32 * 1024 - 2 });
+    expect(await ringUse(log, org_id, 'given', new Date(0))).toMatchObject({ recent: 1, most: 1_365 });
+    expect(await recordsLeft(log, org_id, undefined)).toEqual([]);
   });
 
   it('the gateway stores blobs, and the notifier reads inputs and outputs', async () => {

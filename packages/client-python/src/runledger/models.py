@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 12946fa169a5bc09a3fc7cf29b1dc4ba84ab9ce37b944c14ee28657d25a22661.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 96cfb322060d062c7d04abf6b13db9b00e5d4d8cd7a3059466f88f540a0d338d.
 
 from __future__ import annotations
 
@@ -272,6 +272,27 @@ class AuditEntry(TypedDict):
     """
 
 
+class LeftItem(TypedDict):
+    ring: Literal['given', 'passwords', 'secrets', 'joined', 'taken', 'sign_ins', 'requests', 'work', 'refusals']
+    """
+    Which records.
+
+    - `given`: Rights that were given: keys, invitations, links, roles, a new signing secret.
+    - `passwords`: Passwords that people chose.
+    - `secrets`: Looks at the signing secret.
+    - `joined`: People who joined, and identities that were linked.
+    - `taken`: Rights that were taken.
+    - `sign_ins`: Sign-ins and sign-outs.
+    - `requests`: What was asked for about rights: the records `requested`, and the outcome `refused`. Anybody may ask for what they do not get, so these do not use up what is kept of rights.
+    - `work`: Everything else that was done.
+    - `refusals`: Refused credentials and sign-ins.
+    """
+    before: str
+    """
+    All records of this kind since then are here. Older ones may have left.
+    """
+
+
 class AuditPage(TypedDict):
     """
     A page of records of actions.
@@ -280,6 +301,10 @@ class AuditPage(TypedDict):
     records: list[AuditEntry]
     """
     Newest first.
+    """
+    left: list[LeftItem] | None
+    """
+    Of which of the wanted records older ones may have left before their age, because the organisation, or all together, made more than are kept. Empty when all are here. Null for the records of all organisations, where it is not looked for.
     """
     next_cursor: str | None
     """

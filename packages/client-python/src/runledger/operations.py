@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 12946fa169a5bc09a3fc7cf29b1dc4ba84ab9ce37b944c14ee28657d25a22661.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 96cfb322060d062c7d04abf6b13db9b00e5d4d8cd7a3059466f88f540a0d338d.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -131,8 +131,9 @@ def list_audit(
 
     Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the
     executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored
-    before the action is carried out, and `completed`, with its outcome. Records cannot be changed or removed, and
-    are kept for a year by default. Pages skip no record and repeat none, also while records are stored.
+    before the action is carried out, and `completed`, with its outcome. Nobody can change or remove a record.
+    Records are kept for a year by default, and of each kind only the newest: `left` says where older ones may be
+    missing. Pages skip no record and repeat none, also while records are stored.
 
     The API key needs the scope `admin` or `operator`.
 

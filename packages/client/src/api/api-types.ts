@@ -107,7 +107,7 @@ export interface paths {
         };
         /**
          * List audit records
-         * @description Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored before the action is carried out, and `completed`, with its outcome. Records cannot be changed or removed, and are kept for a year by default. Pages skip no record and repeat none, also while records are stored.
+         * @description Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored before the action is carried out, and `completed`, with its outcome. Nobody can change or remove a record. Records are kept for a year by default, and of each kind only the newest: `left` says where older ones may be missing. Pages skip no record and repeat none, also while records are stored.
          *
          *     The API key needs the scope `admin` or `operator`.
          */
@@ -2015,6 +2015,30 @@ export interface components {
         AuditPage: {
             /** @description Newest first. */
             records: components["schemas"]["AuditEntry"][];
+            /** @description Of which of the wanted records older ones may have left before their age, because the organisation, or all together, made more than are kept. Empty when all are here. Null for the records of all organisations, where it is not looked for. */
+            left: {
+                /**
+                 * @description Which records.
+                 *
+                 *     - `given`: Rights that were given: keys, invitations, links, roles, a new signing secret.
+                 *     - `passwords`: Passwords that people chose.
+                 *     - `secrets`: Looks at the signing secret.
+                 *     - `joined`: People who joined, and identities that were linked.
+                 *     - `taken`: Rights that were taken.
+                 *     - `sign_ins`: Sign-ins and sign-outs.
+                 *     - `requests`: What was asked for about rights: the records `requested`, and the outcome `refused`. Anybody may ask for what they do not get, so these do not use up what is kept of rights.
+                 *     - `work`: Everything else that was done.
+                 *     - `refusals`: Refused credentials and sign-ins.
+                 * @enum {string}
+                 */
+                ring: "given" | "passwords" | "secrets" | "joined" | "taken" | "sign_ins" | "requests" | "work" | "refusals";
+                /**
+                 * Format: date-time
+                 * @description All records of this kind since then are here. Older ones may have left.
+                 * @example 2026-01-31T09:30:00.000Z
+                 */
+                before: string;
+            }[] | null;
             /**
              * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
              * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
@@ -8158,7 +8182,7 @@ export interface components {
         /**
          * @description Too many requests with this API key, or the organisation has reached a quota: `GET /usage` shows them.
          *
-         *     Its code is one of `sign_in_limited`, `rate_limited`, `queue_full`, `quota_reached`, `too_many_streams`, `too_many_uploads`.
+         *     Its code is one of `sign_in_limited`, `rate_limited`, `queue_full`, `quota_reached`, `too_many_streams`, `too_many_uploads`, `rights_changed_too_often`.
          */
         TooMany: {
             headers: {

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { enumInWords, valuesOf } from '../words/in-words.ts';
-import { AuditAction } from './audit-actions.ts';
+import { AUDIT_ACTIONS, AuditAction } from './audit-actions.ts';
+import { AUDIT_RING_NAMES, AUDIT_RINGS, type AuditRing } from './audit-rings.ts';
 
 const uuid = (description: string) =>
   Type.String({ format: 'uuid', description, examples: ['01a21460-0008-7000-8000-000000000008'] });
@@ -130,23 +131,27 @@ export const AuditRecord = Type.Object({
 export type AuditRecord = Static<typeof AuditRecord>;
 export type AuditOutcome = NonNullable<AuditRecord['outcome']>;
 
+/** Where a record is kept. Of what is about rights, only what may have taken effect is kept with the rights. */
+export const auditRingOf = ({
+  action,
+  stage,
+  outcome,
+}: Pick<AuditRecord, 'action' | 'stage' | 'outcome'>): AuditRing => {
+  const { ring } = AUDIT_ACTIONS[action];
+  const mayHaveEffect = stage === 'completed' && outcome !== 'refused';
+  return AUDIT_RINGS[ring].about === 'work' || mayHaveEffect ? ring : 'requests';
+};
+
+/** The rings that may have records of an action; all when left out. */
+export const ringsOf = (action: AuditAction | undefined): readonly AuditRing[] => {
+  if (action === undefined) return AUDIT_RING_NAMES;
+  const { ring } = AUDIT_ACTIONS[action];
+  return AUDIT_RINGS[ring].about === 'rights' ? [ring, 'requests'] : [ring];
+};
+
 /** A token of a subject, where organisations have their ids. */
 const INSTALLATION = 'installation';
 
-export const ALL_AUDIT = 'audit.>';
-
-export const auditSubject = ({
-  org_id,
-  action,
-  stage,
-}: Pick<AuditRecord, 'org_id' | 'action' | 'stage'>): string =>
-  `audit.${org_id ?? INSTALLATION}.${action}.${stage}`;
-
-export interface AuditFilter {
-  /** Null for the records of no organisation; undefined for all. */
-  readonly org_id?: string | null | undefined;
-  readonly action?: AuditAction | undefined;
-}
-
-export const auditFilter = ({ org_id, action }: AuditFilter): string =>
-  `audit.${org_id === undefined ? '*' : (org_id ?? INSTALLATION)}.${action ?? '*.*'}.*`;
+/** `org_id`: null for the records of no organisation; undefined for those of all, as a filter. */
+export const auditSubject = (org_id: string | null | undefined, ring: AuditRing | '*'): string =>
+  `audit.${org_id === undefined ? '*' : (org_id ?? INSTALLATION)}.${ring}`;

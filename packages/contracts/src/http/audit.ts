@@ -1,6 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { AuditAction } from '../audit/audit-actions.ts';
 import { AuditRecord } from '../audit/audit-record.ts';
+import { AUDIT_RINGS, type AuditRing } from '../audit/audit-rings.ts';
+import { enumInWords } from '../words/in-words.ts';
 import { KeyUuid, OrganisationUuid, UserUuid } from './fields/ids.ts';
 import { Cursor, NextCursor, PageLimit, time, TimeOrDay } from './fields/values.ts';
 
@@ -14,6 +16,11 @@ export const AuditEntry = Type.Object(
   { title: 'AuditEntry', description: 'A record of an action.' },
 );
 export type AuditEntry = Static<typeof AuditEntry>;
+
+// The keys of the table are the rings.
+const RING_WORDS = Object.fromEntries(
+  Object.entries(AUDIT_RINGS).map(([ring, { means }]) => [ring, means]),
+) as Record<AuditRing, string>;
 
 const filters = {
   action: Type.Optional({
@@ -47,8 +54,29 @@ export const AuditQuery = Type.Object({
   cursor: Type.Optional(Cursor),
 });
 
+export type AuditQuery = Static<typeof AuditQuery>;
+
 export const AuditPage = Type.Object(
-  { records: Type.Array(AuditEntry, { description: 'Newest first.' }), next_cursor: NextCursor },
+  {
+    records: Type.Array(AuditEntry, { description: 'Newest first.' }),
+    left: Type.Union(
+      [
+        Type.Array(
+          Type.Object({
+            ring: enumInWords(RING_WORDS, { description: 'Which records.' }),
+            before: time('All records of this kind since then are here. Older ones may have left.'),
+          }),
+          {
+            description:
+              'Of which of the wanted records older ones may have left before their age, because the organisation, or all together, made more than are kept. Empty when all are here.',
+          },
+        ),
+        Type.Null(),
+      ],
+      { description: 'Null for the records of all organisations, where it is not looked for.' },
+    ),
+    next_cursor: NextCursor,
+  },
   { title: 'AuditPage', description: 'A page of records of actions.' },
 );
 export type AuditPage = Static<typeof AuditPage>;

@@ -29,8 +29,6 @@ export class AuditNotStored extends Error {
 
 export interface RecordActionOptions {
   readonly log: EventLog;
-  /** `storeAuditRecord` when left out. */
-  readonly store?: (record: AuditRecord) => Promise<void>;
   /** Whether an error says that nothing was done. */
   readonly isRefusal?: (error: unknown) => boolean;
   /** A record is missing, or its outcome is. */
@@ -44,9 +42,6 @@ export type RecordAction = <Result>(
   completionOf?: (result: Result) => Completion,
 ) => Promise<Result>;
 
-/** A request waits for its record no longer when it is carried out in any case. */
-const WITHIN_MS = 3_000;
-
 /**
  * Records actions. The first record is stored before the action begins, so that a process that is killed at any moment leaves no action
  * without a record. If it cannot be stored, `AUDIT_ACTIONS` says whether the action is refused, or done all the same; that is
@@ -54,7 +49,6 @@ const WITHIN_MS = 3_000;
  */
 export const actionRecorder = ({
   log,
-  store = (record) => storeAuditRecord(log, record, WITHIN_MS),
   isRefusal = () => false,
   onLost = () => undefined,
 }: RecordActionOptions): RecordAction => {
@@ -65,7 +59,7 @@ export const actionRecorder = ({
   return async (what, work, completionOf = () => ({})) => {
     const requested: AuditRecord = { version: 1, id: newUuid(), stage: 'requested', ...what, outcome: null };
     try {
-      await store(requested);
+      await storeAuditRecord(log, requested);
     } catch (error) {
       lost(error, requested);
       if (AUDIT_ACTIONS[requested.action].withoutRecord === 'refused') throw notStored(requested, error);
@@ -79,7 +73,7 @@ export const actionRecorder = ({
         ...(details === undefined ? {} : { details: { ...what.details, ...details } }),
       };
       // The action cannot be undone, and its first record is there.
-      await store(completed).catch((error: unknown) => lost(error, completed));
+      await storeAuditRecord(log, completed).catch((error: unknown) => lost(error, completed));
     };
     let result;
     try {

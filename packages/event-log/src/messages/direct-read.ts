@@ -59,10 +59,19 @@ export const readDirectNext = (
     what: `reading the message under ${filter} from ${from} on`,
   });
 
-/** How many messages there are under a filter, as any replica has them. They are not read, but for the first. @throws {LogUnavailable} */
-export const countDirect = async (log: EventLog, stream: string, filter: string): Promise<number> => {
+/**
+ * How many messages there are under a filter, of those that were stored at a time or later if one is given, as any replica has them. They
+ * are not read, but for the first. @throws {LogUnavailable}
+ */
+export const countDirect = async (
+  log: EventLog,
+  stream: string,
+  filter: string,
+  since?: Date,
+): Promise<number> => {
   // Of a batch the broker also says how many follow.
-  const query = { seq: 1, next_by_subj: filter, batch: 1 };
+  const from = since === undefined ? { seq: 1 } : { start_time: since.toISOString() };
+  const query = { ...from, next_by_subj: filter, batch: 1 };
   const first = await readOne(log, stream, { request: stream, query, what: `counting ${filter}` });
   return first === null ? 0 : 1 + Number(first.header.last('Nats-Num-Pending'));
 };

@@ -41,8 +41,10 @@ export interface LogSettings {
   readonly deadLettersMaxBytes: number;
   /** Milliseconds for which dead letters are kept. An operator should handle them within this time. */
   readonly deadLettersMaxAgeMs: number;
-  /** Some 700 bytes for each record, two records for each action. An organisation may use an eighth of it. */
+  /** Of audit records of what was done, some 700 bytes each. An organisation may use a sixteenth of it, and then its oldest records leave. */
   readonly auditMaxBytes: number;
+  /** Of audit records of who may do what. An organisation may use a 128th of it. */
+  readonly auditRightsMaxBytes: number;
   /** Milliseconds for which audit records are kept. */
   readonly auditMaxAgeMs: number;
   readonly catalogueMaxBytes: number;
@@ -92,6 +94,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   deadLettersMaxBytes: 256 * MiB,
   deadLettersMaxAgeMs: 30 * DAY_MS,
   auditMaxBytes: 256 * MiB,
+  auditRightsMaxBytes: GiB,
   auditMaxAgeMs: 365 * DAY_MS,
   catalogueMaxBytes: 512 * MiB,
   workflowsMaxBytes: 512 * MiB,

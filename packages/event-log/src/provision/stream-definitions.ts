@@ -1,5 +1,6 @@
 import { StoreCompression, type StreamConfig } from '@nats-io/jetstream';
-import { ALL_AUDIT } from '@runledger/contracts/audit/audit-record';
+import { auditSubject } from '@runledger/contracts/audit/audit-record';
+import { ringsIn, type AuditStream } from '@runledger/contracts/audit/audit-rings';
 import { allBlobs, type BlobStream } from '@runledger/contracts/blobs';
 import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
@@ -71,7 +72,8 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       { subjects: ['dead_letters.*.*'], discard: 'old' },
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
-    audit(settings),
+    audit('AUDIT', settings.auditMaxBytes, settings),
+    audit('AUDIT_RIGHTS', settings.auditRightsMaxBytes, settings),
     records('ACCOUNTS', { ...common, max_bytes: settings.accountsMaxBytes }),
     records('ARCHIVE', { ...common, max_bytes: settings.archiveRecordsMaxBytes }),
     records('CATALOGUE', { ...common, max_bytes: settings.catalogueMaxBytes }),
@@ -181,24 +183,38 @@ const fleet = (settings: Settings): StreamDefinition =>
     },
   );
 
-/** Who did what. Nothing leaves it before its age: when it is full, it takes no more. */
-const audit = (settings: Settings): StreamDefinition =>
-  stream(
-    'AUDIT',
+/** The part of a stream that one organisation may fill. Rights have the smaller one, so that a hundred fit at their most. */
+const AUDIT_PARTS: Readonly<Record<AuditStream, number>> = { AUDIT: 16, AUDIT_RIGHTS: 128 };
+/** A record has some 700 bytes. */
+const AUDIT_RECORD_BYTES = 1024;
+const AUDIT_MAX_MESSAGE_BYTES = 8 * 1024;
+const FEWEST_RECORDS = 8;
+
+/**
+ * Who did what. Each ring of an organisation is one subject, of which the broker keeps the newest records: so nobody is refused anything
+ * because records take room, and nobody makes the records of others leave. When the stream itself is full, the oldest of all leave.
+ */
+const audit = (name: AuditStream, maxBytes: number, settings: Settings): StreamDefinition => {
+  const rings = ringsIn(name);
+  const records = Math.floor(maxBytes / AUDIT_PARTS[name] / rings.length / AUDIT_RECORD_BYTES);
+  return stream(
+    name,
     {
-      subjects: [ALL_AUDIT],
-      discard: 'new',
+      subjects: rings.map((ring) => auditSubject(undefined, ring)),
+      discard: 'old',
       deny_delete: true,
       deny_purge: true,
-      max_msgs_per_subject: -1,
       ...noRollUp,
     },
     {
       num_replicas: settings.replicas,
-      max_bytes: settings.auditMaxBytes,
+      max_bytes: maxBytes,
       max_age: nanos(settings.auditMaxAgeMs),
+      max_msgs_per_subject: Math.max(FEWEST_RECORDS, records),
+      max_msg_size: AUDIT_MAX_MESSAGE_BYTES,
     },
   );
+};
 
 /** One message for each blob. A newer copy of it replaces the older one, and what nothing refers to is deleted. */
 const blobs = (name: BlobStream, limits: Partial<StreamConfig>): StreamDefinition =>

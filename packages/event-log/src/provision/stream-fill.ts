@@ -1,4 +1,5 @@
 import type { StreamInfo } from '@nats-io/jetstream';
+import type { AuditStream } from '@runledger/contracts/audit/audit-rings';
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -18,7 +19,7 @@ const WITHIN_MS = 1_000;
 /** For metrics; undefined while the broker does not respond. */
 export const streamFill = async (
   log: EventLog,
-  stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS' | BlobStream,
+  stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS' | AuditStream | BlobStream,
 ): Promise<StreamFill | undefined> => {
   const info = await stateOf(log, stream);
   return (

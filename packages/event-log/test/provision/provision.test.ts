@@ -18,6 +18,7 @@ describe('provision', () => {
     expect(first.map(({ config }) => config.name).sort()).toEqual([
       'ACTIVITY',
       'AUDIT',
+      'AUDIT_RIGHTS',
       'BLOBS',
       'DEAD_LETTERS',
       'DELIVERY_ATTEMPTS',

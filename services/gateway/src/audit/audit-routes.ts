@@ -1,10 +1,13 @@
 import { Readable } from 'node:stream';
 import { AuditExportQuery, AuditPage, AuditQuery, type AuditEntry } from '@runledger/contracts/http/audit';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import {
   readAuditBackwards,
+  type AuditPosition,
   type AuditRange,
   type StoredAuditRecord,
 } from '@runledger/event-log/audit/audit-records';
+import { recordsLeft } from '@runledger/event-log/audit/audit-ring';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { allows } from '@runledger/contracts/accounts/scopes';
 import { lacksScope } from '../auth/scopes.ts';
@@ -27,7 +30,7 @@ const listOperation = operation({
   path: '/audit',
   summary: 'List audit records',
   description:
-    'Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored before the action is carried out, and `completed`, with its outcome. Records cannot be changed or removed, and are kept for a year by default. Pages skip no record and repeat none, also while records are stored.',
+    'Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored before the action is carried out, and `completed`, with its outcome. Nobody can change or remove a record. Records are kept for a year by default, and of each kind only the newest: `left` says where older ones may be missing. Pages skip no record and repeat none, also while records are stored.',
   request: { query: AuditQuery },
   response: { status: 200, description: 'A page of records.', body: AuditPage },
 });
@@ -51,19 +54,9 @@ export const auditRoutes = (log: EventLog): Route[] => [
   route(
     listOperation,
     async ({ query }, caller) => {
-      const limit = query.limit ?? DEFAULT_LIMIT;
-      const matches = isOf(query);
       const range = { ...rangeOf(query, caller), below: positionIn(query.cursor) };
-      const records: StoredAuditRecord[] = [];
-      let read = 0;
-      for await (const span of readAuditBackwards(log, range)) {
-        records.push(...span.records.filter(matches));
-        read += span.records.length;
-        const last = records[limit - 1];
-        if (last) return pageOf(records.slice(0, limit), last.sequence);
-        if (read >= MOST_READ) return pageOf(records, span.from);
-      }
-      return pageOf(records, undefined);
+      const [page, left] = await Promise.all([readPage(log, query, range), leftOf(log, range)]);
+      return { ...page, left };
     },
     ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
   ),
@@ -83,16 +76,47 @@ export const auditRoutes = (log: EventLog): Route[] => [
   }),
 ];
 
-const pageOf = (records: readonly StoredAuditRecord[], end: number | undefined): AuditPage => ({
-  records: records.map(shown),
-  next_cursor: cursorAt(end?.toString()),
-});
+const readPage = async (
+  log: EventLog,
+  query: AuditQuery,
+  range: AuditRange,
+): Promise<Pick<AuditPage, 'records' | 'next_cursor'>> => {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const matches = isOf(query);
+  const records: AuditEntry[] = [];
+  let position = range.below ?? {};
+  let read = 0;
+  const page = (next: AuditPosition | undefined) => ({ records, next_cursor: cursorOf(next) });
+  for await (const span of readAuditBackwards(log, range)) {
+    for (const record of span.records) {
+      position = { ...position, [record.stream]: record.sequence };
+      if (matches(record)) records.push(shown(record));
+      if (records.length === limit) return page(position);
+    }
+    position = span.below;
+    read += span.read;
+    if (read >= MOST_READ) return page(position);
+  }
+  return page(undefined);
+};
+
+const leftOf = async (log: EventLog, { org_id, action }: AuditRange): Promise<AuditPage['left']> =>
+  org_id === undefined
+    ? null
+    : (await recordsLeft(log, org_id, action)).map(({ ring, before }) => ({
+        ring,
+        before: before.toISOString(),
+      }));
 
 const linesOf = (records: readonly StoredAuditRecord[]): string =>
   records.map((record) => `${JSON.stringify(shown(record))}\n`).join('');
 
-const shown = ({ version: _version, sequence: _sequence, ...record }: StoredAuditRecord): AuditEntry =>
-  record;
+const shown = ({
+  version: _version,
+  stream: _stream,
+  sequence: _sequence,
+  ...record
+}: StoredAuditRecord): AuditEntry => record;
 
 /** An operator sees all; anybody else their own organisation. @throws {Refused} */
 const rangeOf = (
@@ -110,8 +134,17 @@ const rangeOf = (
   };
 };
 
-const POSITION = /^\d{1,15}$/;
+const POSITION = /^\d{0,15}\.\d{0,15}$/;
 const isPosition = (text: string): boolean => POSITION.test(text);
 
-const positionIn = (cursor: string | undefined): number | undefined =>
-  cursor === undefined ? undefined : Number(decodeCursor(cursor));
+/** The position in each stream, in their order; empty for its end. */
+const cursorOf = (position: AuditPosition | undefined): string | null =>
+  cursorAt(position && AUDIT_STREAMS.map((stream) => position[stream]?.toString() ?? '').join('.'));
+
+const positionIn = (cursor: string | undefined): AuditPosition | undefined => {
+  if (cursor === undefined) return undefined;
+  const parts = decodeCursor(cursor).split('.');
+  return Object.fromEntries(
+    AUDIT_STREAMS.flatMap((stream, at) => (parts[at] ? [[stream, Number(parts[at])]] : [])),
+  );
+};

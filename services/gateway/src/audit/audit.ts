@@ -1,29 +1,32 @@
-import { actionRecorder, type RecordAction } from '@runledger/event-log/audit/record-action';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { Refused } from '../http/refusal.ts';
 import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
-import { auditStore } from './audit-store.ts';
+import { storeAuditRecord } from '@runledger/event-log/audit/audit-records';
+import { actionRecorder, type RecordAction } from '@runledger/event-log/audit/record-action';
+import { Refused } from '../http/refusal.ts';
 import { refusedCredentials, type RefusedCredentials } from './refused-credentials.ts';
+import { rightsReserve, type RightsReserveOptions } from './rights-reserve.ts';
 
 export interface Audit {
   readonly record: RecordAction;
   readonly refused: RefusedCredentials;
 }
 
-export interface AuditOptions {
-  readonly log: EventLog;
-  readonly now: () => Date;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
+export interface AuditOptions extends RightsReserveOptions {
   readonly onLost: () => void;
 }
 
 /** Who did what at this gateway. */
-export const openAudit = ({ log, now, clock, onLost }: AuditOptions): Audit => {
-  const store = auditStore({ log, clock });
+export const openAudit = ({ onLost, ...options }: AuditOptions): Audit => {
+  const { log, now } = options;
+  const record = actionRecorder({ log, isRefusal, onLost });
+  const withinReserve = rightsReserve(options);
   return {
-    record: actionRecorder({ log, store, isRefusal, onLost }),
-    refused: refusedCredentials({ store, logger: log.logger, now, onLost }),
+    record: (what, work, completionOf) => withinReserve(what, () => record(what, work, completionOf)),
+    refused: refusedCredentials({
+      store: (counted) => storeAuditRecord(log, counted),
+      logger: log.logger,
+      now,
+      onLost,
+    }),
   };
 };
 

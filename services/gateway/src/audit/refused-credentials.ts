@@ -4,7 +4,6 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import type { CredentialRefusal, OnCredentialRefused } from '../auth/identify-caller.ts';
-import type { StoreAuditRecord } from './audit-store.ts';
 import { networkOf } from './core/network-of.ts';
 
 export interface RefusedCredentials extends AsyncDisposable {
@@ -14,7 +13,7 @@ export interface RefusedCredentials extends AsyncDisposable {
 }
 
 export interface RefusedCredentialsOptions {
-  readonly store: StoreAuditRecord;
+  readonly store: (record: AuditRecord) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => Date;
   readonly onLost: () => void;

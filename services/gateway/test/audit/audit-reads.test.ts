@@ -27,8 +27,9 @@ const aRecord = (org_id: string | null, changes: Partial<AuditRecord> = {}): Aud
 });
 const storeMany = (count: number, org_id: string): Promise<AuditRecord[]> =>
   Promise.all(
-    Array.from({ length: count }, async () => {
-      const record = aRecord(org_id);
+    Array.from({ length: count }, async (_none, at) => {
+      // They are in two streams.
+      const record = aRecord(org_id, at % 3 === 0 ? { action: 'member.added' } : {});
       await storeAuditRecord(trail.bed.log, record);
       return record;
     }),

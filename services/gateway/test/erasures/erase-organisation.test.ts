@@ -62,6 +62,7 @@ overEachViews('erasing an organisation', (here) => {
       new Set([
         'ACTIVITY',
         'AUDIT',
+        'AUDIT_RIGHTS',
         'BLOBS',
         'DELIVERY_ATTEMPTS',
         'KV_CATALOGUE',
@@ -84,12 +85,15 @@ overEachViews('erasing an organisation', (here) => {
     });
     await untilQuiet(marked);
     const left = async (word: string): Promise<string[]> => {
-      const traces = (await tracesOf(log, [word])).map((trace) => trace.replace(/^(RUNS|AUDIT) .*/, '$1'));
+      const traces = (await tracesOf(log, [word])).map((trace) =>
+        trace.replace(/^(RUNS|AUDIT|AUDIT_RIGHTS) .*/, '$1'),
+      );
       return [...new Set(traces)].toSorted();
     };
     expect(await left(marked.word)).toEqual(['RUNS']);
     expect(await left(marked.org_id)).toEqual([
       'AUDIT',
+      'AUDIT_RIGHTS',
       `KV_CATALOGUE $KV.CATALOGUE.erasures.${marked.org_id}`,
       'RUNS',
     ]);

@@ -43,6 +43,7 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   log_unavailable: 'system/server/log-unavailable',
   log_full: 'room/log-room',
   audit_not_stored: 'audit/audit-limits',
+  rights_changed_too_often: 'audit/never-locked-out',
   views_unavailable: 'webhooks/webhook-lists',
   archive_unavailable: 'archive/check-segment',
   output_store_unavailable: 'outputs/directory-store',

@@ -34,6 +34,12 @@ export const CAPACITY_CODES = {
       'The organisation has as many uploads in progress at this gateway as it may have (RUNLEDGER_QUOTA_UPLOADS).',
     remedy: 'Repeat the request when some have ended.',
   },
+  rights_changed_too_often: {
+    status: 429,
+    cause:
+      'The organisation has given rights, chosen passwords or read its signing secret so often within a week that the next record would make one of this week leave the audit log. Nothing was done.',
+    remedy: `${AGAIN}: half an hour at most, unless the streams are small. Keys, members and invitations can be revoked and removed at once, also those that do this. An operator can raise auditRightsMaxBytes in RUNLEDGER_LOG_SETTINGS.`,
+  },
   internal_error: {
     status: 500,
     cause: 'An error of the service.',
@@ -54,7 +60,7 @@ export const CAPACITY_CODES = {
   audit_not_stored: {
     status: 503,
     cause: 'The audit record of the request could not be stored, so nothing was done.',
-    remedy: 'Repeat the request. An operator can raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS.',
+    remedy: 'Repeat the request. An operator looks whether the broker is available and its disk has room.',
   },
   views_unavailable: {
     status: 503,
