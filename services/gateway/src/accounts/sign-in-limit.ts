@@ -20,7 +20,7 @@ export interface SignInLimit {
   attempt<Result>(by: SignInAttempt, make: () => Promise<Result>): Promise<Result>;
 }
 
-export interface SignInAttempt {
+interface SignInAttempt {
   /** Left out where only the one who is asked knows it, such as a provider. */
   readonly email?: string;
   readonly address: string | null;

@@ -12,7 +12,7 @@ afterAll(() => trail[Symbol.asyncDispose]());
 describe('what people do', () => {
   it('has audit records, with no secret, no e-mail and no password in them', async () => {
     const { bed, gateway } = trail;
-    const { org_id, owner } = await anOrganisation(bed, gateway);
+    const { org_id, owner } = await anOrganisation(bed, gateway, { operator: true });
     const person = await aMember(bed.log, org_id, 'viewer', { hasPassword: true });
     const browser = aBrowser(gateway.api);
     const signedIn = await browser.send('POST', '/session', { email: person.email, password: PASSWORD });
@@ -45,7 +45,7 @@ describe('what people do', () => {
         expect.objectContaining({ kind: 'session', org_id }),
         { kind: 'invitation', id: invitation.id },
         'done',
-        { role: 'developer', expires_at: invitation.expires_at },
+        { role: 'developer', expires_at: invitation.expires_at, organisation_id: org_id },
       ],
       [
         'member.added',

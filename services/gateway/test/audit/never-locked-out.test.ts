@@ -46,7 +46,7 @@ describe('an organisation that deletes without end', () => {
     { timeout: 60_000 },
     async () => {
       await using trail = await aTrail(SMALL_WORK);
-      const organisation = await anOrganisation(trail.bed, trail.gateway);
+      const organisation = await anOrganisation(trail.bed, trail.gateway, { operator: true });
       const { org_id, owner } = organisation;
       const { body: first } = await owner.send('POST', '/api-keys', { name: 'before the flood' });
       expect((await listed(trail, org_id)).left).toEqual([]);
@@ -71,7 +71,7 @@ describe('a hundred organisations that fill the audit streams', () => {
     async () => {
       await using trail = await aTrail({ auditMaxBytes: 200 * 1024, ...SMALL_RIGHTS });
       const { bed, gateway } = trail;
-      const victim = await anOrganisation(bed, gateway);
+      const victim = await anOrganisation(bed, gateway, { operator: true });
       const { body: key } = await victim.owner.send('POST', '/api-keys', { name: 'the oldest' });
       for (let count = 0; count < 100; count += 1) await fillRings(trail, newUuid());
       const { state, config } = await bed.log.jsm.streams.info('AUDIT');
@@ -125,7 +125,7 @@ describe('whoever gives rights without end', () => {
     async () => {
       await using trail = await aTrail(SMALL_RIGHTS);
       const { bed, gateway } = trail;
-      const { org_id, owner } = await anOrganisation(bed, gateway);
+      const { org_id, owner } = await anOrganisation(bed, gateway, { operator: true });
       const person = await aMember(bed.log, org_id, 'viewer', { hasPassword: true });
       const { body: first } = await owner.send('POST', '/api-keys', { name: 'the first' });
       const { token } = await invite(owner, anEmail());
