@@ -55,7 +55,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
     unflushed(
       stream(
         'DELIVERY_ATTEMPTS',
-        { subjects: ['delivery_attempts.>'], discard: 'old' },
+        { ...kept, subjects: ['delivery_attempts.>'], discard: 'old' },
         {
           ...common,
           max_bytes: settings.deliveryAttemptsMaxBytes,
@@ -68,7 +68,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
     fleet(settings),
     stream(
       'DEAD_LETTERS',
-      { subjects: ['dead_letters.*.*'], discard: 'old' },
+      { ...kept, subjects: ['dead_letters.*.*'], discard: 'old' },
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
     audit(settings),
@@ -98,19 +98,24 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
   ];
 };
 
-/** Each of these settings enables roll-up, and then one message with `Nats-Rollup: all` from any writer empties the stream. */
+/**
+ * Where roll-up is allowed, one message with `Nats-Rollup: all` from anybody who may write under any subject of the stream empties it.
+ * Schedules and markers of expired messages allow it too. So only object stores, whose driver needs it, and TIMERS have one of these:
+ * each has a single writer.
+ */
 const noRollUp: Partial<StreamConfig> = {
   allow_rollup_hdrs: false,
-  allow_msg_ttl: false,
   allow_msg_schedules: false,
   subject_delete_marker_ttl: 0,
 };
+/** Facts and records stay until their age. */
+const kept: Partial<StreamConfig> = { ...noRollUp, allow_msg_ttl: false };
 
 const runs = (settings: Settings): StreamDefinition =>
   stream(
     'RUNS',
     {
-      ...noRollUp,
+      ...kept,
       subjects: ['runs.>'],
       discard: 'new',
       deny_delete: true,
@@ -138,7 +143,7 @@ const activity = (settings: Settings): StreamDefinition =>
   unflushed(
     stream(
       'ACTIVITY',
-      { subjects: ['activity.>'], discard: 'old' },
+      { ...kept, subjects: ['activity.>'], discard: 'old' },
       {
         num_replicas: settings.replicas,
         max_bytes: settings.activityMaxBytes,
@@ -157,14 +162,13 @@ const logs = (settings: Settings): StreamDefinition =>
   unflushed(
     stream(
       'LOGS',
-      { subjects: [ALL_LOGS], discard: 'old' },
+      // What empties a slot goes by itself.
+      { ...noRollUp, subjects: [ALL_LOGS], discard: 'old', allow_msg_ttl: true },
       {
         num_replicas: settings.replicas,
         max_bytes: settings.logsMaxBytes,
         max_age: nanos(settings.logsMaxAgeMs),
         max_msgs_per_subject: 1,
-        // What empties a slot goes by itself.
-        allow_msg_ttl: true,
       },
     ),
     settings,
@@ -173,7 +177,7 @@ const logs = (settings: Settings): StreamDefinition =>
 const fleet = (settings: Settings): StreamDefinition =>
   stream(
     'FLEET',
-    { subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
+    { ...kept, subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true },
     {
       num_replicas: settings.replicas,
       max_bytes: settings.fleetMaxBytes,
@@ -186,12 +190,12 @@ const audit = (settings: Settings): StreamDefinition =>
   stream(
     'AUDIT',
     {
+      ...kept,
       subjects: [ALL_AUDIT],
       discard: 'new',
       deny_delete: true,
       deny_purge: true,
       max_msgs_per_subject: -1,
-      ...noRollUp,
     },
     {
       num_replicas: settings.replicas,
@@ -204,7 +208,7 @@ const audit = (settings: Settings): StreamDefinition =>
 const blobs = (name: BlobStream, limits: Partial<StreamConfig>): StreamDefinition =>
   stream(
     name,
-    { subjects: [allBlobs(name)], discard: 'new', deny_delete: false, ...noRollUp },
+    { ...kept, subjects: [allBlobs(name)], discard: 'new', deny_delete: false },
     { ...limits, max_msgs_per_subject: 1 },
   );
 
@@ -216,9 +220,9 @@ const bucket = (
   stream(
     `KV_${name}`,
     {
+      ...kept,
       subjects: [`$KV.${name}.>`],
       discard: 'new',
-      allow_rollup_hdrs: true,
       deny_delete: true,
       // Reads go to the leader: a key that was just revoked must not be found at a replica that is behind.
       allow_direct: false,
@@ -230,20 +234,15 @@ const bucket = (
 /**
  * Heartbeats. nats-server (2.15.1) allows `persist_mode: async` with file storage for a bucket with message TTLs, so
  * heartbeats survive a restart without a flush for each. After a kill -9 the last ones may be lost, and the next ones come
- * within a period. The marker shows a reader that a key expired. Every executor writes here: when one fills the bucket, the
- * oldest are dropped, and the others can still write. A heartbeat with 1,024 busy slots has 100 KB.
+ * within a period. Every executor writes here: nobody can roll it up or purge it, so a key goes when it expires, without a marker. When
+ * one fills the bucket, the oldest are dropped, and the others can still write. A heartbeat with 1,024 busy slots has 100 KB.
  */
 const executors = (settings: Settings): StreamDefinition =>
   unflushed(
     bucket(
       'EXECUTORS',
-      { allow_msg_ttl: true, discard: 'old' },
-      {
-        num_replicas: settings.replicas,
-        max_bytes: 64 * 1024 ** 2,
-        max_msg_size: 128 * 1024,
-        subject_delete_marker_ttl: nanos(60_000),
-      },
+      { allow_msg_ttl: true, discard: 'old', deny_purge: true },
+      { num_replicas: settings.replicas, max_bytes: 64 * 1024 ** 2, max_msg_size: 128 * 1024 },
     ),
     settings,
   );
