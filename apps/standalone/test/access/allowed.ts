@@ -159,9 +159,9 @@ const scheduler: Allowed = {
     ...consuming('RUNS'),
     ...consumingAlone('FLEET', 'KV_EXECUTORS'),
     ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),
-    ...api(['STREAM.INFO.DEAD_LETTERS']),
+    ...api(['STREAM.INFO.DEAD_LETTERS', 'CONSUMER.CREATE.RUNS.*.runs.*.*.*.*.*.*.*.*']),
   ],
-  subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances'].map(
+  subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances', 'consumer.*'].map(
     (what) => `request.scheduler.${what}`,
   ),
 };
@@ -204,8 +204,8 @@ const executor = (name: string): Allowed => ({
     `$KV.EXECUTORS.${name}.*`,
     `dead_letters.RUNS.executor-${name}`,
     `$JS.ACK.RUNS.executor-${name}.>`,
+    `request.scheduler.consumer.${name}`,
     ...api([
-      `CONSUMER.CREATE.RUNS.executor-${name}.runs.*.*.*.*.*.*.${name}.*`,
       `CONSUMER.INFO.RUNS.executor-${name}`,
       `CONSUMER.DELETE.RUNS.executor-${name}`,
       `CONSUMER.RESET.RUNS.executor-${name}`,
