@@ -58,7 +58,10 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...(contract.logs === 'reads' ? READS_LOGS : []),
     ...deliveries(contract),
     ...(contract.audit ? AUDIT : []),
-    ...contract.deadLetters.map(({ stream, as }) => `dead_letters.${stream}.${named(as)}`),
+    ...contract.deadLetters.map(
+      ({ stream, as }) =>
+        `dead_letters.${stream}.${named(as)}.${executor === undefined ? '*.*' : `executor.${executor}`}`,
+    ),
     ...(contract.createsConsumers ? [createConsumer('RUNS', executorFilter('*.*'))] : []),
     ...(contract.showsDeadLetters ? SHOWS_DEAD_LETTERS : []),
     ...contract.requests.map(named),

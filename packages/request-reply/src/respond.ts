@@ -1,5 +1,5 @@
 import { headers, type Msg } from '@nats-io/transport-node';
-import { limitedLines, type LimitedLines } from '@runledger/resilience/limited-lines';
+import { perMinute, type PerMinute } from '@runledger/resilience/per-minute';
 import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
@@ -30,7 +30,7 @@ export const respond = <Request, Response>(
   const waiting = waitingRequests(subject);
   const oneAtATime = pLimit(1);
   const stopped = new AbortController();
-  const lines = limitedLines();
+  const lines = perMinute(1);
   let strangersLogged = false;
 
   const inTurn = async (message: Msg): Promise<void> => {
@@ -117,7 +117,7 @@ const respondTo = async <Request, Response>(
   log: EventLog,
   { subject, description, parseRequest }: Endpoint<Request, Response>,
   handle: Answer<Request, Response>,
-  lines: LimitedLines,
+  lines: PerMinute,
 ): Promise<void> => {
   const request = parseRequest(parseJson(message.data));
   if (request === undefined) {

@@ -72,8 +72,10 @@ const records = (): string[] => {
     `delivery_attempts.${RUN}.state`,
     `delivery_attempts.${RUN}.other`,
     ...['RUNS', 'FLEET', 'TIMERS'].flatMap((stream) =>
-      ['projection', 'scheduler', 'executor-a', 'executor-b', 'other'].map(
-        (consumer) => `dead_letters.${stream}.${consumer}`,
+      ['projection', 'scheduler', 'executor-a', 'executor-b', 'other'].flatMap((consumer) =>
+        ['', '.message.1', '.executor.a', '.executor.b'].map(
+          (about) => `dead_letters.${stream}.${consumer}${about}`,
+        ),
       ),
     ),
   ];

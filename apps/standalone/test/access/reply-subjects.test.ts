@@ -12,7 +12,7 @@ const REPLIES = [
   `$KV.KEYS.forged`,
   '$KV.EXECUTORS.forged',
   'timers.1.forged',
-  'dead_letters.RUNS.forged',
+  'dead_letters.RUNS.forged.message.1',
   '$JS.API.STREAM.PURGE.KV_CATALOGUE',
   '$JS.API.STREAM.DELETE.KV_CATALOGUE',
   `${API}.STREAM.PURGE.KV_KEYS`,

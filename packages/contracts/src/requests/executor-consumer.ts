@@ -4,6 +4,10 @@ import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 /** The durable name of the consumer on RUNS of all executors of a name, one after the other. */
 export const executorConsumer = (name: string): string => `executor-${name}`;
 
+/** The name of the executor whose consumer it is; undefined for that of another service. */
+export const executorOfConsumer = (consumer: string): string | undefined =>
+  /^executor-([A-Za-z0-9_-]+)$/.exec(consumer)?.[1];
+
 /** An executor of this name requests its consumer here, and no other: the name is a part of the subject. `*` for all. */
 export const executorConsumerSubject = (name: string): string => `request.scheduler.consumer.${name}`;
 

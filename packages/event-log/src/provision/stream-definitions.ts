@@ -23,6 +23,8 @@ type Settings = LogSettings & { readonly replicas: number };
 
 const DUPLICATES_MS = 120_000;
 const RATES_MS = 120_000;
+/** The largest message of RUNS fits, in base64. */
+export const DEAD_LETTER_BYTES = 64 * 1024;
 /** Three times what the largest fact takes, with its headers. */
 const RUNS_MAX_MESSAGE_BYTES = 32 * 1024;
 
@@ -66,11 +68,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       settings,
     ),
     fleet(settings),
-    stream(
-      'DEAD_LETTERS',
-      { ...kept, subjects: ['dead_letters.*.*'], discard: 'old' },
-      { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
-    ),
+    deadLetters(settings),
     audit(settings),
     bucket('ACCOUNTS', {}, { ...common, max_bytes: settings.accountsMaxBytes }),
     bucket('ARCHIVE', {}, { ...common, max_bytes: settings.archiveRecordsMaxBytes }),
@@ -182,6 +180,20 @@ const fleet = (settings: Settings): StreamDefinition =>
       num_replicas: settings.replicas,
       max_bytes: settings.fleetMaxBytes,
       max_age: nanos(settings.fleetMaxAgeMs),
+    },
+  );
+
+/** Those of one executor have one subject, for each consumer. */
+const deadLetters = (settings: Settings): StreamDefinition =>
+  stream(
+    'DEAD_LETTERS',
+    { ...kept, subjects: ['dead_letters.*.*.*.*'], discard: 'old' },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.deadLettersMaxBytes,
+      max_age: nanos(settings.deadLettersMaxAgeMs),
+      max_msgs_per_subject: 100,
+      max_msg_size: DEAD_LETTER_BYTES,
     },
   );
 

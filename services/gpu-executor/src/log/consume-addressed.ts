@@ -9,7 +9,7 @@ import {
   type Consumption,
 } from '@runledger/event-log/consume/consume';
 import { rememberMessage } from '@runledger/event-log/append/previous-hash';
-import { limitedLines } from '@runledger/resilience/limited-lines';
+import { perMinute } from '@runledger/resilience/per-minute';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { sleep } from '@runledger/resilience/abort';
@@ -46,7 +46,7 @@ export const consumeAddressed = async (
       create: () => createdByScheduler(log, executorId),
     },
   };
-  const lines = limitedLines();
+  const lines = perMinute(1);
   const waits = (error: Error, what: string): void => {
     onWaiting(error.message);
     const line = lines(error.message);
