@@ -29,9 +29,15 @@ export const ephemeralConsumers = (stream: string): readonly string[] => [
 /** Only for streams that a single service reads with consumers. */
 export const consumerDelete = (stream: string): string => api(`CONSUMER.DELETE.${stream}.*`);
 
-/** Everything about one durable consumer with one filter. */
-export const durableConsumer = (stream: string, name: string, filter: string): readonly string[] => [
-  api(`CONSUMER.CREATE.${stream}.${name}.${filter}`),
+/**
+ * Creating a consumer of any name with one filter. Who may do this may have messages pushed to any subject, with the rights of the account
+ * of the log: no permission limits the body.
+ */
+export const createConsumer = (stream: string, filter: string): string =>
+  api(`CONSUMER.CREATE.${stream}.*.${filter}`);
+
+/** Pulling from one durable consumer, and removing it. */
+export const pulledConsumer = (stream: string, name: string): readonly string[] => [
   api(`CONSUMER.INFO.${stream}.${name}`),
   api(`CONSUMER.DELETE.${stream}.${name}`),
   api(`CONSUMER.RESET.${stream}.${name}`),

@@ -2,6 +2,7 @@ import { auditSubject } from '@runledger/contracts/audit/audit-record';
 import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import { allBlobs, BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { executorToken } from '@runledger/contracts/ids';
+import { executorConsumer } from '@runledger/contracts/requests/executor-consumer';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
 import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
@@ -13,7 +14,8 @@ import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import {
   streamInfo,
-  durableConsumer,
+  createConsumer,
+  pulledConsumer,
   bucketKeys,
   directGetLast,
   streamMessageGet,
@@ -45,6 +47,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
       `"${executor}" is not a subject token. The token of this executor name is "${executorToken(executor)}".`,
     );
   }
+  const named = (text: string): string => text.replace('<name>', executor ?? '');
   const publish = [
     ...facts(contract, executor),
     ...(executor === undefined ? reading(contract) : executorsOwn(executor)),
@@ -58,10 +61,12 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...deliveries(contract),
     ...(contract.audit ? AUDIT : []),
     ...contract.deadLetters.map(
-      ({ stream, as }) => `dead_letters.${stream}.${as.replace('<name>', executor ?? '')}`,
+      ({ stream, as }) =>
+        `dead_letters.${stream}.${named(as)}.${executor === undefined ? '*.*' : `executor.${executor}`}`,
     ),
+    ...(contract.createsConsumers ? [createConsumer('RUNS', executorFilter('*.*'))] : []),
     ...(contract.showsDeadLetters ? SHOWS_DEAD_LETTERS : []),
-    ...contract.requests,
+    ...contract.requests.map(named),
   ];
   if (contract.gathersLeaders) publish.push(...readableIn(publish).map(leaderStepDown));
   // Behind the line before: nothing depends on these, so their leaders stay where they are.
@@ -112,11 +117,11 @@ const fleetFact = (
   return executor === undefined ? [`fleet.*.*.${fact}`, `fleet.*.${fact}`] : [`fleet.${executor}.*.${fact}`];
 };
 
-/** Its own consumer, and single facts under its own name: no other runs, and no stream information. */
-const executorsOwn = (name: string): string[] => {
-  const addressed = executorFilter(`${name}.*`);
-  return [...durableConsumer('RUNS', `executor-${name}`, addressed), directGetLast('RUNS', addressed)];
-};
+/** Its own consumer, which it cannot create, and single facts under its own name: no other runs, and no stream information. */
+const executorsOwn = (name: string): string[] => [
+  ...pulledConsumer('RUNS', executorConsumer(name)),
+  directGetLast('RUNS', executorFilter(`${name}.*`)),
+];
 
 /** Several services and all executors have consumers on RUNS, so no service may delete consumers there. */
 const reading = ({ reads, follows, deadLetters }: ServiceContract): string[] => {

@@ -69,10 +69,9 @@ export const watchHeartbeats = (
     take: async (messages: readonly DeliveredMessage[]) => {
       for (const message of messages) {
         position = message.sequence;
-        // An expired heartbeat leaves a marker without a body.
         const heartbeat = parseJson(message.data);
         if (!heartbeatSchema.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) {
-          if (message.data.length > 0) logOnce(log, unreadable, message.subject);
+          logOnce(log, unreadable, message.subject);
           continue;
         }
         try {
@@ -90,9 +89,10 @@ export const watchHeartbeats = (
 
 const MAX_LOGGED = 1_000;
 
-/** Its executor will be lost, and the log should say why. */
+/** Its executor will be lost, and the log should say why: once for each name, under which it may send any number. */
 const logOnce = (log: EventLog, logged: Set<string>, subject: string): void => {
-  if (logged.has(subject) || logged.size === MAX_LOGGED) return;
-  logged.add(subject);
+  const [name = ''] = subject.slice(PREFIX.length).split('.');
+  if (logged.has(name) || logged.size === MAX_LOGGED) return;
+  logged.add(name);
   log.logger.error({ subject }, 'a heartbeat cannot be read; is its executor of a later release?');
 };

@@ -1,4 +1,5 @@
 import { headers, type Msg } from '@nats-io/transport-node';
+import { perMinute, type PerMinute } from '@runledger/resilience/per-minute';
 import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
@@ -7,6 +8,8 @@ import type { Endpoint } from './endpoint.ts';
 
 /** Requests that wait for their turn. */
 const MAX_WAITING = 500;
+/** Of these, where each requester has a subject of its own, so that none keeps the others from their turn. */
+const MAX_WAITING_OF_ONE = 2;
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** The broker sends this status when nobody listens, and the requester's driver stops waiting. */
 const NO_RESPONDERS = 503;
@@ -21,19 +24,28 @@ const utf8 = new TextEncoder();
 export const respond = <Request, Response>(
   log: EventLog,
   endpoint: Endpoint<Request, Response>,
-  handle: (request: Request) => Response | undefined | Promise<Response | undefined>,
+  handle: Answer<Request, Response>,
 ): Disposable => {
   const { subject, description } = endpoint;
+  const waiting = waitingRequests(subject);
   const oneAtATime = pLimit(1);
   const stopped = new AbortController();
+  const lines = perMinute(1);
   let strangersLogged = false;
 
   const inTurn = async (message: Msg): Promise<void> => {
     if (stopped.signal.aborted) return;
     try {
-      await respondTo(message, log, endpoint, handle);
+      await respondTo(message, log, endpoint, handle, lines);
     } catch (error) {
-      log.logger.error({ err: error, subject }, `a request for ${description} could not be handled`);
+      const line = lines('could not be handled');
+      if (line)
+        log.logger.error(
+          { err: error, subject, ...line },
+          `a request for ${description} could not be handled`,
+        );
+    } finally {
+      waiting.done(message);
     }
   };
   const receive = (message: Msg): void => {
@@ -41,7 +53,7 @@ export const respond = <Request, Response>(
       if (!strangersLogged)
         log.logger.warn({ subject }, `a message is no request for ${description}; such messages are ignored`);
       strangersLogged = true;
-    } else if (isTooMuch(message, oneAtATime)) {
+    } else if (message.data.byteLength > MAX_REQUEST_BYTES || !waiting.takes(message)) {
       message.respond(undefined, { headers: headers(NO_RESPONDERS, 'too many requests') });
     } else void oneAtATime(() => inTurn(message));
   };
@@ -60,10 +72,38 @@ export const respond = <Request, Response>(
   };
 };
 
-const isTooMuch = (
-  { data }: Msg,
-  { activeCount, pendingCount }: { readonly activeCount: number; readonly pendingCount: number },
-): boolean => activeCount + pendingCount >= MAX_WAITING || data.byteLength > MAX_REQUEST_BYTES;
+/** The response to a request on this subject. */
+type Answer<Request, Response> = (
+  request: Request,
+  subject: string,
+) => Response | undefined | Promise<Response | undefined>;
+
+interface WaitingRequests {
+  /** Counts it, or says that too many wait. */
+  readonly takes: (message: Msg) => boolean;
+  readonly done: (message: Msg) => void;
+}
+
+const waitingRequests = (endpoint: string): WaitingRequests => {
+  const bySubject = new Map<string, number>();
+  let all = 0;
+  return {
+    takes: ({ subject }) => {
+      const own = bySubject.get(subject) ?? 0;
+      if (all >= MAX_WAITING || own >= (subject === endpoint ? MAX_WAITING : MAX_WAITING_OF_ONE))
+        return false;
+      bySubject.set(subject, own + 1);
+      all += 1;
+      return true;
+    },
+    done: ({ subject }) => {
+      const left = (bySubject.get(subject) ?? 0) - 1;
+      if (left > 0) bySubject.set(subject, left);
+      else bySubject.delete(subject);
+      all -= 1;
+    },
+  };
+};
 
 /**
  * A requester waits for the response in an inbox. A message that a consumer pushes wants an acknowledgement and is no
@@ -76,18 +116,21 @@ const respondTo = async <Request, Response>(
   message: Msg,
   log: EventLog,
   { subject, description, parseRequest }: Endpoint<Request, Response>,
-  handle: (request: Request) => Response | undefined | Promise<Response | undefined>,
+  handle: Answer<Request, Response>,
+  lines: PerMinute,
 ): Promise<void> => {
   const request = parseRequest(parseJson(message.data));
   if (request === undefined) {
     const bytes = message.data.byteLength;
-    log.logger.warn(
-      { subject, bytes },
-      `a request for ${description} does not match its schema; it is ignored`,
-    );
+    const line = lines('does not match');
+    if (line)
+      log.logger.warn(
+        { subject, bytes, ...line },
+        `a request for ${description} does not match its schema; it is ignored`,
+      );
     return;
   }
-  const response = await handle(request);
+  const response = await handle(request, message.subject);
   if (response === undefined) return;
   const data = utf8.encode(JSON.stringify(response));
   const max = maxPayloadBytes(log);

@@ -42,6 +42,7 @@ export const contract: ServiceContract = {
   objects: ['ARCHIVE', 'OUTPUTS'],
   leases: ['projection.*', 'schedules'],
   partitions: false,
+  createsConsumers: false,
   heartbeats: false,
   timers: false,
   deliveryAttempts: 'reads',

@@ -1,4 +1,5 @@
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import { executorConsumerSubject } from '@runledger/contracts/requests/executor-consumer';
 
 export const contract: ServiceContract = {
   service: 'gpu-executor',
@@ -44,12 +45,13 @@ export const contract: ServiceContract = {
   objects: [],
   leases: [],
   partitions: false,
+  createsConsumers: false,
   heartbeats: true,
   timers: false,
   deliveryAttempts: 'nothing',
   audit: false,
   deadLetters: [{ stream: 'RUNS', as: 'executor-<name>' }],
   showsDeadLetters: false,
-  requests: [],
+  requests: [executorConsumerSubject('<name>')],
   responds: ['redrive'],
 };

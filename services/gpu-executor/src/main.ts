@@ -43,7 +43,7 @@ const start = async (
   const heldBy = { isolation: isolation.kind, limits: enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
 
-  checks['consumption'] = () => NOT_OPEN;
+  const waits = waitsForConsumer(checks);
   // It may read no stream, only what is addressed to it.
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);
   const keys = await newAttemptKeys();
@@ -62,7 +62,7 @@ const start = async (
     closing: abandon.signal,
     disconnected: disconnected.signal,
   });
-  const consumption = open.use(await consumeAddressed(log, executor_id, executor, stopping));
+  const consumption = open.use(await consumeAddressed(log, executor_id, executor, stopping, waits));
   open.use(redriveAddressed(log, executor_id, executor));
   const presenceOptions = {
     executor_id,
@@ -90,10 +90,16 @@ const start = async (
   return { executor_id };
 };
 
-const NOT_OPEN = {
-  ok: false,
-  why: 'the log is not open yet; if its streams are missing, runledger provision creates them',
-} as const;
+const NOT_OPEN = 'the log is not open yet; if its streams are missing, runledger provision creates them';
+
+/** Lets `/readyz` say why there is no consumption yet. */
+const waitsForConsumer = (checks: ServiceBase<ExecutorConfig>['checks']): ((why: string) => void) => {
+  const waits = (why: string): void => {
+    checks['consumption'] = () => ({ ok: false, why });
+  };
+  waits(NOT_OPEN);
+  return waits;
+};
 
 /** The part of the time for a stop that processes between runs have to end before they are killed. */
 const RESIDENTS_STOP_WITHIN = 0.2;

@@ -26,6 +26,7 @@ export const contract: ServiceContract = {
   objects: [],
   leases: [],
   partitions: true,
+  createsConsumers: false,
   heartbeats: false,
   timers: true,
   deliveryAttempts: 'writes',

@@ -54,6 +54,7 @@ export const contract: ServiceContract = {
   objects: ['SNAPSHOTS'],
   leases: ['scheduler'],
   partitions: false,
+  createsConsumers: true,
   heartbeats: false,
   timers: false,
   deliveryAttempts: 'nothing',
@@ -64,5 +65,5 @@ export const contract: ServiceContract = {
   ],
   showsDeadLetters: false,
   requests: [],
-  responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances'],
+  responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances', 'consumer.*'],
 };

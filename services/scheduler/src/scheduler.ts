@@ -1,6 +1,7 @@
 import { eventIdOf } from '@runledger/contracts/fold/chain';
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { createExecutorConsumers } from '@runledger/request-reply/executor-consumers';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
@@ -69,6 +70,8 @@ export const openScheduler = async (
     now: () => clock.at(performance.now()),
   });
   stopping.throwIfAborted();
+  // Executors can start while this scheduler still reads the log.
+  opened.use(createExecutorConsumers(log));
   const followed = opened.use(
     await followLog(log, {
       whenAvailable,

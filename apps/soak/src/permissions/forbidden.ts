@@ -78,6 +78,7 @@ const toExecutor: OwnForbidden = (first, second) => [
     `activity.${newUuid()}.${newUuid()}.1.${second}.000000000001.progress`,
     `fleet.${first}.all.resume_requested`,
     `${API}.CONSUMER.CREATE.RUNS.executor-${first}.runs.*.*.*.*.*.*.${first}.*`,
+    `request.scheduler.consumer.${first}`,
     `${API}.DIRECT.GET.RUNS`,
     `${API}.DIRECT.GET.WORKFLOWS.workflows.*.*`,
   ),

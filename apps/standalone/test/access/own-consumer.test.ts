@@ -1,117 +1,102 @@
 import { lifecycleFilter } from '@runledger/contracts/subjects/run-subjects';
+import { executorConsumerSubject } from '@runledger/contracts/requests/executor-consumer';
 import { redriveSubject } from '@runledger/contracts/requests/redrive';
+import { createExecutorConsumers, requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { respondToRedrives, requestRedrive, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GuardedBroker } from './a-guarded-broker.ts';
-import { API, B, OWN_FACT, aHostileExecutor, key, settled } from './a-hostile-executor.ts';
+import { A, API, B, OWN_FACT, aHostileExecutor, key } from './a-hostile-executor.ts';
 import type { HostileExecutor } from './a-hostile-executor.ts';
 
 let hostile: HostileExecutor;
 let broker: GuardedBroker;
 let executor: EventLog;
+let scheduler: EventLog;
+let consumers: Disposable;
 beforeAll(async () => {
   hostile = await aHostileExecutor();
   ({ broker, executor } = hostile);
+  scheduler = await broker.open('scheduler');
+  consumers = createExecutorConsumers(scheduler);
+  await scheduler.nc.flush();
 });
-afterAll(() => hostile[Symbol.asyncDispose]());
+afterAll(async () => {
+  consumers[Symbol.dispose]();
+  await hostile[Symbol.asyncDispose]();
+});
+
+const WITHIN_MS = 5_000;
+const FILTER = 'runs.*.*.*.*.*.*.a.*';
+const names = async (): Promise<string[]> =>
+  (await broker.operator.jsm.consumers.list('RUNS').next()).map(({ name }) => name).toSorted();
 
 describe("an executor's own consumer", () => {
-  const subject = `${API}.CONSUMER.CREATE.RUNS.executor-a.runs.*.*.*.*.*.*.a.*`;
-  const own = { durable_name: 'executor-a', name: 'executor-a', ack_policy: 'explicit' };
+  const own = {
+    durable_name: 'executor-a',
+    name: 'executor-a',
+    ack_policy: 'explicit',
+    filter_subject: FILTER,
+  };
   it.each([
-    ['another filter', { ...own, filter_subject: 'runs.>' }],
-    ['several filters', { ...own, filter_subjects: ['runs.>'] }],
-    ['no filter', own],
-    [
-      'another name',
-      { ...own, durable_name: 'executor-b', name: 'executor-b', filter_subject: 'runs.*.*.*.*.*.*.a.*' },
-    ],
-  ])('cannot be created with %s, which its subject contradicts', async (_what, config) => {
-    const answer = await executor.nc.request(
-      subject,
-      JSON.stringify({ stream_name: 'RUNS', config, action: '' }),
-    );
-    expect(answer.json()).toMatchObject({ error: { code: 400 } });
-  });
-
-  it.each([
-    '$KV.KEYS.pushed',
-    `fleet.${B}.left`,
-    '$JS.API.STREAM.PURGE.KV_CATALOGUE',
-    'activity.o.r.1.b.b.progress',
-    'logs.o.r.1.b.b.0',
-  ])('pushes nothing to %s', async (deliver_subject) => {
-    const gateway = await broker.open('gateway');
-    gateway.nc.subscribe('activity.o.r.*.*.*.progress', { callback: () => undefined });
-    gateway.nc.subscribe('logs.o.r.*.*.*.*', { callback: () => undefined });
-    await gateway.nc.flush();
-    const before = await hostile.held();
-    const filter_subject = 'runs.*.*.*.*.*.*.a.*';
-    await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject, deliver_subject });
-    await settled(broker, executor);
-    const { delivered } = await executor.jsm.consumers.info('RUNS', 'executor-a');
-    expect(delivered.consumer_seq).toBe(0);
-    expect(await hostile.held()).toEqual(before);
-    await executor.jsm.consumers.delete('RUNS', 'executor-a');
-  });
-
-  it.each(['scheduler', 'gateway', 'executor.b'] as const)(
-    'sends no request to %s by push delivery',
-    async (who) => {
-      const requests: unknown[] = [];
-      const responding = await broker.open(who === 'executor.b' ? 'executor-b' : who);
-      using open = new DisposableStack();
-      open.use(
-        respondToRedrives(responding, who, async (question) => {
-          requests.push(question);
-          return taken('it is');
-        }),
-      );
-      await responding.nc.flush();
-      const filter_subject = 'runs.*.*.*.*.*.*.a.*';
-      await executor.js.publish(OWN_FACT, JSON.stringify({ stream: 'RUNS', sequence: 1 }));
-      for (const ack_policy of ['explicit', 'none'] as const) {
-        await executor.jsm.consumers.add('RUNS', {
-          durable_name: 'executor-a',
-          filter_subject,
-          ack_policy,
-          deliver_policy: 'last',
-          deliver_subject: redriveSubject(who),
-        });
-        const pushed = async () =>
-          (await executor.jsm.consumers.info('RUNS', 'executor-a')).delivered.consumer_seq;
-        await waitFor('the delivery', async () => (await pushed()) > 0);
-        await executor.jsm.consumers.delete('RUNS', 'executor-a');
+    `CONSUMER.CREATE.RUNS.executor-a.${FILTER}`,
+    'CONSUMER.CREATE.RUNS.executor-a',
+    'CONSUMER.CREATE.RUNS',
+    'CONSUMER.DURABLE.CREATE.RUNS.executor-a',
+  ])(
+    'is not created by the executor, at %s, to push its messages anywhere or to pull them',
+    async (request) => {
+      for (const config of [own, { ...own, deliver_subject: redriveSubject('scheduler') }]) {
+        const body = JSON.stringify({ stream_name: 'RUNS', config, action: '' });
+        await expect(executor.nc.request(`${API}.${request}`, body)).rejects.toThrow(
+          /permissions violation/i,
+        );
       }
-      const question = { stream: 'RUNS', sequence: 2 } as const;
-      expect(await requestRedrive(broker.operator, who, question, 10_000)).toEqual(taken('it is'));
-      expect(requests).toEqual([question]);
+      expect(await names()).toEqual([]);
     },
   );
 
-  it('can only delay a message of another executor', async () => {
-    const other = await broker.open('executor-b');
-    const scheduler = await broker.open('scheduler');
-    const addressed = `runs.*.*.*.*.*.*.${B}`;
-    const ack = { ack_policy: 'explicit', ack_wait: 300_000_000 } as const;
-    await other.jsm.consumers.add('RUNS', { durable_name: 'executor-b', filter_subject: addressed, ...ack });
-    await scheduler.js.publish(`runs.${key.org_id}.${key.run_id}.life.assigned.scheduler.1.${B}`, '{}');
-    await executor.js.publish(OWN_FACT, '{"batch":1,"no_wait":true}');
-    await executor.jsm.consumers.add('RUNS', {
-      durable_name: 'executor-a',
-      filter_subject: 'runs.*.*.*.*.*.*.a.*',
-      deliver_policy: 'last',
-      deliver_subject: '$JS.API.CONSUMER.MSG.NEXT.RUNS.executor-b',
-      ...ack,
-    });
-    const delivered = async () =>
-      (await other.jsm.consumers.info('RUNS', 'executor-b')).delivered.consumer_seq;
-    await waitFor('the delivery of the message', async () => (await delivered()) === 1);
+  it('is created by a scheduler on its request, as it is to be, whatever else the request says', async () => {
+    const asked = { executor_id: A, deliver_subject: '$KV.KEYS.pushed', filter_subject: 'runs.>' };
+    const sent = await executor.nc.request(executorConsumerSubject('a'), JSON.stringify(asked));
+    expect(sent.json()).toEqual({ exists: true });
+    const { config } = await executor.jsm.consumers.info('RUNS', 'executor-a');
+    expect(config.deliver_subject).toBeUndefined();
+    expect(config).toMatchObject({ filter_subject: `runs.*.*.*.*.*.*.${A}`, deliver_policy: 'new' });
+    expect(config.metadata).toMatchObject({ owner: A });
     await executor.jsm.consumers.delete('RUNS', 'executor-a');
-    const message = await (await other.js.consumers.get('RUNS', 'executor-b')).next({ expires: 5_000 });
-    expect(message).toMatchObject({ redelivered: true, subject: expect.stringMatching(/assigned/) });
+  });
+
+  it('is the only one that it gets', async () => {
+    const ofAnother = JSON.stringify({ executor_id: B });
+    await expect(executor.nc.request(executorConsumerSubject('b'), ofAnother)).rejects.toThrow(/violation/i);
+    await expect(
+      executor.nc.request(executorConsumerSubject('a'), ofAnother, { timeout: 500 }),
+    ).rejects.toThrow(/timeout/);
+    expect(await names()).toEqual([]);
+  });
+
+  it('is created for another executor while this one requests its own as often as it can', async () => {
+    const other = await broker.open('executor-b');
+    const flooding = new AbortController();
+    const flood = async (): Promise<void> => {
+      while (!flooding.signal.aborted) {
+        for (let n = 0; n < 1_000; n += 1)
+          executor.nc.publish(executorConsumerSubject('a'), JSON.stringify({ executor_id: A }), {
+            reply: `_INBOX_${broker.keys['executor-a'].publicKey}.${n}`,
+          });
+        await executor.nc.flush();
+      }
+    };
+    const flooded = flood();
+    await waitFor('the consumer of the one that floods', async () => (await names()).includes('executor-a'));
+    expect(await requestConsumer(other, B, WITHIN_MS)).toBe(true);
+    flooding.abort();
+    await flooded;
+    expect(await names()).toEqual(['executor-a', 'executor-b']);
+    await other.jsm.consumers.delete('RUNS', 'executor-b');
+    await executor.jsm.consumers.delete('RUNS', 'executor-a');
   });
 
   it('reads single facts only under its own name, for any request', async () => {
@@ -126,4 +111,61 @@ describe("an executor's own consumer", () => {
       expect((await direct(JSON.stringify(query))).headers?.code).toBe(408);
     }
   });
+});
+
+/** Of those that may create consumers, one that was broken into. */
+describe('a consumer of the notifier', () => {
+  const pushed = async (notifier: EventLog, deliver_subject: string, ack_policy: string) => {
+    const config = {
+      name: 'pushed',
+      filter_subject: OWN_FACT,
+      ack_policy,
+      deliver_policy: 'all',
+      deliver_subject,
+    };
+    const body = JSON.stringify({ stream_name: 'RUNS', config, action: '' });
+    const answer = await notifier.nc.request(`${API}.CONSUMER.CREATE.RUNS`, body);
+    expect(answer.json()).toMatchObject({ name: 'pushed' });
+    return async () => (await notifier.jsm.consumers.info('RUNS', 'pushed')).delivered.consumer_seq;
+  };
+
+  it.each(['scheduler', 'gateway', 'executor.b'] as const)(
+    'pushes to the requests of %s, which takes none of it',
+    async (who) => {
+      const requests: unknown[] = [];
+      const notifier = await broker.open('notifier');
+      const responding = await broker.open(who === 'executor.b' ? 'executor-b' : who);
+      using open = new DisposableStack();
+      open.use(
+        respondToRedrives(responding, who, async (question) => {
+          requests.push(question);
+          return taken('it is');
+        }),
+      );
+      await responding.nc.flush();
+      await executor.js.publish(OWN_FACT, JSON.stringify({ stream: 'RUNS', sequence: 1 }));
+      for (const ack_policy of ['explicit', 'none']) {
+        const delivered = await pushed(notifier, redriveSubject(who), ack_policy);
+        await waitFor('the delivery', async () => (await delivered()) > 0);
+        await broker.operator.jsm.consumers.delete('RUNS', 'pushed');
+      }
+      const question = { stream: 'RUNS', sequence: 2 } as const;
+      expect(await requestRedrive(broker.operator, who, question, 10_000)).toEqual(taken('it is'));
+      expect(requests).toEqual([question]);
+    },
+  );
+
+  it.each(['$KV.KEYS.pushed', `fleet.${B}.left`, '$JS.API.STREAM.PURGE.KV_CATALOGUE'])(
+    'pushes nothing to %s',
+    async (subject) => {
+      const notifier = await broker.open('notifier');
+      const before = await hostile.held();
+      const delivered = await pushed(notifier, subject, 'none');
+      // What is stored after it comes behind what it would have pushed.
+      for (let n = 0; n < 10; n += 1) await hostile.held();
+      expect(await delivered()).toBe(0);
+      expect(await hostile.held()).toEqual(before);
+      await broker.operator.jsm.consumers.delete('RUNS', 'pushed');
+    },
+  );
 });

@@ -15,6 +15,7 @@ const ORG = '0192e0c0-0000-7000-8000-00000000000a';
 const RUN = `${ORG}.0192e0c0-0000-7000-8000-00000000000b`;
 /** None, one of each name, and one of an earlier release. */
 const EXECUTORS = ['none', 'a.000000000001', 'b.000000000001', 'old-000000000001'];
+const EXECUTOR_NAMES = ['a', 'b', 'other'];
 const CONSUMERS = ['executor-a', 'executor-b', 'another'];
 const FILTERS = ['runs.*.*.*.*.*.*.a.*', 'runs.*.*.*.*.*.*.b.*', 'runs.>', '>'];
 const BLOBS = BLOB_STREAMS.map((stream) => blobSubject(stream, ORG, 'a'.repeat(64)));
@@ -71,8 +72,10 @@ const records = (): string[] => {
     `delivery_attempts.${RUN}.state`,
     `delivery_attempts.${RUN}.other`,
     ...['RUNS', 'FLEET', 'TIMERS'].flatMap((stream) =>
-      ['projection', 'scheduler', 'executor-a', 'executor-b', 'other'].map(
-        (consumer) => `dead_letters.${stream}.${consumer}`,
+      ['projection', 'scheduler', 'executor-a', 'executor-b', 'other'].flatMap((consumer) =>
+        ['', '.message.1', '.executor.a', '.executor.b'].map(
+          (about) => `dead_letters.${stream}.${consumer}${about}`,
+        ),
       ),
     ),
   ];
@@ -131,10 +134,12 @@ const acknowledgements = (): string[] =>
 
 const questions = (): string[] => [
   ...new Set([
-    ...CONTRACTS.flatMap(({ requests: asks }) => asks.map((subject) => subject.replace('*', 'a'))),
+    ...CONTRACTS.flatMap(({ requests: asks }) => asks.map((subject) => subject.replace(/\*|<name>/, 'a'))),
     ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map(
       (who) => `request.${who}.redrive`,
     ),
+    ...EXECUTOR_NAMES.map((name) => `request.scheduler.consumer.${name}`),
+    'request.scheduler.consumer',
     'request.executor.a.instances',
     'request.scheduler.receivers',
     'request.gateway.archive_check',

@@ -12,7 +12,7 @@ const REPLIES = [
   `$KV.KEYS.forged`,
   '$KV.EXECUTORS.forged',
   'timers.1.forged',
-  'dead_letters.RUNS.forged',
+  'dead_letters.RUNS.forged.message.1',
   '$JS.API.STREAM.PURGE.KV_CATALOGUE',
   '$JS.API.STREAM.DELETE.KV_CATALOGUE',
   `${API}.STREAM.PURGE.KV_KEYS`,
@@ -70,7 +70,7 @@ describe('a reply subject that is not an inbox', () => {
   it('stores nothing that its own consumer delivers', async () => {
     await executor.js.publish(OWN_FACT, '');
     const filter = `runs.*.*.*.*.*.*.${A}`;
-    await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject: filter });
+    await broker.operator.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject: filter });
     const before = await hostile.held();
     for (const reply of REPLIES) {
       executor.nc.publish(`${API}.CONSUMER.MSG.NEXT.RUNS.executor-a`, '{"batch":1,"no_wait":true}', {

@@ -27,6 +27,7 @@ import {
   storeDeadLetter,
 } from '@runledger/event-log/streams/dead-letters';
 import { ALL_STREAMS, awaitProvisioned } from '@runledger/event-log/provision/provision';
+import { createExecutorConsumers, requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { head, readRun } from '@runledger/event-log/read/read-run';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -79,6 +80,9 @@ describe('with only its own key', () => {
     ]);
     const key = aRun();
     const handed: string[] = [];
+    using consumers = createExecutorConsumers(scheduler);
+    expect(consumers).toBeDefined();
+    await scheduler.nc.flush();
     await using consumption = await consume(
       executor,
       {
@@ -86,7 +90,11 @@ describe('with only its own key', () => {
         stream: 'RUNS',
         subjects: [executorFilter(A)],
         deliver: 'new',
-        owner: { id: A, owns: (subject) => subject.endsWith(A) },
+        owner: {
+          id: A,
+          owns: (subject) => subject.endsWith(A),
+          create: async () => expect(await requestConsumer(executor, A, 2_000)).toBe(true),
+        },
       },
       async ({ subject }) => {
         handed.push(subject);

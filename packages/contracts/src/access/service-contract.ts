@@ -63,6 +63,8 @@ export interface ServiceContract {
   readonly leases: readonly string[];
   /** Whether its processes divide partitions among themselves. */
   readonly partitions: boolean;
+  /** Whether it creates the consumers of executors, which may not do so themselves. */
+  readonly createsConsumers: boolean;
   /** Whether it sends heartbeats. */
   readonly heartbeats: boolean;
   /** Whether it stores and removes timers. */
@@ -75,7 +77,7 @@ export interface ServiceContract {
   readonly deadLetters: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
   /** Whether it lists and removes the dead letters of all services, for the operator. */
   readonly showsDeadLetters: boolean;
-  /** Subjects of the requests that it sends to other services. */
+  /** Subjects of the requests that it sends to other services; in those of an executor, `<name>` is its own. */
   readonly requests: readonly string[];
   /** Requests that it answers: the last token of `request.<role>.<what>`, or of `request.executor.<name>.<what>`. */
   readonly responds: readonly string[];

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
+import { executorOfConsumer } from './executor-consumer.ts';
 
 /** The service that handles a dead letter again; an executor by its name. */
 export type Redriver = 'scheduler' | 'gateway' | `executor.${string}`;
@@ -11,7 +12,7 @@ export const redriveSubject = (who: Redriver): string => `request.${who}.redrive
 export const redriverOf = (consumer: string): Redriver | undefined => {
   if (consumer === 'scheduler') return 'scheduler';
   if (consumer === 'projection') return 'gateway';
-  const [, name] = /^executor-([A-Za-z0-9_-]+)$/.exec(consumer) ?? [];
+  const name = executorOfConsumer(consumer);
   return name === undefined ? undefined : `executor.${name}`;
 };
 

@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '../../src/heartbeats.ts';
+import { sendHeartbeat, lastHeartbeat } from '../../src/heartbeats.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 /** Permissions cannot refuse these headers: they are on a message under an allowed subject. */
@@ -37,25 +37,29 @@ describe('a roll-up', () => {
     expect(await lastOfRuns()).toEqual(before);
   });
 
-  it('removes only heartbeats, which were delivered already and come again', async () => {
+  it.each(['all', 'sub'])('of kind %s removes no heartbeat', async (what) => {
     const scheduler = await broker.open();
     const other = await broker.open();
-    const received: string[] = [];
-    await using watch = await watchHeartbeats(scheduler, ({ executor_id, count: n }) =>
-      received.push(`${executor_id} ${n}`),
-    );
-    expect(watch).toBeDefined();
-    const send = (log: EventLog, executor_id: string, n: number) =>
-      sendHeartbeat(log, { executor_id, count: n, draining: false, runs: [] }, 10_000);
-    await send(other, B, 1);
-    await waitFor('the first heartbeat', () => received.includes(`${B} 1`));
+    await sendHeartbeat(other, { executor_id: B, count: 1, draining: false, runs: [] }, 10_000);
     const rollUp = headers();
-    rollUp.set('Nats-Rollup', 'all');
-    await executor.js.publish(`$KV.EXECUTORS.${A}`, '{}', { headers: rollUp });
-    expect(await lastHeartbeat(scheduler, B)).toBeUndefined();
-    await send(other, B, 2);
-    await waitFor('the next heartbeat', () => received.includes(`${B} 2`));
-    expect(await lastHeartbeat(scheduler, B)).toMatchObject({ heartbeat: { count: 2 } });
+    rollUp.set('Nats-Rollup', what);
+    for (const subject of [`$KV.EXECUTORS.${A}`, `$KV.EXECUTORS.${B}`]) {
+      await expect(executor.js.publish(subject, '{}', { headers: rollUp })).rejects.toThrow(/rollup/);
+    }
+    await expect(executor.jsm.streams.purge('KV_EXECUTORS')).rejects.toThrow(/purge/);
+    expect(await lastHeartbeat(scheduler, B)).toMatchObject({ heartbeat: { count: 1 } });
+  });
+});
+
+describe('an expired heartbeat', () => {
+  it('is gone, and leaves nothing in the bucket', async () => {
+    const log = await broker.open();
+    const gone = executorId('c.000000000001');
+    await sendHeartbeat(log, { executor_id: gone, count: 1, draining: false, runs: [] }, 1_000);
+    const subject = `$KV.EXECUTORS.${gone}`;
+    const left = async () => (await log.jsm.streams.info('KV_EXECUTORS', { subjects_filter: subject })).state;
+    await waitFor('it to expire', async () => (await left()).subjects === undefined);
+    expect(await lastHeartbeat(log, gone)).toBeUndefined();
   });
 });
 

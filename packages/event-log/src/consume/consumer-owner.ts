@@ -6,6 +6,17 @@ export interface Owner {
   readonly id: string;
   /** Whether a message is for this process. A message of another owner is never handled. */
   readonly owns: (subject: string) => boolean;
+  /** Creates the consumer, unless there is one of that name: see `createOwnedConsumer`. @throws {LogUnavailable} when nobody does */
+  readonly create: (wanted: OwnedConsumer) => Promise<void>;
+}
+
+/** A consumer for one process, and the one subject that it delivers. */
+export interface OwnedConsumer {
+  readonly stream: string;
+  readonly name: string;
+  readonly subject: string;
+  /** `Owner.id`. */
+  readonly owner: string;
 }
 
 /** Another process uses the durable consumer. */
@@ -47,7 +58,7 @@ const OWNER = 'owner';
 /** Set by the broker itself, or by an operator during use. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['metadata', 'num_replicas', 'mem_storage']);
 
-export const metadataOf = ({ id }: Owner): Record<string, string> => ({ [OWNER]: id });
+export const metadataOf = (owner: string): Record<string, string> => ({ [OWNER]: owner });
 export const ownerOf = ({ config }: ConsumerInfo): string | undefined => config.metadata?.[OWNER];
 
 /** @throws {ConsumerTakenOver} when the consumer is another owner's @throws {ConsumerChanged} when it is not as it was opened */

@@ -5,11 +5,9 @@ import { nanos } from '@nats-io/transport-node';
 import { within } from '@runledger/resilience/within';
 import { callBroker } from '../connect/broker-call.ts';
 import type { ConsumeOptions } from './consume-options.ts';
-import { ConsumerInUse, metadataOf, ownerOf, type Owner } from './consumer-owner.ts';
+import { ConsumerInUse, ownerOf, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 
-// Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
-const EXISTS: ReadonlySet<number> = new Set([10013, 10105, 10148]);
 const MAX_TRIES = 5;
 /** A living process sends the next pull at once, and within this time after the broker was unavailable. */
 const UNUSED_FOR_MS = 1_000;
@@ -49,7 +47,7 @@ const openShared = async (log: EventLog, options: ConsumeOptions): Promise<Consu
   const { name, stream, subjects } = options;
   const config = { ...CONFIG, filter_subjects: [...subjects] };
   if ((await findConsumer(log, stream, name)) === undefined)
-    return log.jsm.consumers.add(stream, { ...config, ...startOf(options) });
+    return log.jsm.consumers.add(stream, { ...config, ...settingsOf(options) });
   const updated = await log.jsm.consumers.update(stream, name, config);
   await rewind(log, updated);
   return updated;
@@ -70,14 +68,12 @@ export const rewindUnused = async (log: EventLog, found: ConsumerInfo): Promise<
   return true;
 };
 
-/** With one filter, which is part of the request's subject, so that the broker can limit a process to its own filter. */
 const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): Promise<ConsumerInfo> => {
   const { name, stream, subjects } = options;
   const [subject, ...more] = subjects;
   if (subject === undefined || more.length > 0)
     throw new TypeError(`The consumer ${name} needs one subject.`);
-  const config = { ...CONFIG, filter_subject: subject, metadata: metadataOf(owner) };
-  for (let tries = 1; ; tries += 1) {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const found = await findConsumerOrUnavailable(log, stream, name);
     const before = found && ownerOf(found);
     if (found && before === owner.id) {
@@ -89,14 +85,10 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
       log.logger.info({ consumer: name, stream, before }, 'the consumer of an earlier process is replaced');
       await removeConsumer(log, stream, name);
     }
-    try {
-      return await log.jsm.consumers.add(stream, { ...config, ...startOf(options) });
-    } catch (error) {
-      // Another process of that name starts at the same moment. The first one gets the consumer.
-      const exists = error instanceof JetStreamApiError && EXISTS.has(error.code);
-      if (!exists || tries === MAX_TRIES) throw error;
-    }
+    // Another process of that name may start at the same moment. The first one gets the consumer.
+    await owner.create({ stream, name, subject, owner: owner.id });
   }
+  throw new ConsumerInUse(name);
 };
 
 /** When a connection ends, the broker drops its pulls at once. @throws {ConsumerInUse} */
@@ -135,9 +127,12 @@ const findConsumerOrUnavailable = async (
     return await findConsumer(log, stream, name);
   } catch (error) {
     if (!isError(error, JetStreamApiCodes.StreamNotFound)) throw error;
-    throw new LogUnavailable(`Stream ${stream} does not exist yet; runledger provision creates it.`, {
-      cause: error,
-    });
+    throw new LogUnavailable(
+      `Streams do not exist yet, ${stream} is one; runledger provision creates them.`,
+      {
+        cause: error,
+      },
+    );
   }
 };
 
@@ -155,7 +150,12 @@ const CONFIG: Partial<ConsumerConfig> = {
   max_deliver: -1,
 };
 
-const startOf = ({ name, deliver }: ConsumeOptions): Partial<ConsumerConfig> => ({
+/** Of a new consumer. */
+export const settingsOf = ({
+  name,
+  deliver,
+}: Pick<ConsumeOptions, 'name' | 'deliver'>): Partial<ConsumerConfig> => ({
+  ...CONFIG,
   durable_name: name,
   ack_policy: AckPolicy.All,
   deliver_policy: deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,

@@ -37,7 +37,7 @@ const EMPTIES = 'otherwise any writer can empty the stream with one message (Nat
 const WHY_ELSE = 'the code depends on it';
 const WHY: Partial<Record<Setting, string>> = {
   allow_rollup_hdrs: EMPTIES,
-  allow_msg_ttl: EMPTIES,
+  allow_msg_ttl: 'it decides whether a writer may let its messages expire (Nats-TTL)',
   allow_msg_schedules: EMPTIES,
   subject_delete_marker_ttl: EMPTIES,
   deny_delete: 'a deleted event breaks the history of its run',

@@ -24,6 +24,8 @@ type Settings = LogSettings & { readonly replicas: number };
 
 const DUPLICATES_MS = 120_000;
 const RATES_MS = 120_000;
+/** The largest message of RUNS fits, in base64. */
+export const DEAD_LETTER_BYTES = 64 * 1024;
 /** Three times what the largest fact takes, with its headers. */
 const RUNS_MAX_MESSAGE_BYTES = 32 * 1024;
 
@@ -56,7 +58,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
     unflushed(
       stream(
         'DELIVERY_ATTEMPTS',
-        { subjects: ['delivery_attempts.>'], discard: 'old' },
+        { ...kept, subjects: ['delivery_attempts.>'], discard: 'old' },
         {
           ...common,
           max_bytes: settings.deliveryAttemptsMaxBytes,
@@ -67,11 +69,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       settings,
     ),
     fleet(settings),
-    stream(
-      'DEAD_LETTERS',
-      { subjects: ['dead_letters.*.*'], discard: 'old' },
-      { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
-    ),
+    deadLetters(settings),
     audit('AUDIT', settings.auditMaxBytes, settings),
     audit('AUDIT_RIGHTS', settings.auditRightsMaxBytes, settings),
     records('ACCOUNTS', { ...common, max_bytes: settings.accountsMaxBytes }),
@@ -100,19 +98,24 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
   ];
 };
 
-/** Each of these settings enables roll-up, and then one message with `Nats-Rollup: all` from any writer empties the stream. */
+/**
+ * Where roll-up is allowed, one message with `Nats-Rollup: all` from anybody who may write under any subject of the stream empties it.
+ * Schedules and markers of expired messages allow it too. So only object stores, whose driver needs it, TIMERS, and the buckets of records
+ * have one of these: no executor writes to them.
+ */
 const noRollUp: Partial<StreamConfig> = {
   allow_rollup_hdrs: false,
-  allow_msg_ttl: false,
   allow_msg_schedules: false,
   subject_delete_marker_ttl: 0,
 };
+/** Facts and records stay until their age. */
+const kept: Partial<StreamConfig> = { ...noRollUp, allow_msg_ttl: false };
 
 const runs = (settings: Settings): StreamDefinition =>
   stream(
     'RUNS',
     {
-      ...noRollUp,
+      ...kept,
       subjects: ['runs.>'],
       discard: 'new',
       deny_delete: true,
@@ -140,7 +143,7 @@ const activity = (settings: Settings): StreamDefinition =>
   unflushed(
     stream(
       'ACTIVITY',
-      { subjects: ['activity.>'], discard: 'old' },
+      { ...kept, subjects: ['activity.>'], discard: 'old' },
       {
         num_replicas: settings.replicas,
         max_bytes: settings.activityMaxBytes,
@@ -159,14 +162,13 @@ const logs = (settings: Settings): StreamDefinition =>
   unflushed(
     stream(
       'LOGS',
-      { subjects: [ALL_LOGS], discard: 'old' },
+      // What empties a slot goes by itself.
+      { ...noRollUp, subjects: [ALL_LOGS], discard: 'old', allow_msg_ttl: true },
       {
         num_replicas: settings.replicas,
         max_bytes: settings.logsMaxBytes,
         max_age: nanos(settings.logsMaxAgeMs),
         max_msgs_per_subject: 1,
-        // What empties a slot goes by itself.
-        allow_msg_ttl: true,
       },
     ),
     settings,
@@ -175,11 +177,25 @@ const logs = (settings: Settings): StreamDefinition =>
 const fleet = (settings: Settings): StreamDefinition =>
   stream(
     'FLEET',
-    { subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
+    { ...kept, subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true },
     {
       num_replicas: settings.replicas,
       max_bytes: settings.fleetMaxBytes,
       max_age: nanos(settings.fleetMaxAgeMs),
+    },
+  );
+
+/** Those of one executor have one subject, for each consumer. */
+const deadLetters = (settings: Settings): StreamDefinition =>
+  stream(
+    'DEAD_LETTERS',
+    { ...kept, subjects: ['dead_letters.*.*.*.*'], discard: 'old' },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.deadLettersMaxBytes,
+      max_age: nanos(settings.deadLettersMaxAgeMs),
+      max_msgs_per_subject: 100,
+      max_msg_size: DEAD_LETTER_BYTES,
     },
   );
 
@@ -200,11 +216,11 @@ const audit = (name: AuditStream, maxBytes: number, settings: Settings): StreamD
   return stream(
     name,
     {
+      ...kept,
       subjects: rings.map((ring) => auditSubject(undefined, ring)),
       discard: 'old',
       deny_delete: true,
       deny_purge: true,
-      ...noRollUp,
     },
     {
       num_replicas: settings.replicas,
@@ -220,7 +236,7 @@ const audit = (name: AuditStream, maxBytes: number, settings: Settings): StreamD
 const blobs = (name: BlobStream, limits: Partial<StreamConfig>): StreamDefinition =>
   stream(
     name,
-    { subjects: [allBlobs(name)], discard: 'new', deny_delete: false, ...noRollUp },
+    { ...kept, subjects: [allBlobs(name)], discard: 'new', deny_delete: false },
     { ...limits, max_msgs_per_subject: 1 },
   );
 
@@ -232,9 +248,9 @@ const bucket = (
   stream(
     `KV_${name}`,
     {
+      ...kept,
       subjects: [`$KV.${name}.>`],
       discard: 'new',
-      allow_rollup_hdrs: true,
       deny_delete: true,
       // Reads go to the leader: a key that was just revoked must not be found at a replica that is behind.
       allow_direct: false,
@@ -248,25 +264,20 @@ const bucket = (
  * a trace, and a kill of the broker would bring it back once the newer one was erased (nats-server 2.15.1).
  */
 const records = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>
-  bucket(name, {}, { max_msgs_per_subject: 2, ...limits });
+  bucket(name, { allow_rollup_hdrs: true }, { max_msgs_per_subject: 2, ...limits });
 
 /**
  * Heartbeats. nats-server (2.15.1) allows `persist_mode: async` with file storage for a bucket with message TTLs, so
  * heartbeats survive a restart without a flush for each. After a kill -9 the last ones may be lost, and the next ones come
- * within a period. The marker shows a reader that a key expired. Every executor writes here: when one fills the bucket, the
- * oldest are dropped, and the others can still write. A heartbeat with 1,024 busy slots has 100 KB.
+ * within a period. Every executor writes here: nobody can roll it up or purge it, so a key goes when it expires, without a marker. When
+ * one fills the bucket, the oldest are dropped, and the others can still write. A heartbeat with 1,024 busy slots has 100 KB.
  */
 const executors = (settings: Settings): StreamDefinition =>
   unflushed(
     bucket(
       'EXECUTORS',
-      { allow_msg_ttl: true, discard: 'old' },
-      {
-        num_replicas: settings.replicas,
-        max_bytes: 64 * 1024 ** 2,
-        max_msg_size: 128 * 1024,
-        subject_delete_marker_ttl: nanos(60_000),
-      },
+      { allow_msg_ttl: true, discard: 'old', deny_purge: true },
+      { num_replicas: settings.replicas, max_bytes: 64 * 1024 ** 2, max_msg_size: 128 * 1024 },
     ),
     settings,
   );
@@ -280,7 +291,7 @@ const rates = (settings: Settings): StreamDefinition =>
   unflushed(
     bucket(
       'RATES',
-      { discard: 'old' },
+      { discard: 'old', allow_rollup_hdrs: true },
       {
         num_replicas: settings.replicas,
         max_bytes: 16 * 1024 ** 2,

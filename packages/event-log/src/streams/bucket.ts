@@ -208,5 +208,4 @@ const checkKey = (bucket: string, key: string): void => {
   );
 };
 
-const isDeletion = (headers: MsgHdrs | undefined): boolean =>
-  headers !== undefined && (headers.has('KV-Operation') || headers.has('Nats-Marker-Reason'));
+const isDeletion = (headers: MsgHdrs | undefined): boolean => headers?.has('KV-Operation') === true;

@@ -7,6 +7,10 @@ import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { callBroker } from '../connect/broker-call.ts';
 import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { executorWriterOf } from '@runledger/contracts/subjects/executor-writer';
+import { executorOfConsumer } from '@runledger/contracts/requests/executor-consumer';
+import { perMinute } from '@runledger/resilience/per-minute';
+import { DEAD_LETTER_BYTES } from '../provision/stream-definitions.ts';
 import { maxPayloadBytes, publish } from '../messages/publish.ts';
 import { removeMessage } from './remove-message.ts';
 import { parseJson } from '../messages/stored-message.ts';
@@ -42,6 +46,8 @@ interface RawMessage {
   readonly headers: Iterable<[string, string[]]>;
 }
 
+/** Of the message itself: its id. */
+const HEADERS_BYTES = 1_024;
 const utf8 = new TextEncoder();
 const DeadLetterCheck = compiledSchema(DeadLetterSchema);
 /**
@@ -49,15 +55,57 @@ const DeadLetterCheck = compiledSchema(DeadLetterSchema);
  */
 const UNPREDICTABLE = randomUUID();
 
-/** The subject of a consumer's dead letters, so that a writer can be limited to its own. */
-const deadLetterSubject = ({ stream, consumer }: Pick<DeadLetter, 'stream' | 'consumer'>): string =>
-  `dead_letters.${stream}.${consumer}`;
+/** The dead letters of a consumer. */
+const deadLetterFilter = (stream: string, consumer: string): string => `dead_letters.${stream}.${consumer}.>`;
+
+/**
+ * The subject of a dead letter. A writer is limited to those of its consumer. All that come from messages of one executor have one
+ * subject, of which the stream keeps the last hundred, so that an executor cannot displace what others left; every other one has its own.
+ */
+const deadLetterSubject = (
+  letter: Pick<DeadLetter, 'stream' | 'consumer' | 'subject' | 'sequence'>,
+): string => {
+  const { stream, consumer, sequence } = letter;
+  const executor = blamedExecutor(letter);
+  return `dead_letters.${stream}.${consumer}.${executor === undefined ? `message.${sequence}` : `executor.${executor}`}`;
+};
+
+/** The name of the executor that wrote the message, or whose own consumer could not handle it. */
+const blamedExecutor = ({
+  consumer,
+  subject,
+}: Pick<DeadLetter, 'consumer' | 'subject'>): string | undefined =>
+  executorOfConsumer(consumer) ?? executorWriterOf(subject);
+
+/**
+ * Of each consumer and executor: how many dead letters are stored in a minute. An executor could slow a reader down with more, and the
+ * stream keeps no more of them.
+ */
+const MOST_OF_EXECUTOR = 100;
+const stores = perMinute(MOST_OF_EXECUTOR);
+const lines = perMinute(1);
 
 /**
  * Stores a message that a consumer cannot handle as a dead letter, for an operator. A repeated call stores it once, unless the
- * process was restarted in between. @throws {LogUnavailable}
+ * process was restarted in between. Of the messages of an executor, 100 in a minute are stored and one is logged; the others stay in their
+ * stream only, and the next line says how many they are. @throws {LogUnavailable}
  */
-export const storeDeadLetter = async (
+export const storeDeadLetter = async (log: EventLog, request: DeadLetterRequest): Promise<void> => {
+  const { consumer, stored, reason, stream = 'RUNS' } = request;
+  const executor = blamedExecutor({ consumer, subject: stored.subject });
+  const kind = `${consumer} ${executor}`;
+  if (executor === undefined || stores(kind)) await publishDeadLetter(log, request);
+  log.observer.deadLettered(consumer);
+  const line = executor === undefined ? {} : lines(kind);
+  if (line === undefined) return;
+  const { sequence, subject } = stored;
+  log.logger.error(
+    { consumer, stream, sequence, subject, reason, ...line },
+    'a message became a dead letter',
+  );
+};
+
+const publishDeadLetter = async (
   log: EventLog,
   { consumer, stored, reason, stream = 'RUNS', raw }: DeadLetterRequest,
 ): Promise<void> => {
@@ -72,14 +120,13 @@ export const storeDeadLetter = async (
     headers: Object.fromEntries(headers),
     data: Buffer.from(data).toString('base64'),
   };
+  const subject = deadLetterSubject(deadLetter);
   await publish(log, {
     stream: 'DEAD_LETTERS',
-    subject: deadLetterSubject(deadLetter),
-    data: fitting(deadLetter, maxPayloadBytes(log)),
-    id: `${deadLetterSubject(deadLetter)}.${stored.sequence}.${UNPREDICTABLE}`,
+    subject,
+    data: fitting(deadLetter, Math.min(maxPayloadBytes(log), DEAD_LETTER_BYTES - HEADERS_BYTES)),
+    id: `${subject}.${stored.sequence}.${UNPREDICTABLE}`,
   });
-  log.observer.deadLettered(consumer);
-  log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message became a dead letter');
 };
 
 const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Promise<RawMessage> => {
@@ -90,10 +137,11 @@ const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Pro
     : { data: utf8.encode(JSON.stringify(stored.body ?? null)), headers: [] };
 };
 
-/** A message of any size must fit into a dead letter. Headers always fit: the broker accepts at most 64 KiB of them. */
+/** A message of any size must fit into a dead letter: without its payload, and if need be without its headers. */
 const fitting = (deadLetter: DeadLetter, most: number): Uint8Array => {
-  const whole = utf8.encode(JSON.stringify(deadLetter));
-  return whole.byteLength <= most ? whole : utf8.encode(JSON.stringify({ ...deadLetter, data: null }));
+  const shorter = [deadLetter, { ...deadLetter, data: null }, { ...deadLetter, data: null, headers: {} }];
+  const encoded = shorter.map((letter) => utf8.encode(JSON.stringify(letter)));
+  return encoded.find(({ byteLength }) => byteLength <= most) ?? utf8.encode('{}');
 };
 
 export interface ListedDeadLetter extends DeadLetter {
@@ -122,7 +170,7 @@ export const listDeadLetters = async (
   const listed: ListedDeadLetter[] = [];
   for (let seq = after + 1; listed.length < limit;) {
     const batch = Math.min(limit - listed.length, BATCH);
-    const query = { seq, batch, next_by_subj: deadLetterSubject({ stream, consumer }) };
+    const query = { seq, batch, next_by_subj: deadLetterFilter(stream, consumer) };
     const { messages } = await readDirect(log, 'DEAD_LETTERS', query, 'reading DEAD_LETTERS');
     const last = messages.at(-1);
     if (last === undefined) break;

@@ -14,6 +14,8 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
 import { consume, done } from '../../src/consume/consume.ts';
+import type { OwnedConsumer } from '../../src/consume/consumer-owner.ts';
+import { createOwnedConsumer } from '../../src/consume/owned-consumer.ts';
 import { lastOfSubjects } from '../../src/messages/direct-read.ts';
 import { openEventLog, type EventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
@@ -24,7 +26,6 @@ const DURABLE = `executor-${NAME}`;
 /** All that an executor may ask of RUNS. */
 const allowed = [
   `runs.*.*.life.*.executor.*.${NAME}.*`,
-  `$JS.API.CONSUMER.CREATE.RUNS.${DURABLE}.runs.*.*.*.*.*.*.${NAME}.*`,
   `$JS.API.CONSUMER.INFO.RUNS.${DURABLE}`,
   `$JS.API.CONSUMER.DELETE.RUNS.${DURABLE}`,
   `$JS.API.CONSUMER.RESET.RUNS.${DURABLE}`,
@@ -88,7 +89,11 @@ describe('an executor with access to its own messages only', () => {
       stream: 'RUNS',
       subjects: [executorFilter(EXECUTOR)],
       deliver: 'new',
-      owner: { id: EXECUTOR, owns: () => true },
+      owner: {
+        id: EXECUTOR,
+        owns: () => true,
+        create: (wanted: OwnedConsumer) => createOwnedConsumer(operator, wanted),
+      },
     } as const;
     const handle = async ({ subject }: { subject: string }) => {
       received.push(subject);

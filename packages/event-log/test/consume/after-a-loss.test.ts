@@ -6,6 +6,8 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { consume, done, ConsumerInUse, retryIn, ConsumerTakenOver } from '../../src/consume/consume.ts';
+import type { Owner } from '../../src/consume/consumer-owner.ts';
+import { createOwnedConsumer } from '../../src/consume/owned-consumer.ts';
 import { head } from '../../src/read/read-run.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
@@ -22,6 +24,12 @@ beforeAll(async () => {
   log = test.log;
 });
 afterAll(() => test[Symbol.asyncDispose]());
+
+const ownerOf = (executor: ExecutorId): Owner => ({
+  id: executor,
+  owns: (subject) => subject.endsWith(`.${executor}`),
+  create: (wanted) => createOwnedConsumer(log, wanted),
+});
 
 describe('consume, after a loss', () => {
   it('reports that its consumer was deleted', async () => {
@@ -95,7 +103,7 @@ describe('consume, after a loss', () => {
           stream: 'RUNS',
           subjects: [`runs.${key.org_id}.${key.run_id}.life.*.*.*.${executor}`],
           deliver: 'new',
-          owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+          owner: ownerOf(executor),
         },
         async ({ subject }) => {
           handled[process]?.push(subject);
@@ -135,7 +143,7 @@ describe('consume, after a loss', () => {
           {
             ...consumerOf('contested', key),
             subjects: [`runs.*.${key.run_id}.life.*.*.*.${executor}`],
-            owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+            owner: ownerOf(executor),
           },
           async () => done,
         ),

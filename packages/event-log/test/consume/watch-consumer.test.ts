@@ -1,7 +1,8 @@
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consume, done, ConsumerTakenOver } from '../../src/consume/consume.ts';
-import { ConsumerChanged } from '../../src/consume/consumer-owner.ts';
+import { ConsumerChanged, type OwnedConsumer } from '../../src/consume/consumer-owner.ts';
+import { createOwnedConsumer } from '../../src/consume/owned-consumer.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;
@@ -13,7 +14,13 @@ afterAll(() => test[Symbol.asyncDispose]());
 const open = (name: string) => {
   const subject = `runs.*.${aRun().run_id}.life.*.*.*.${EXECUTOR}`;
   const options = { name, stream: 'RUNS', subjects: [subject], deliver: 'new' } as const;
-  return consume(test.log, { ...options, owner: { id: EXECUTOR, owns: () => true } }, async () => done);
+  const { log } = test;
+  const owner = {
+    id: EXECUTOR,
+    owns: () => true,
+    create: (wanted: OwnedConsumer) => createOwnedConsumer(log, wanted),
+  };
+  return consume(log, { ...options, owner }, async () => done);
 };
 
 /** As those can who may make consumers on the stream: the subject names none, and the broker goes by the body. */

@@ -63,7 +63,7 @@ describe('a direct read of a stream', () => {
   it('gives the last and the next message under a subject', async () => {
     await using test = await anEmptyLog();
     await provision(test.log);
-    const subject = 'dead_letters.RUNS.reader';
+    const subject = 'dead_letters.RUNS.reader.message.1';
     for (const data of ['one', 'two']) await test.log.js.publish(subject, data);
     const textOf = (message: DirectMessage | null) => new TextDecoder().decode(message?.data);
     expect(textOf(await readDirectLast(test.log, STREAM, subject))).toBe('two');

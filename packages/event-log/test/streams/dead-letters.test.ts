@@ -32,8 +32,8 @@ describe('a dead letter', () => {
 
   it('is stored also when another user stored one under a predictable id', async () => {
     const stored = await poison();
-    const msgID = `dead_letters.RUNS.scheduler.${stored.sequence}`;
-    await log.js.publish('dead_letters.RUNS.executor-a', '{}', { msgID });
+    const msgID = `dead_letters.RUNS.scheduler.message.${stored.sequence}.${stored.sequence}`;
+    await log.js.publish('dead_letters.RUNS.executor-a.executor.a', '{}', { msgID });
     await storeDeadLetter(log, { consumer: 'scheduler', stored, reason: 'it is forged' });
     expect(await listDeadLetters(log, { consumer: 'scheduler' })).toMatchObject([
       { sequence: stored.sequence },
@@ -58,7 +58,7 @@ describe('a dead letter that does not match its subject', () => {
       headers: {},
       data: null,
     };
-    const subject = `dead_letters.RUNS.executor-${what}`;
+    const subject = `dead_letters.RUNS.executor-${what}.executor.${what}`;
     const { seq } = await log.js.publish(subject, JSON.stringify({ ...honest, ...claimed }));
     const after = await log.js.publish(subject, JSON.stringify(honest));
     const listed = await listDeadLetters({ ...log, logger }, { consumer: `executor-${what}` });

@@ -186,10 +186,6 @@ const asHolder = async (
   }
 };
 
-const storeRefused = async (
-  { log, logger }: ProjectionOptions,
-  { message, why }: RefusedFact,
-): Promise<void> => {
-  logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact was refused');
+const storeRefused = async ({ log }: ProjectionOptions, { message, why }: RefusedFact): Promise<void> => {
   await storeDeadLetter(log, { consumer: CONSUMER, stored: message, reason: why });
 };

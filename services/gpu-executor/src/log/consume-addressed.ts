@@ -1,4 +1,5 @@
 import { executorName, type ExecutorId } from '@runledger/contracts/ids';
+import { executorConsumer } from '@runledger/contracts/requests/executor-consumer';
 import { executorFilter } from '@runledger/contracts/subjects/run-subjects';
 import {
   consume,
@@ -8,20 +9,23 @@ import {
   type Consumption,
 } from '@runledger/event-log/consume/consume';
 import { rememberMessage } from '@runledger/event-log/append/previous-hash';
+import { perMinute } from '@runledger/resilience/per-minute';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { sleep } from '@runledger/resilience/abort';
 import type { Executor } from '../attempt/executor.ts';
 
-/** The broker removes the consumer of an executor that was disconnected longer than this. */
-const EXPIRE_AFTER_MS = 3_600_000;
 const RETRY_AFTER_MS = 500;
+/** For one request. It is repeated. */
+const CREATED_WITHIN_MS = 3_000;
 /** When a machine loses its power, its executor looks connected to the broker until its last request ends, 10 s at most. */
 const OTHER_ENDS_WITHIN_MS = 12_000;
 
 /**
  * Delivers every fact that is addressed to the executor, in the order of the log, from now on. Open it before the
  * executor registers, so that it misses no assignment. The consumer has the executor's name, so that the broker can
- * permit it to this executor alone. While another executor of that name is alive, that one keeps it.
+ * permit it to this executor alone. A scheduler creates it, and until then `onWaiting` is told why there is none. While another executor of
+ * that name is alive, that one keeps it.
  * @throws {Error} when the other one does not end
  */
 export const consumeAddressed = async (
@@ -29,14 +33,24 @@ export const consumeAddressed = async (
   executorId: ExecutorId,
   executor: Pick<Executor, 'handle'>,
   stopping: AbortSignal,
+  onWaiting: (why: string) => void,
 ): Promise<Consumption> => {
   const options = {
-    name: `executor-${executorName(executorId)}`,
+    name: executorConsumer(executorName(executorId)),
     stream: 'RUNS',
     subjects: [executorFilter(executorId)],
     deliver: 'new' as const,
-    forgetAfterMs: EXPIRE_AFTER_MS,
-    owner: { id: executorId, owns: (subject: string) => subject.endsWith(`.${executorId}`) },
+    owner: {
+      id: executorId,
+      owns: (subject: string) => subject.endsWith(`.${executorId}`),
+      create: () => createdByScheduler(log, executorId),
+    },
+  };
+  const lines = perMinute(1);
+  const waits = (error: Error, what: string): void => {
+    onWaiting(error.message);
+    const line = lines(error.message);
+    if (line) log.logger.warn({ err: error, ...line }, what);
   };
   let giveUpAt: number | undefined;
   for (;;) {
@@ -52,17 +66,22 @@ export const consumeAddressed = async (
         giveUpAt ??= performance.now() + OTHER_ENDS_WITHIN_MS;
         if (performance.now() >= giveUpAt)
           throw new Error(nameTakenMessage(executorId, error), { cause: error });
-        log.logger.warn({ err: error }, 'another executor of that name is running; waiting for it to end');
+        waits(error, 'another executor of that name is running; waiting for it to end');
       } else if (error instanceof LogUnavailable) {
-        log.logger.warn(
-          { err: error },
-          'the log is unavailable or not provisioned; opening the consumer again',
-        );
+        waits(error, 'there is no consumer for this executor yet; waiting for it');
       } else throw error;
       await sleep(RETRY_AFTER_MS, stopping);
       stopping.throwIfAborted();
     }
   }
+};
+
+/** An executor may create no consumer, because it could have it push messages anywhere. @throws {LogUnavailable} */
+const createdByScheduler = async (log: EventLog, executorId: ExecutorId): Promise<void> => {
+  if (await requestConsumer(log, executorId, CREATED_WITHIN_MS)) return;
+  throw new LogUnavailable(
+    'No scheduler has created the consumer of this executor: none responds. Start one, or look at its log.',
+  );
 };
 
 const nameTakenMessage = (id: ExecutorId, { by }: ConsumerInUse): string =>

@@ -19,8 +19,6 @@ export const followFleet = (
   { take, onTerm, onCaughtUp, storesDeadLetters }: FollowFleetOptions,
 ): Promise<Following> => {
   const refuse = async (stored: StoredMessage, reason: string): Promise<void> => {
-    const { sequence, subject } = stored;
-    log.logger.warn({ sequence, subject, reason }, 'a message of FLEET is refused');
     if (storesDeadLetters()) {
       await storeDeadLetter(log, { consumer: 'scheduler', stored, reason, stream: 'FLEET' });
     }

@@ -134,7 +134,5 @@ const refuse = async (
   message: StoredMessage,
   reason: string,
 ): Promise<void> => {
-  const { sequence, subject } = message;
-  log.logger.warn({ sequence, subject, reason }, 'a message is refused: it does not belong to its run');
   if (storesDeadLetters()) await storeDeadLetter(log, { consumer: 'scheduler', stored: message, reason });
 };

@@ -2,6 +2,7 @@ import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-ev
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { consume, done, ConsumerInUse, type Consumption } from '../../../src/consume/consume.ts';
+import { createOwnedConsumer } from '../../../src/consume/owned-consumer.ts';
 import type { EventLog } from '../../../src/connect/event-log.ts';
 import { aLog, aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
@@ -14,7 +15,11 @@ const open = (log: EventLog, owner: ExecutorId): Promise<Consumption> =>
       stream: 'RUNS',
       subjects: [`runs.*.${run_id}.life.*.*.*.${owner}`],
       deliver: 'new',
-      owner: { id: owner, owns: (subject) => subject.endsWith(`.${owner}`) },
+      owner: {
+        id: owner,
+        owns: (subject) => subject.endsWith(`.${owner}`),
+        create: (wanted) => createOwnedConsumer(log, wanted),
+      },
     },
     async () => done,
   );

@@ -14,6 +14,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { createExecutorConsumers } from '@runledger/request-reply/executor-consumers';
 import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/http/health-pages';
 import { testNats } from '@runledger/testing/servers/nats';
@@ -79,6 +80,7 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
   const nats = opened.use(await testNats());
   const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
   await provision(log);
+  opened.use(createExecutorConsumers(log));
   const gateway = opened.use(await startGateway());
   const [workFolder, signals] = [join(folder.path, 'work'), join(folder.path, 'signals')];
   mkdirSync(signals);

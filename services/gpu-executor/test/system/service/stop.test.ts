@@ -101,7 +101,8 @@ describe('a name that two executors share', () => {
     service.kill('SIGKILL');
     await service.exit();
     const other = executorId('gpu-box.ffffffffffff');
-    await using next = await consumeAddressed(service.log, other, ignoring, new AbortController().signal);
+    const { signal } = new AbortController();
+    await using next = await consumeAddressed(service.log, other, ignoring, signal, () => undefined);
     expect(next.state()).toEqual({ ok: true });
   });
 });
