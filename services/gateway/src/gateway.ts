@@ -20,7 +20,7 @@ import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
 import { whoamiRoute } from './auth/whoami/whoami-route.ts';
 import type { PlainRoute } from './http/plain-route.ts';
-import { clientAddress } from './server/client-address.ts';
+import { clientAddresses, type ClientAddresses } from './server/client-address.ts';
 import { noteAnswers } from './http/note-answers.ts';
 import { refusalOf } from './server/refusal-of.ts';
 import type { QuickAnswer } from './server/http-server.ts';
@@ -72,9 +72,10 @@ export interface Gateway extends AsyncDisposable {
 }
 
 /** Puts the HTTP side of the gateway together. */
-export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway => {
+export const openGateway = ({ metrics: registry, ...given }: GatewayParts): Gateway => {
   const open = new AsyncDisposableStack();
-  const { config } = parts;
+  const { config } = given;
+  const parts = { ...given, clients: clientAddresses(config.RUNLEDGER_TRUSTED_PROXIES, given.logger) };
   const metrics = gatewayMetrics(registry);
   const services = openRunServices(parts, metrics, open);
   const queueing = runQueueing(parts, services, metrics);
@@ -103,7 +104,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
-    plainRoutes: [...plainRoutesOf(parts, services, routes, metrics.uploaded), callbackOf(config, people)],
+    plainRoutes: [...plainRoutesOf(parts, services, routes, metrics.uploaded), callbackOf(parts, people)],
     ...serving,
   });
   return {
@@ -116,8 +117,11 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   };
 };
 
+/** All that a gateway is made of, but its metrics. */
+type Parts = Omit<GatewayParts, 'metrics'> & { readonly clients: ClientAddresses };
+
 const allRoutes = (
-  parts: Omit<GatewayParts, 'metrics'>,
+  parts: Parts,
   services: RunServices,
   { metrics, queueing }: { readonly metrics: GatewayMetrics; readonly queueing: RunQueueing },
   { record, people }: { readonly record: Audit['record']; readonly people: AccountRoutes },
@@ -165,7 +169,7 @@ const allRoutes = (
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
     queuesRoute({ scheduler: services.scheduler }),
     ...deadLetterRoutes(log),
-    systemRoute({ log, position: () => seenPosition()?.sequence }),
+    systemRoute({ log, position: () => seenPosition()?.sequence, untrustedProxy: parts.clients.untrusted }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
 };
@@ -191,15 +195,16 @@ const accountOptions = (
   };
 };
 
-const callbackOf = (config: GatewayParts['config'], people: AccountRoutes): PlainRoute => {
-  const addressOf = clientAddress(config.RUNLEDGER_TRUSTED_PROXIES);
-  return providerCallback({
+const callbackOf = (
+  { config, clients }: Pick<Parts, 'config' | 'clients'>,
+  people: AccountRoutes,
+): PlainRoute =>
+  providerCallback({
     ...people,
     basePath: config.RUNLEDGER_BASE_PATH,
-    addressOf: ({ req }) => addressOf(req) ?? null,
+    addressOf: ({ req }) => clients.of(req) ?? null,
     refusalOf: (error) => refusalOf(error, knownFailures),
   });
-};
 
 /** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
 const plainRoutesOf = (
@@ -250,7 +255,7 @@ const rateLimiter = (
   rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock, timeoutMs: RATE_LIMIT_TIMEOUT_MS, counters });
 
 const quickAnswers = (
-  { config, log, views, logger }: Omit<GatewayParts, 'metrics'>,
+  { config, log, views, logger, clients }: Parts,
   { fresh, ended }: Pick<RunServices, 'fresh' | 'ended'>,
   { authentication, limiter }: Admission,
   metrics: GatewayMetrics,
@@ -268,26 +273,26 @@ const quickAnswers = (
     ended,
     onRead: metrics.runRead,
     onAnswered: noteAnswers({ onResponse: metrics.answered, logger }),
-    addressOf: clientAddress(config.RUNLEDGER_TRUSTED_PROXIES),
+    addressOf: clients.of,
     clock,
   });
 };
 
 /** What every request passes through. */
 const servingOf = (
-  { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
+  { config, log, logger, clients }: Pick<Parts, 'config' | 'log' | 'logger' | 'clients'>,
   { authentication, limiter }: Admission,
   metrics: GatewayMetrics,
   { record, refused }: Audit,
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
-    ...identifying(config, { authentication, limiter }, refused.count),
+    ...identifying({ config, clients }, { authentication, limiter }, refused.count),
     record,
     body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES, config.RUNLEDGER_JSON_DUPLICATES),
   },
   edge: {
     corsOrigins: config.RUNLEDGER_CORS_ORIGINS,
-    trustedProxies: config.RUNLEDGER_TRUSTED_PROXIES,
+    clients,
     publicUrl: config.RUNLEDGER_PUBLIC_URL,
     log,
   },
@@ -299,11 +304,11 @@ const servingOf = (
 
 /** Who sent a request. */
 const identifying = (
-  config: GatewayParts['config'],
+  { config, clients }: Pick<Parts, 'config' | 'clients'>,
   { authentication, limiter }: Admission,
   onRefused: OnCredentialRefused,
 ): Pick<Serving, 'identifyCaller' | 'identifyVisitor'> => {
-  const addressOf = clientAddress(config.RUNLEDGER_TRUSTED_PROXIES);
+  const addressOf = clients.of;
   const cookie = sessionCookie(config.RUNLEDGER_PUBLIC_URL);
   const { authenticate } = authentication;
   return {

@@ -37,6 +37,12 @@ const Processes = ({ system }: { readonly system: Schemas['System'] }): ReactNod
         Not everything responded in time: {system.did_not_respond.join(', ')}. What is shown may lack it.
       </p>
     )}
+    {system.untrusted_proxy !== null && (
+      <p className="notice warm" role="status">
+        {system.untrusted_proxy} sent X-Forwarded-For and is no trusted proxy, so all who come through it
+        count as one client. If it is your proxy, name it in RUNLEDGER_TRUSTED_PROXIES.
+      </p>
+    )}
     <Health system={system} />
     <Leaders system={system} />
   </>

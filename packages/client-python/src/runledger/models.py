@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 96cfb322060d062c7d04abf6b13db9b00e5d4d8cd7a3059466f88f540a0d338d.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
 
 from __future__ import annotations
 
@@ -3228,6 +3228,10 @@ class System(TypedDict):
     storage: LogStorage | None
     """
     Null while the broker does not respond.
+    """
+    untrusted_proxy: str | None
+    """
+    The first host that sent `X-Forwarded-For` to this gateway without being one of `RUNLEDGER_TRUSTED_PROXIES`. If it is your proxy, name it there: until then all who come through it count as one client. Null while none did.
     """
     dead_letters: int | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 96cfb322060d062c7d04abf6b13db9b00e5d4d8cd7a3059466f88f540a0d338d.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -7075,6 +7075,11 @@ export interface components {
             /** @description Null while the broker does not respond. */
             storage: components["schemas"]["LogStorage"] | null;
             /**
+             * @description The first host that sent `X-Forwarded-For` to this gateway without being one of `RUNLEDGER_TRUSTED_PROXIES`. If it is your proxy, name it there: until then all who come through it count as one client. Null while none did.
+             * @example 10.0.0.5
+             */
+            untrusted_proxy: string | null;
+            /**
              * @description The number of messages that no consumer could handle. Null while DEAD_LETTERS does not respond.
              * @example 0
              */

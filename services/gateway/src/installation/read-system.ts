@@ -14,6 +14,8 @@ export interface SystemOptions {
   readonly log: EventLog;
   /** The position of the views that this gateway reads; undefined while it has not seen one. */
   readonly position: () => number | undefined;
+  /** The first host that sent `X-Forwarded-For` to this gateway and is no trusted proxy. */
+  readonly untrustedProxy: () => string | undefined;
 }
 
 /** Everything is asked at the same time, and what has not come by then is missing. */
@@ -22,7 +24,7 @@ const WITHIN_MS = 1_000;
 const INSTANCES = { totalMs: WITHIN_MS, quietMs: 400, most: 100 };
 
 /** Reads the state of the installation, within little more than a second. What does not respond is named, and left out. */
-export const systemReader = ({ log, position }: SystemOptions): (() => Promise<System>) => {
+export const systemReader = ({ log, position, untrustedProxy }: SystemOptions): (() => Promise<System>) => {
   const lag = projectionLag(log);
   return async () => {
     const [instances, leaders, executors, projection, streams, storage] = await Promise.all([
@@ -53,6 +55,7 @@ export const systemReader = ({ log, position }: SystemOptions): (() => Promise<S
       projection: projection ?? null,
       streams: sizes.map(streamState),
       storage: storage ? { used_bytes: storage.usedBytes, limit_bytes: storage.limitBytes ?? null } : null,
+      untrusted_proxy: untrustedProxy() ?? null,
       dead_letters: sizes.find(({ name }) => name === 'DEAD_LETTERS')?.messages ?? null,
     };
   };

@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import Koa, { type Middleware } from 'koa';
 import { answerRefusals } from './answer-refusals.ts';
-import { clientAddress } from './client-address.ts';
+import type { ClientAddresses } from './client-address.ts';
 import { cors } from './cors.ts';
 import type { PlainRoute } from '../http/plain-route.ts';
 import type { KnownFailure } from './refusal-of.ts';
@@ -21,8 +21,7 @@ import { WAIT_FOR_LOG_MS, waitForLog } from '../http/wait-for-log.ts';
 export interface Edge {
   /** The origins whose pages may call the API; `*` for all. */
   readonly corsOrigins: readonly string[];
-  /** The proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies: readonly string[];
+  readonly clients: Pick<ClientAddresses, 'of'>;
   /** The setting. An address made from host and port is never https. */
   readonly publicUrl: string | undefined;
   readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
@@ -78,12 +77,11 @@ const onceAvailable = (log: Edge['log']): Middleware => {
 };
 
 const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware => {
-  const addressOf = clientAddress(edge.trustedProxies);
   const note = noteAnswers({ onResponse, logger });
   return async (ctx, next) => {
     const began = clock();
     // The connection may be closed at the end.
-    const client_ip = addressOf(ctx.req);
+    const client_ip = edge.clients.of(ctx.req);
     await next();
     const ms = clock() - began;
     const route = String(ctx['_matchedRoute'] ?? 'none');

@@ -88,6 +88,7 @@ describe('GET /system', () => {
     expect(runs?.max_bytes).toBeGreaterThan(runs?.bytes ?? Infinity);
     expect(system.storage?.used_bytes).toBeGreaterThan(0);
     expect(system.dead_letters).toBe(0);
+    expect(system.untrusted_proxy).toBeNull();
     await held.release();
   });
 
@@ -103,6 +104,14 @@ describe('GET /system', () => {
     await held.release();
   });
 
+  it('names the proxy that is not trusted, whose clients count as one', async () => {
+    await using behind = await bed.gateway();
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    await call(`${behind.api}/whoami`, bed.tenant.key, { headers });
+    const { body } = await call(`${behind.api}/system`, operator);
+    expect(body.untrusted_proxy).toBe('127.0.0.1');
+  });
+
   it('is for operators only', async () => {
     const { status } = await call(`${gateway.api}/system`, bed.tenant.key);
     expect(status).toBe(403);
@@ -112,7 +121,7 @@ describe('GET /system', () => {
 describe('a broker that does not respond', () => {
   it('holds the answer up for less than two seconds', async () => {
     await using alone = await openTestBedOnOwnBroker();
-    const readSystem = systemReader({ log: alone.log, position: () => 1 });
+    const readSystem = systemReader({ log: alone.log, position: () => 1, untrustedProxy: () => undefined });
     await alone.nats.pause();
     const since = performance.now();
     const system = await readSystem();

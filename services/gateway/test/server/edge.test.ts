@@ -65,6 +65,23 @@ describe('the address of a client in the log', () => {
     expect(await loggedFor(trusted, ...forwarded)).toBe(expected);
   });
 
+  it('is said once to be ignored, when a host names it that is no trusted proxy', async () => {
+    await using edge = await anEdge({ log });
+    const ask = (lines: string) => rawRequest(edge.url, `GET /still HTTP/1.1\r\nHost: x\r\n${lines}\r\n`);
+    await ask('');
+    for (const client of ['203.0.113.9', '203.0.113.10']) await ask(`X-Forwarded-For: ${client}\r\n`);
+    const answered = () => edge.lines().filter(({ msg }) => msg === 'answered');
+    await waitFor('the lines', () => answered().length === 3);
+    const said = edge.lines().filter(({ proxy }) => proxy !== undefined);
+    expect(said).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        proxy: '127.0.0.1',
+        msg: expect.stringContaining('name it in RUNLEDGER_TRUSTED_PROXIES'),
+      }),
+    ]);
+  });
+
   it('is never read from non-standard headers', async () => {
     await using edge = await anEdge({ log, trustedProxies: ['loopback'] });
     await rawRequest(

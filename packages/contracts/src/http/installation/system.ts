@@ -136,6 +136,14 @@ export const System = Type.Object(
     projection: nullable(ProjectionState, 'Null while this gateway does not know it.'),
     streams: Type.Array(StreamState, { description: 'The streams whose leaders responded.' }),
     storage: nullable(LogStorage, 'Null while the broker does not respond.'),
+    untrusted_proxy: nullable(
+      Type.String({
+        description:
+          'The first host that sent `X-Forwarded-For` to this gateway without being one of `RUNLEDGER_TRUSTED_PROXIES`. If it is your proxy, name it there: until then all who come through it count as one client.',
+        examples: ['10.0.0.5'],
+      }),
+      'Null while none did.',
+    ),
     dead_letters: nullable(
       count('The number of messages that no consumer could handle.'),
       'Null while DEAD_LETTERS does not respond.',

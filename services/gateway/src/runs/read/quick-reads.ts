@@ -15,7 +15,7 @@ import { rateHeaders, type RateDecision } from '../../rate-limit/core/rate-decis
 import { audienceOf } from '../../webhooks/core/show-callback.ts';
 import type { NoteAnswer } from '../../http/note-answers.ts';
 import type { QuickAnswer } from '../../server/http-server.ts';
-import type { ClientAddress } from '../../server/client-address.ts';
+import type { ClientAddresses } from '../../server/client-address.ts';
 import type { EndedResponses } from './ended-responses.ts';
 import { getOperation } from './get-route.ts';
 
@@ -34,7 +34,7 @@ export interface QuickReads {
   readonly ended: Pick<EndedResponses, 'find'>;
   readonly onRead: (from: 'views') => void;
   readonly onAnswered: NoteAnswer;
-  readonly addressOf: ClientAddress;
+  readonly addressOf: ClientAddresses['of'];
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
