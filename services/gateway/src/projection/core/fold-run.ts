@@ -9,9 +9,9 @@ import {
 } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import { endsWithoutLog, type Webhook } from '@runledger/contracts/fold/webhook';
+import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
+import { endsWithoutLog, isSettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import {
   parseLifecycleSubject,
@@ -59,14 +59,16 @@ export const foldMessage = (
   switch (chain) {
     case 'lifecycle': {
       const { next, isAnew } = accept(RUN_CHAIN, folded.history, message);
-      if (deletesUnknown(folded.history, next, message)) return { kind: 'gap' };
+      if (deletesUnknown(folded.history, next, message) || followsLost(folded.history, next, message))
+        return { kind: 'gap' };
       // Then the notifications follow too, unless they were before it.
       const webhook = isAnew && folded.webhook.head === 0 ? EMPTY_HISTORY : folded.webhook;
       return folding(next, (history) => ({ history, webhook }));
     }
     case 'webhook': {
       const { next } = accept(WEBHOOK_CHAIN, folded.webhook, message);
-      if (comesBeforeRun(folded.history, next)) return { kind: 'gap' };
+      if (comesBeforeRun(folded.history, next) || comesBeforeEnd(folded.history, next))
+        return { kind: 'gap' };
       return folding(next, (webhook) => ({ ...folded, webhook }));
     }
   }
@@ -82,6 +84,25 @@ const deletesUnknown = (
   expectedSequence !== 0 &&
   next.kind === 'accepted' &&
   next.fact.event.type === 'RunDeleted';
+
+/** It was stored when the log held nothing of the run any more, behind facts that this view never had: what it says needs an end. */
+const followsLost = (
+  { head, state }: RunHistory,
+  next: Accepted<RunEvent, RunState>,
+  { expectedSequence }: StoredMessage,
+): boolean =>
+  state !== undefined &&
+  head > 0 &&
+  isOpen(state) &&
+  expectedSequence === 0 &&
+  next.kind === 'refused' &&
+  next.refusal === 'impossible';
+
+/** The final notification settles behind the end of a run: of one that has not ended, the end was missed. */
+const comesBeforeEnd = ({ state }: RunHistory, next: Accepted<WebhookEvent, Webhook>): boolean =>
+  state !== undefined && isOpen(state) && next.kind === 'accepted' && isSettled(next.state);
+
+const isOpen = (state: RunState): boolean => !isEnded(state) && !isDeleted(state);
 
 /**
  * A run comes before its webhook facts: one that is unknown was missed, and one whose head is 0 is being derived again, unless the log

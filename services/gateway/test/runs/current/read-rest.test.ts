@@ -83,6 +83,19 @@ describe('a run whose beginning has expired', () => {
     expect(await readRest(log, last, upTo(last) + 1)).toBeUndefined();
   });
 
+  it.each([
+    ['the deletion of outputs', (key: RunKey) => appendAll(log, outputsDeleted(key))],
+    ['the outcome of its notification', (key: RunKey) => appendWebhook(log, webhookDelivered(key))],
+  ])('is unknown when its view has no end, and the rest is %s, which needs one', async (_name, append) => {
+    const key = aRun();
+    const views = await store(key, stepsOf(key).slice(0, 5));
+    const [first] = views;
+    if (!first) throw new Error('there is one');
+    await forgetAll(log);
+    const sequence = await append(key);
+    expect(await readRest(log, first, sequence)).toBeUndefined();
+  });
+
   it('does not exist when the rest deletes it', async () => {
     const key = aRun();
     const last = lastOf(await store(key, stepsOf(key)));
