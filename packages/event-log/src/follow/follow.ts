@@ -60,7 +60,8 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
       );
     }
     const position = taker.position();
-    if (position > info.state.last_seq) throw new PositionBeyondEnd(stream, position, info.state.last_seq);
+    const known = Math.max(position, options.atLeast ?? 0);
+    if (known > info.state.last_seq) throw new PositionBeyondEnd(stream, known, info.state.last_seq);
     return { deliver_policy: 'by_start_sequence', opt_start_seq: last?.sequence ?? position + 1 };
   };
   /** The last message comes again after an interruption, unless it has expired: it shows that the stream is the same. */

@@ -15,9 +15,10 @@ export const followMemory = async (
   changes: EventEmitter,
   options: FollowOptions,
 ): Promise<Following> => {
-  const { stream, subjects, after, onCaughtUp } = options;
+  const { stream, subjects, after, atLeast = 0, onCaughtUp } = options;
   if (stream !== 'RUNS') throw new TypeError(`A log in memory has the stream RUNS, and not ${stream}.`);
-  if (after > stored.length) throw new PositionBeyondEnd(stream, after, stored.length);
+  const known = Math.max(after, atLeast);
+  if (known > stored.length) throw new PositionBeyondEnd(stream, known, stored.length);
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
   let ended: Readiness = { ok: true };

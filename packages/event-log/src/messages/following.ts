@@ -10,6 +10,11 @@ export interface FollowOptions {
   /** The sequence behind which to begin; 0 for everything. */
   readonly after: number;
   /**
+   * A sequence that the stream had, for who reads up to it: a former leader of the broker, which was replaced and does not know it yet, may
+   * end before, and everything that is stored there would be taken. 0 when left out.
+   */
+  readonly atLeast?: number;
+  /**
    * Takes the next messages, in order, at most 256; never called concurrently. When it rejects, the same batch is retried
    * after a pause, forever; with CannotContinue the follower ends.
    */

@@ -171,6 +171,21 @@ describe.each(RUN_LOGS)('a follower of a log %s', (_name, open) => {
     await expect(following).rejects.toBeInstanceOf(PositionBeyondEnd);
   });
 
+  it('cannot begin in a log that ends before what the reader knows of it, such as at a former leader', async () => {
+    const last = await queueRuns(log, 1);
+    const begin = async (atLeast: number) => {
+      await using following = await follow(log, {
+        ...runs,
+        after: 0,
+        atLeast,
+        onBatch: async () => undefined,
+      });
+      return following.state();
+    };
+    expect(await begin(last)).toEqual({ ok: true });
+    await expect(begin(last + 1)).rejects.toBeInstanceOf(PositionBeyondEnd);
+  });
+
   it('gets each message as a single read gives it, with the same time', async () => {
     const before = await queueRuns(log, 1);
     const seen: StoredMessage[] = [];

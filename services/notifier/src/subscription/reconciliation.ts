@@ -81,6 +81,8 @@ const readWindows = async (
     stream: 'RUNS',
     subjects: [...ALL_BEGINNINGS_AND_ENDS, ALL_WEBHOOKS],
     after: from,
+    // What is not read is taken for settled: a round that ends too early would pass over runs for ever.
+    atLeast: to,
     onBatch: async (messages) => {
       if (isOver || signal.aborted) return;
       window.push(...messages.filter(({ sequence }) => sequence <= to));

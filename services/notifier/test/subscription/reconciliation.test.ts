@@ -1,5 +1,6 @@
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
+import { PositionBeyondEnd } from '@runledger/event-log/follow/follow';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BREAKER_SETTINGS } from '../../src/core/breakers/breaker-settings.ts';
@@ -19,8 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => bed[Symbol.asyncDispose]());
 
-/** A core that holds the partition, where an earlier holder handled everything that the log has. */
-const aHolder = async () => {
+/** A core that holds the partition, where an earlier holder handled everything that the log has, and so many messages more. */
+const aHolder = async (more = 0) => {
   const settings = {
     maxInFlight: 1,
     giveUpAfterMs: 3_600_000,
@@ -29,7 +30,9 @@ const aHolder = async () => {
   };
   const state = createNotifierState(settings, 0);
   const input = (one: NotifierInput): void => void take(state, one, { at: 0, now: Date.now(), chance: 0 });
-  const { created, lastSequence } = await runsIdentity(bed.log);
+  const identity = await runsIdentity(bed.log);
+  const { created } = identity;
+  const lastSequence = identity.lastSequence + more;
   const position = { version: 1, created, runs: lastSequence, activity: 0, swept: 0, left: 0 } as const;
   const gain = (): void =>
     input({
@@ -80,5 +83,12 @@ describe('a notification that is neither settled, nor in memory, nor in TIMERS',
       holder.gain();
     };
     expect(await forgotten(holder, loseAndGain)).toEqual([]);
+  });
+
+  it('is not passed over when the broker ends before what was read, as a former leader does', async () => {
+    await bed.succeed(`${ORIGIN}/hook`);
+    const { state, ...holder } = await aHolder(1);
+    await expect(forgotten({ state, ...holder })).rejects.toBeInstanceOf(PositionBeyondEnd);
+    expect(state.partitions.get(PARTITION)?.sweptUpTo).toBe(0);
   });
 });
