@@ -16,8 +16,11 @@ export const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as 
 
 /** A separate log, and the services that use it. */
 export interface OneLog extends AsyncDisposable {
-  /** Starts a service, and resolves when it is ready. A new gateway gets runs at once. */
-  start(service: ServiceName): Promise<OwnProcess>;
+  /**
+   * Starts a service beside those that run, and resolves when it is ready; an executor waits for a scheduler, and says so. A new gateway
+   * gets runs at once.
+   */
+  start(service: ServiceName, running: readonly ServiceName[]): Promise<OwnProcess>;
   /** Resolves when all runs have ended correctly and all final notifications were delivered. */
   complete(): Promise<void>;
 }
@@ -39,12 +42,17 @@ export const openOneLog = async ({ url, user, password }: Account, receiver: Rec
   const broker = { NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password };
   const shared = { broker, views: OWN_VIEWS, gatewayPort, folder: folder.path, name: 'box' };
   const journeys: Journey[] = [];
+  const executors: OwnProcess[] = [];
   const open = opened.move();
   return {
-    start: async (service) => {
+    start: async (service, running) => {
       const healthPort = healthPorts[SERVICES.indexOf(service)] ?? 0;
       const started = open.use(startOwn(service, ownEnvironment(service, { ...shared, healthPort })));
-      await started.ready();
+      if (service === 'gpu-executor') executors.push(started);
+      if (service === 'gpu-executor' && !running.includes('scheduler'))
+        await started.lacks('consumption', 'No scheduler has created the consumer of this executor');
+      else await started.ready();
+      if (service === 'scheduler' && running.includes('gpu-executor')) await executors.at(-1)?.ready();
       if (service === 'gateway') journeys.push(await beginJourney({ gatewayPort, organisation, receiver }));
       return started;
     },

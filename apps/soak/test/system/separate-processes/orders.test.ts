@@ -33,40 +33,44 @@ const startMissing = async (
     const start = startOf(service, running);
     if (done.has(start)) continue;
     done.add(start);
-    const started = await log.start(service);
+    const started = await log.start(service, running);
     await startMissing([...running, service], log, done);
     await started.stop();
   }
 };
 
 describe('the services, each as a separate process', () => {
-  it('become ready in every order of starts', { timeout: 300_000 }, async () => {
-    await using open = new AsyncDisposableStack();
-    const user = (service: ServiceName) => ({ user: service, password: 'of-a-test' });
-    const accounts = SERVICES.map(
-      (service) => `${service}: {jetstream: enabled, users: [${JSON.stringify(user(service))}]}`,
-    );
-    const nats = open.use(await testNats({ authorization: `accounts {\n${accounts.join('\n')}\n}` }));
-    const receiver = open.use(await startReceiver(steadyClock));
+  it(
+    'become ready in every order of starts, an executor once there is a scheduler',
+    { timeout: 300_000 },
+    async () => {
+      await using open = new AsyncDisposableStack();
+      const user = (service: ServiceName) => ({ user: service, password: 'of-a-test' });
+      const accounts = SERVICES.map(
+        (service) => `${service}: {jetstream: enabled, users: [${JSON.stringify(user(service))}]}`,
+      );
+      const nats = open.use(await testNats({ authorization: `accounts {\n${accounts.join('\n')}\n}` }));
+      const receiver = open.use(await startReceiver(steadyClock));
 
-    const done = new Set<string>();
-    const beginWith = async (first: ServiceName): Promise<void> => {
-      const log = open.use(await openOneLog({ url: nats.url, ...user(first) }, receiver));
-      done.add(startOf(first, []));
-      const started = await log.start(first);
-      await startMissing([first], log, done);
-      await started.stop();
-    };
-    // At the same time, because a start mostly waits.
-    const results = await Promise.allSettled(SERVICES.map(beginWith));
-    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+      const done = new Set<string>();
+      const beginWith = async (first: ServiceName): Promise<void> => {
+        const log = open.use(await openOneLog({ url: nats.url, ...user(first) }, receiver));
+        done.add(startOf(first, []));
+        const started = await log.start(first, []);
+        await startMissing([first], log, done);
+        await started.stop();
+      };
+      // At the same time, because a start mostly waits.
+      const results = await Promise.allSettled(SERVICES.map(beginWith));
+      expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
 
-    expect(done.size).toBe(32);
-    const orders = ordersFrom([]);
-    expect(orders).toHaveLength(24);
-    for (const order of orders) {
-      const starts = order.map((service, at) => startOf(service, order.slice(0, at)));
-      expect([...done]).toEqual(expect.arrayContaining(starts));
-    }
-  });
+      expect(done.size).toBe(32);
+      const orders = ordersFrom([]);
+      expect(orders).toHaveLength(24);
+      for (const order of orders) {
+        const starts = order.map((service, at) => startOf(service, order.slice(0, at)));
+        expect([...done]).toEqual(expect.arrayContaining(starts));
+      }
+    },
+  );
 });
