@@ -205,7 +205,7 @@ describe('people', { timeout: 240_000 }, () => {
 });
 
 const continueAs = async (page: Page, account: string): Promise<void> => {
-  await page.getByLabel('Account').fill(account);
+  await page.getByLabel('Account', { exact: true }).fill(account);
   await page.getByRole('button', { name: 'Continue' }).click();
 };
 
