@@ -90,9 +90,9 @@ const Acceptance = ({ token, invitation }: AcceptanceProps): ReactNode => {
       <form className="stack" onSubmit={submit}>
         {!isSignedIn && <Proof email={email} isNew={isNew} />}
         {!isSignedIn && may_create_account && (
-          <label className="choice">
-            <input type="checkbox" checked={!isNew} onChange={() => setIsNew(!isNew)} />I have an account with
-            this e-mail already
+          <label>
+            <input type="checkbox" checked={!isNew} onChange={() => setIsNew(!isNew)} /> I have an account
+            with this e-mail already
           </label>
         )}
         <button type="submit" className="primary" disabled={accept.isPending}>
