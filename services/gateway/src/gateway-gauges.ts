@@ -1,3 +1,4 @@
+import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import { BLOB_STREAMS } from '@runledger/contracts/blobs';
 import { reservedBytes } from '@runledger/contracts/room/reservation';
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
@@ -77,9 +78,9 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
   });
 };
 
-/** How full the stores of blobs are. */
-export const blobGauges = (metrics: Metrics, log: EventLog): void => {
-  for (const stream of BLOB_STREAMS) {
+/** How full the stores of blobs and the audit streams are. */
+export const fillGauges = (metrics: Metrics, log: EventLog): void => {
+  for (const stream of [...BLOB_STREAMS, ...AUDIT_STREAMS]) {
     const name = `runledger_gateway_${stream.toLowerCase()}`;
     observedGauge(metrics, {
       name: `${name}_bytes`,

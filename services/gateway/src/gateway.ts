@@ -10,12 +10,12 @@ import type { Archive } from './archive/archive.ts';
 import { archiveGauges } from './archive/archive-metrics.ts';
 import { archiveRecords } from './archive/store/archive-records.ts';
 import { openAudit, type Audit } from './audit/audit.ts';
-import { auditGauges } from './audit/audit-gauges.ts';
+import { reserveGauge } from './audit/reserve-gauge.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
 import { erasureServices } from './erasure-services.ts';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
-import { roomGauges, subscriptionGauges } from './gateway-gauges.ts';
+import { fillGauges, roomGauges, subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
 import { whoamiRoute } from './auth/whoami/whoami-route.ts';
@@ -79,11 +79,12 @@ export const openGateway = ({ metrics: registry, ...given }: GatewayParts): Gate
   const metrics = gatewayMetrics(registry);
   const services = openRunServices(parts, metrics, open);
   const queueing = runQueueing(parts, services, metrics);
+  fillGauges(registry, parts.log);
   roomGauges(registry, services.room.counts);
   if (config.RUNLEDGER_ARCHIVE !== 'none')
     archiveGauges(registry, { log: parts.log, records: archiveRecords(parts.log) }, parts.isProjecting);
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
-  const onUse = auditGauges(registry, parts.log);
+  const onUse = reserveGauge(registry, parts.log);
   const audit = openAudit({ log: parts.log, now, onLost: metrics.auditLost, onUse });
   open.use(audit.refused);
   const people = accountOptions(parts, services, audit);

@@ -17,7 +17,7 @@ import { consoleFiles } from './console/console-files.ts';
 import { contract } from './contract.ts';
 import { clock, type GatewayParts } from './gateway-parts.ts';
 import { openGateway } from './gateway.ts';
-import { blobGauges, logGauges, projectionGauges } from './gateway-gauges.ts';
+import { logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
@@ -55,7 +55,6 @@ export const startGateway = async (
   open.use(gatheringLeaders(log, logger, isProjecting));
   projectionGauges(metrics, log, projection);
   logGauges(metrics, log);
-  blobGauges(metrics, log);
 
   const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
   const finishWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 500;

@@ -1,6 +1,4 @@
-import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { LRUCache } from 'lru-cache';
 import type { RightsReserveOptions } from './rights-reserve.ts';
@@ -10,21 +8,11 @@ const MAX_RINGS = 1_000;
 /** Below the threshold of the alert, so that the log names the organisation before it fires. */
 const NOTEWORTHY = 0.75;
 
-/** How full the audit streams are, and what to call for each use of a reserve. No label holds an organisation: the log names it. */
-export const auditGauges = (metrics: Metrics, log: EventLog): RightsReserveOptions['onUse'] => {
-  for (const stream of AUDIT_STREAMS) {
-    const name = `runledger_gateway_${stream.toLowerCase()}`;
-    observedGauge(metrics, {
-      name: `${name}_bytes`,
-      help: `Bytes in the stream ${stream}.`,
-      value: async () => (await streamFill(log, stream))?.bytes,
-    });
-    observedGauge(metrics, {
-      name: `${name}_limit_bytes`,
-      help: `Bytes that the stream ${stream} may hold; without a value when it has no limit.`,
-      value: async () => (await streamFill(log, stream))?.maxBytes,
-    });
-  }
+/** Shows how much of the reserves is used. Gives what to call for each use. No label holds an organisation: the log names it. */
+export const reserveGauge = (
+  metrics: Metrics,
+  { logger }: Pick<EventLog, 'logger'>,
+): RightsReserveOptions['onUse'] => {
   const seen = new LRUCache<string, number>({ max: MAX_RINGS, ttl: SEEN_FOR_MS });
   observedGauge(metrics, {
     name: 'runledger_gateway_audit_reserve_used_ratio',
@@ -35,6 +23,6 @@ export const auditGauges = (metrics: Metrics, log: EventLog): RightsReserveOptio
     const before = seen.get(ring) ?? 0;
     seen.set(ring, used);
     if (used >= NOTEWORTHY && before < NOTEWORTHY)
-      log.logger.warn({ ring, used }, 'an organisation has used most of a reserve of audit records');
+      logger.warn({ ring, used }, 'an organisation has used most of a reserve of audit records');
   };
 };
