@@ -18,6 +18,7 @@ await using opened = new AsyncDisposableStack();
 let url: string;
 let clerk: EventLog;
 const errors: string[] = [];
+const warnings: string[] = [];
 const kept = opened.move();
 beforeAll(async () => {
   url = kept.use(await testNats({ authorization })).url;
@@ -28,6 +29,7 @@ beforeAll(async () => {
   const logger = {
     ...silentLogger,
     error: (fields: object) => void ('err' in fields && errors.push(String(fields.err))),
+    warn: (_: object, message: string) => void warnings.push(message),
   };
   clerk = kept.use(await openEventLog({ url, name: 'clerk-1', seed: seedOf('clerk') }, logger));
 });
@@ -51,6 +53,12 @@ describe('a request that the broker does not allow', () => {
         errors.some((message) => message.includes(words)),
       ),
     );
+  });
+
+  it('is no fault when it is a response over another connection than its request', async () => {
+    clerk.nc.publish('_R_.LvJ3M8.1muDNe');
+    await waitFor('the warning', () => warnings.some((message) => message.includes('came too late')));
+    expect(errors.some((message) => message.includes('_R_.'))).toBe(false);
   });
 
   it('may be the connection itself, with an unknown key', async () => {

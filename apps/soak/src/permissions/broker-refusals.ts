@@ -11,4 +11,8 @@ export const brokerRefusals = async (folder: string): Promise<string[]> => {
     .filter((line) => isRefusal(line) && !line.includes(TRESPASSER));
 };
 
-const isRefusal = (line: string): boolean => /(?:Publish|Subscription|Permissions?) Violation/i.test(line);
+const isRefusal = (line: string): boolean =>
+  /(?:Publish|Subscription|Permissions?) Violation/i.test(line) && !line.includes(LATE_RESPONSE);
+
+/** Its request came over a connection that was lost before the response: the right to it was of that connection. */
+const LATE_RESPONSE = 'Publish Violation - Subject "_R_.';

@@ -13,7 +13,7 @@ import {
 import { connectRequests } from './connected-requests.ts';
 import { listeners } from './listeners.ts';
 import { API_PREFIX, OWN_API_PREFIX } from './log-account.ts';
-import { explainPermissionError } from './not-allowed.ts';
+import { explainPermissionError, isLateResponse } from './not-allowed.ts';
 import { NO_OBSERVER, type LogObserver } from './log-observer.ts';
 import type { Logger } from './logger.ts';
 import { serversOfCluster } from './servers-of-cluster.ts';
@@ -147,6 +147,13 @@ const errorReport = ({ logger, observer, settings }: ConnectionWatch): ErrorRepo
           logger.error({ err: refused }, 'the broker rejects this service; connecting again');
         }
         refusalLogged = true;
+        return;
+      }
+      if (isLateResponse(error)) {
+        logger.warn(
+          { err: error },
+          'a response came too late: the connection of its request is gone; who asked asks again',
+        );
         return;
       }
       const refused = explainPermissionError(error, settings.name);

@@ -19,6 +19,15 @@ export const explainPermissionError = (error: unknown, who = 'this service'): No
   return new NotAllowed(`The broker does not allow ${who} to ${what}. ${WHAT_TO_DO}`, { cause: error });
 };
 
+/**
+ * Whether a response came too late: its request came over a connection that was lost before, and the right to the response with it. Who asked
+ * got none, and asks again. nats-server gives responses to other accounts this prefix.
+ */
+export const isLateResponse = (error: unknown): boolean => {
+  const violation = violationIn(error);
+  return violation?.operation === 'publish' && violation.subject.startsWith('_R_.');
+};
+
 /** The driver wraps the error of a refused request. */
 const violationIn = (error: unknown): PermissionViolationError | undefined => {
   for (let at = error; at instanceof Error; at = at.cause) {
