@@ -17,6 +17,7 @@ const PROGRAMS = [
 ];
 /** One file each, because nothing else of the installation is in the view of these processes. */
 const SINGLE_FILES = [
+  'services/gpu-executor/src/probe/probe-program',
   'services/gpu-executor/src/supervision/supervisor',
   'apps/standalone/src/sample/render-image',
 ];

@@ -13,6 +13,7 @@ import { programRunner } from '../src/runner/program/program-runner.ts';
 import { residentRunner } from '../src/runner/resident/resident-runner.ts';
 import type { Runner } from '../src/runner/runner.ts';
 import { chooseIsolation, noIsolation } from '../src/isolation/choose-isolation.ts';
+import { openUsers } from '../src/isolation/users.ts';
 import { probeContainment } from '../src/isolation/containment.ts';
 import type { Isolation } from '../src/isolation/isolation.ts';
 import { ownMark } from '../src/supervision/process-mark.ts';
@@ -115,12 +116,14 @@ const measureRunner = async (
   return await measure(`${mode}, ${name}`, () => runOnce(runner, folder.path));
 };
 
-const isolations: [string, Isolation][] = [['group', noIsolation('chosen by the bench')]];
-const containment = await probeContainment();
+const WHY = 'chosen by the bench';
+const users = await openUsers(undefined);
+const isolations: [string, Isolation][] = [['group', noIsolation(WHY)]];
+const containment = await probeContainment(users);
 if (containment.kind === 'namespace')
-  isolations.unshift(['namespace', { kind: 'none', containment, why: 'chosen by the bench', user: null }]);
+  isolations.unshift(['namespace', { kind: 'none', containment, why: WHY, users, unfiltered: WHY }]);
 for (const path of [process.env['PATH'] ?? '', '']) {
-  const chosen = await chooseIsolation({ setting: 'auto', path, hidden: [], user: null });
+  const chosen = await chooseIsolation({ isWanted: true, path, hidden: [], users });
   if (chosen.kind !== 'none') isolations.unshift([chosen.kind, chosen]);
 }
 print(`${runs} runs of /bin/true in each line; the first one in a small process`);

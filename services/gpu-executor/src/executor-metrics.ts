@@ -1,5 +1,5 @@
 import { Counter, Gauge, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
-import type { Isolation } from './isolation/isolation.ts';
+import type { IsolationLevel } from '@runledger/contracts/events/fleet-event';
 import type { Enforcement } from './supervision/enforcement.ts';
 
 export interface ExecutorMetrics {
@@ -12,7 +12,9 @@ export interface ExecutorMetrics {
 
 /** What keeps programs from everything that is not their run, and to their limits. */
 export interface HeldBy {
-  readonly isolation: Isolation['kind'];
+  readonly isolation: IsolationLevel;
+  /** What programs can do to others all the same. */
+  readonly isolation_gaps: readonly string[];
   readonly limits: Enforcement['kind'];
 }
 
@@ -42,7 +44,7 @@ export const executorMetrics = (
     new Gauge({ name, help, labelNames: ['kind'], registers: [metrics] }).set({ kind }, 1);
   inEffect(
     'runledger_executor_isolation',
-    'What keeps programs from everything that is not their run: 1 for the kind that is in effect.',
+    'What keeps programs from everything that is not their run, as tried at the start: 1 for what it is worth.',
     heldBy.isolation,
   );
   inEffect(

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
 import { executorId, executorName, type ExecutorId } from '@runledger/contracts/ids';
 import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/event-log/consume/consume';
@@ -12,6 +13,7 @@ import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
 import { openInputFiles } from './open-input-files.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
+import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
 import type { RunnerHost } from './runner/runner-type.ts';
@@ -19,12 +21,12 @@ import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
-import { readRunAs, tryRunAs } from './isolation/run-as.ts';
+import { openUsers, ownUser } from './isolation/users.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
-import { supervisorFile } from './isolation/supervisor-code.ts';
+import { tryIsolation, type Tried } from './probe/probe-isolation.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
-import { openWorkFolder } from './work-folder.ts';
+import { mustBeReached, openWorkFolder } from './work-folder.ts';
 
 const start = async (
   base: ServiceBase<ExecutorConfig>,
@@ -37,10 +39,9 @@ const start = async (
   const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
-  const processes = await openProcesses(config, env, logger, open);
+  const processes = await openProcesses(config, env, slots, logger, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
-  const { isolation, enforcement } = processes.supervisors;
-  const heldBy = { isolation: isolation.kind, limits: enforcement.kind };
+  const heldBy = { ...processes.tried, limits: processes.supervisors.enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
 
   const waits = waitsForConsumer(checks);
@@ -108,42 +109,39 @@ const RESIDENTS_STOP_WITHIN = 0.2;
 const openProcesses = async (
   config: ExecutorConfig,
   env: HostEnvironment,
+  slots: readonly GpuSlot[],
   log: ServiceBase<ExecutorConfig>['logger'],
   open: AsyncDisposableStack,
-): Promise<Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number }> => {
+): Promise<
+  Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number; readonly tried: Tried }
+> => {
+  const isWanted = config.EXECUTOR_ISOLATION !== 'off';
   const runAs = config.EXECUTOR_RUN_AS;
-  const user = runAs === undefined ? null : await readRunAs(runAs);
-  const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, user);
-  if (user !== null) await tryRunAs(user, supervisorFile(), workFolder);
-  const isolation = await chooseIsolation({
-    setting: config.EXECUTOR_ISOLATION,
-    path: config.PATH,
-    hidden: [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)],
-    user,
-  });
-  const level = isolation.kind === 'none' ? 'warn' : 'info';
-  log[level]({ isolation: isolation.kind }, describeIsolation(isolation));
+  const users = isWanted || runAs !== undefined ? await openUsers(runAs) : ownUser;
+  const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, users);
+  const hidden = [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)];
+  const isolation = await chooseIsolation({ isWanted, path: config.PATH, hidden, users });
+  mustBeReached(workFolder, isolation);
   const enforcement = chooseEnforcement(log);
-  log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, user));
+  log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, users));
   // Its memory and environment have its key.
-  if (isolation.kind !== 'none') openSystemCalls().hideProcess();
-  const supervisors = open.use(
-    openSupervisors({
-      isolation,
-      enforcement,
-      limits: limitsOf(config),
-      mark,
-      path: config.PATH,
-      workFolder,
-      log,
-    }),
+  if (isWanted) openSystemCalls().hideProcess();
+  const { PATH: path } = config;
+  const settings = { isolation, enforcement, limits: limitsOf(config), mark, path, workFolder, log };
+  const secrets = [...hidden, join(workFolder, 'owner')];
+  const isShared = slots.length > 1;
+  const tried = await tryIsolation(
+    { supervisors: settings, secretFiles: secrets, isShared },
+    config.EXECUTOR_ISOLATION,
   );
+  log[tried.isolation === 'strong' ? 'info' : 'warn'](tried, describeIsolation(isolation));
+  const supervisors = open.use(openSupervisors(settings));
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   const stopGraceMs = Math.min(cancelGraceMs, stopWithinMs * RESIDENTS_STOP_WITHIN);
   const processes = { env, workFolder, supervisors, mark, log };
   const residents = open.use(openResidentProcesses({ ...processes, stopGraceMs }));
-  return { ...processes, residents, cancelGraceMs, stopWithinMs };
+  return { ...processes, residents, cancelGraceMs, stopWithinMs, tried };
 };
 
 /** The files with the secrets of the executor, as settings name them. */

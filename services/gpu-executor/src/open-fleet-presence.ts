@@ -60,6 +60,7 @@ export const openFleetPresence = (
     ...(labels.length > 0 && { labels: [...new Set(labels)] }),
     public_key: publicKey,
     ...heldBy,
+    isolation_gaps: [...heldBy.isolation_gaps],
     software_version: packageJson.version,
   };
   return joinFleet(

@@ -4,7 +4,10 @@ import { getuid } from 'node:process';
 import { formatMark, ownMark, parseMark, type Mark } from './supervision/process-mark.ts';
 import { isAlive, killOrphans } from './supervision/stray-processes.ts';
 import { clearWorkFolder } from './attempt/attempt-folders.ts';
-import type { User } from './isolation/run-as.ts';
+import { ConfigError } from '@runledger/service-kit/config/config';
+import { describeIsolation, isInNamespace, type Isolation } from './isolation/isolation.ts';
+import { closedFolderAbove } from './isolation/hidden-paths.ts';
+import { ownUser, type Users } from './isolation/users.ts';
 import { removeTree } from './leftovers/remove-tree.ts';
 
 export interface WorkFolder {
@@ -24,7 +27,7 @@ interface Log {
 export const openWorkFolder = async (
   folder: string,
   log: Log,
-  user: User | null = null,
+  users: Users = ownUser,
 ): Promise<WorkFolder> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = await realpath(folder);
@@ -36,7 +39,7 @@ export const openWorkFolder = async (
     );
   const mark = await ownMark(path);
   // Another user reaches the folders that it is given, and cannot list what else there is.
-  await chmod(path, user === null ? 0o700 : 0o711);
+  await chmod(path, users.kind === 'executor' ? 0o700 : 0o711);
   await takeOver(path, mark, log);
   const { killed, survivors } = await killOrphans(mark);
   if (killed.length > 0) log.warn({ killed }, 'a killed executor left processes behind; they are killed');
@@ -45,6 +48,23 @@ export const openWorkFolder = async (
   const cleared = await clearWorkFolder(path, log);
   if (cleared > 0) log.info({ folders: cleared }, 'folders of ended attempts are removed');
   return { path, mark };
+};
+
+/**
+ * Programs of another user must get to their folders, where they see those of the machine.
+ * @throws {ConfigError} when a folder above is closed to them
+ */
+export const mustBeReached = (path: string, isolation: Isolation): void => {
+  if (isolation.users.kind === 'executor' || isInNamespace(isolation)) return;
+  const closed = closedFolderAbove(path);
+  if (closed === null) return;
+  throw new ConfigError([
+    {
+      variable: 'EXECUTOR_WORK_DIR',
+      wrong: `= ${JSON.stringify(path)} cannot be reached by programs, which are of another user than root: ${closed} is closed to them, and nothing else can be mounted for them (${describeIsolation(isolation)})`,
+      right: 'a folder below folders that everybody may enter, such as /var/lib/runledger-executor',
+    },
+  ]);
 };
 
 /** Two executors in one folder would remove each other's files. */

@@ -8,7 +8,7 @@ describe('the metrics of an executor', () => {
     let now = 1_000;
     const counts = executorMetrics(metrics, {
       slots: 4,
-      heldBy: { isolation: 'landlock', limits: 'rlimits' },
+      heldBy: { isolation: 'strong', isolation_gaps: [], limits: 'rlimits' },
       busy: () => 3,
       clock: () => now,
     });
@@ -18,7 +18,7 @@ describe('the metrics of an executor', () => {
     await expectMetric('attempts_total{service="gpu-executor"} 1');
     counts.attemptExpired();
     await expectMetric('attempts_expired_total{service="gpu-executor"} 1');
-    await expectMetric('isolation{kind="landlock",service="gpu-executor"} 1');
+    await expectMetric('isolation{kind="strong",service="gpu-executor"} 1');
     await expectMetric('limits{kind="rlimits",service="gpu-executor"} 1');
     await expectMetric('slots{service="gpu-executor"} 4');
     await expectMetric('slots_busy{service="gpu-executor"} 3');

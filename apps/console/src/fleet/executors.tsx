@@ -109,7 +109,10 @@ const Capabilities = ({ executor }: { readonly executor: Executor }): ReactNode 
       <dt>Labels</dt>
       <dd>{executor.labels.join(', ') || 'none'}</dd>
       <dt>Isolation</dt>
-      <dd>{executor.isolation ?? 'unknown'}</dd>
+      <dd>
+        {executor.isolation ?? 'unknown'}
+        {executor.isolation_gaps.length > 0 && `: a program can ${executor.isolation_gaps.join('; ')}`}
+      </dd>
       <dt>Limits held by</dt>
       <dd>{executor.limits ?? 'unknown'}</dd>
       <dt>Version</dt>

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c4b5e536e7147033ed78d7657b5d55b45ad480fd6762937a90b96ea724c5d477.
 
 from __future__ import annotations
 
@@ -815,6 +815,9 @@ class Eta(TypedDict):
     """
     It starts after this time in 1 of 10 cases.
     """
+
+
+IsolationGap: TypeAlias = str
 
 
 class ExecutorDrain(TypedDict):
@@ -5306,15 +5309,19 @@ class Executor(TypedDict):
     """
     Its labels, as EXECUTOR_LABELS says: deployments may ask for them.
     """
-    isolation: Literal['bubblewrap', 'landlock', 'none'] | None
+    isolation: Literal['strong', 'weak', 'none'] | None
     """
-    What keeps its programs from everything that is not their run.
+    What keeps its programs from everything that is not their run is worth: at its start, a program tried what hostile ones try.
 
-    - `bubblewrap`: They have namespaces of their own, in which only what they may see is mounted.
-    - `landlock`: The kernel refuses to open what they may not see.
-    - `none`: Nothing works on this machine: they may do what its user may.
+    - `strong`: Nothing of it succeeded.
+    - `weak`: Some of it succeeded: `isolation_gaps` says what.
+    - `none`: Its operator wants none, and nothing was tried.
 
     Null when it is absent, or does not say it.
+    """
+    isolation_gaps: list[IsolationGap]
+    """
+    What that program could do: each ends a sentence that begins with "A program can". Empty unless the isolation is weak.
     """
     limits: Literal['cgroup', 'rlimits', 'none'] | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c4b5e536e7147033ed78d7657b5d55b45ad480fd6762937a90b96ea724c5d477.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -3015,15 +3015,22 @@ export interface components {
              */
             labels: string[];
             /**
-             * @description What keeps its programs from everything that is not their run.
+             * @description What keeps its programs from everything that is not their run is worth: at its start, a program tried what hostile ones try.
              *
-             *     - `bubblewrap`: They have namespaces of their own, in which only what they may see is mounted.
-             *     - `landlock`: The kernel refuses to open what they may not see.
-             *     - `none`: Nothing works on this machine: they may do what its user may.
+             *     - `strong`: Nothing of it succeeded.
+             *     - `weak`: Some of it succeeded: `isolation_gaps` says what.
+             *     - `none`: Its operator wants none, and nothing was tried.
              *
              *     Null when it is absent, or does not say it.
              */
-            isolation: ("bubblewrap" | "landlock" | "none") | null;
+            isolation: ("strong" | "weak" | "none") | null;
+            /**
+             * @description What that program could do: each ends a sentence that begins with "A program can". Empty unless the isolation is weak.
+             * @example [
+             *       "have the user of programs of another organisation"
+             *     ]
+             */
+            isolation_gaps: string[];
             /**
              * @description What holds its programs to their limits of memory, processes, processors and files.
              *

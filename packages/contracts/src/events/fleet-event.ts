@@ -13,14 +13,26 @@ export const GpuSlot = Type.Object({
 });
 export type GpuSlot = Static<typeof GpuSlot>;
 
-export const IsolationKind = enumInWords(
+export const IsolationLevel = enumInWords(
   {
-    bubblewrap: 'They have namespaces of their own, in which only what they may see is mounted.',
-    landlock: 'The kernel refuses to open what they may not see.',
-    none: 'Nothing works on this machine: they may do what its user may.',
+    strong: 'Nothing of it succeeded.',
+    weak: 'Some of it succeeded: `isolation_gaps` says what.',
+    none: 'Its operator wants none, and nothing was tried.',
   },
-  { description: 'What keeps its programs from everything that is not their run.' },
+  {
+    description:
+      'What keeps its programs from everything that is not their run is worth: at its start, a program tried what hostile ones try.',
+  },
 );
+export type IsolationLevel = Static<typeof IsolationLevel>;
+
+/** Each is the end of a sentence that begins with "A program can". */
+export const IsolationGaps = Type.Array(Type.String({ maxLength: 512 }), {
+  maxItems: 64,
+  description:
+    'What that program could do: each ends a sentence that begins with "A program can". Empty unless the isolation is weak.',
+  examples: [['have the user of programs of another organisation']],
+});
 
 export const LimitsKind = enumInWords(
   {
@@ -62,7 +74,8 @@ export const ExecutorRegistered = Type.Object({
   /** Ed25519 (SPKI, DER, base64url); signs the upload tokens of its attempts. */
   public_key: Type.String({ minLength: 1, maxLength: 256 }),
   /** Executors of earlier releases do not say it. */
-  isolation: Type.Optional(IsolationKind),
+  isolation: Type.Optional(IsolationLevel),
+  isolation_gaps: Type.Optional(IsolationGaps),
   limits: Type.Optional(LimitsKind),
   software_version: Type.String(),
 });

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
+import { IsolationGaps, IsolationLevel, LimitsKind } from '../events/fleet-event.ts';
 import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
@@ -92,7 +92,8 @@ export const Executor = Type.Object(
       description: 'Its labels, as EXECUTOR_LABELS says: deployments may ask for them.',
       examples: [['zone:eu-west-1']],
     }),
-    isolation: nullable(IsolationKind, 'Null when it is absent, or does not say it.'),
+    isolation: nullable(IsolationLevel, 'Null when it is absent, or does not say it.'),
+    isolation_gaps: IsolationGaps,
     limits: nullable(LimitsKind, 'Null when it is absent, or does not say it.'),
     software_version: nullable(
       Type.String({ description: 'The version of its software.', examples: ['0.1.0'] }),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
+import { IsolationGaps, IsolationLevel, LimitsKind } from '../events/fleet-event.ts';
 import { Placement } from '../events/placement.ts';
 import { GpuModel } from '../gpu.ts';
 import { enumInWords } from '../words/in-words.ts';
@@ -75,7 +75,8 @@ export const ExecutorState = Type.Object({
   program_count: Type.Integer({ minimum: 0 }),
   labels: Type.Array(Label, { maxItems: MAX_EXECUTOR_LABELS }),
   /** Null when absent, or when it does not say it. */
-  isolation: Type.Union([IsolationKind, Type.Null()]),
+  isolation: Type.Union([IsolationLevel, Type.Null()]),
+  isolation_gaps: IsolationGaps,
   limits: Type.Union([LimitsKind, Type.Null()]),
   /** Null when absent. */
   software_version: Type.Union([Type.String(), Type.Null()]),

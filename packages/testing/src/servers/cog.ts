@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ensureCog } from '@runledger/local-servers/cog';
@@ -24,6 +24,8 @@ export const cogCommand = async (predictor: string): Promise<CogCommand> => {
   const { python, env } = await ensureCog({ env: environment });
   // The server starts its worker as `python`.
   const bin = mkdtempSync(join(tmpdir(), 'runledger-cog-'));
+  // For programs of any user.
+  chmodSync(bin, 0o755);
   symlinkSync(python, join(bin, 'python'));
   return {
     entry: {

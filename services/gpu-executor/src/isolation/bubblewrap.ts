@@ -1,12 +1,12 @@
-import { lstatSync, readlinkSync, statSync } from 'node:fs';
-import { cardDevices } from './card-devices.ts';
-import { isWithin, systemFolders } from './hidden-paths.ts';
+import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { cardDevices } from '../gpu/card-devices.ts';
+import { isWithin, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
-import type { View } from './isolation.ts';
+import type { Isolation, View } from './isolation.ts';
 import { supervisorCode } from './supervisor-code.ts';
 
 const NAMESPACES = [
-  '--unshare-user',
   '--unshare-pid',
   '--unshare-ipc',
   '--unshare-uts',
@@ -16,31 +16,57 @@ const NAMESPACES = [
   '--cap-drop',
   'ALL',
 ];
+/** Root makes them without a user namespace, and the supervisor then becomes another user; in one there would be no other. */
+const BY_ROOT = ['--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID'];
+const BY_OTHERS = ['--unshare-user'];
 const KERNEL_FOLDERS = ['--proc', '/proc', '--dev', '/dev'];
+/** What container engines make read-only of the kernel's own, and what they hide. */
+const KERNEL_READ_ONLY = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+const KERNEL_HIDDEN = [
+  '/proc/acpi',
+  '/proc/asound',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/sys/devices/virtual/powercap',
+  '/sys/firmware',
+];
 const COMMAND_FOLLOWS = ['--chdir', '/', '--'];
 /** Programs are told to use their TMPDIR, which is on disk. Shared memory may be half of the machine's, as everywhere. */
 const TEMPORARY_BYTES = 256 * 1024 * 1024;
 
 /**
- * The options that make a view with bubblewrap, up to the command: it becomes the first process of the namespaces, without any capability. `folder` is
- * where the files of its runs are; null when there is none yet.
+ * The options that make a view with bubblewrap, up to the command: it becomes the first process of the namespaces, without any capability but those
+ * to become another user. `folder` is where the files of its runs are; null when there is none yet.
  */
 export const bubblewrapOptions = (
+  { hidden, users }: Pick<Extract<Isolation, { readonly kind: 'bubblewrap' }>, 'hidden' | 'users'>,
   view: View,
   folder: string | null,
-  hidden: readonly string[],
 ): readonly string[] => {
-  const covered = hidden.filter((path) => isWithin(systemFolders(), path));
+  const system = systemPaths();
+  const covered = [...hidden.filter((path) => isWithin(system, path)), ...KERNEL_HIDDEN.filter(existsSync)];
+  const readable = [...supervisorCode(), ...view.readable];
+  const writable = [...view.writable, ...(folder === null ? [] : [folder])];
   return [
     ...NAMESPACES,
+    ...(users.kind === 'executor' ? BY_OTHERS : BY_ROOT),
     ...(view.network ? [] : ['--unshare-net']),
-    ...systemFolders().flatMap(mountSystem),
+    ...foldersAbove(system).flatMap(enterable),
+    ...system.flatMap(mountSystem),
     ...KERNEL_FOLDERS,
+    ...KERNEL_READ_ONLY.filter(existsSync).flatMap((path) => ['--ro-bind', path, path]),
     ...(view.cards ? cardDevices() : []).flatMap((path) => ['--dev-bind', path, path]),
     ...MEMORY_FOLDERS.flatMap(mountMemory),
     ...covered.flatMap(cover),
-    ...[...supervisorCode(), ...view.readable].flatMap((path) => ['--ro-bind', path, path]),
-    ...[...view.writable, ...(folder === null ? [] : [folder])].flatMap((path) => ['--bind', path, path]),
+    ...foldersAbove([...readable, ...writable]).flatMap(enterable),
+    ...readable.flatMap((path) => ['--ro-bind', path, path]),
+    ...writable.flatMap((path) => ['--bind', path, path]),
     ...[...covered.filter(isFolder), '/dev', '/'].flatMap((path) => ['--remount-ro', path]),
     ...COMMAND_FOLLOWS,
   ];
@@ -49,8 +75,22 @@ export const bubblewrapOptions = (
 const mountSystem = (path: string): string[] =>
   lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
 
-const mountMemory = (path: string): string[] =>
-  path === SHARED_MEMORY ? ['--tmpfs', path] : ['--size', String(TEMPORARY_BYTES), '--tmpfs', path];
+const mountMemory = (path: string): string[] => [
+  ...(path === SHARED_MEMORY ? [] : ['--size', String(TEMPORARY_BYTES)]),
+  '--perms',
+  '1777',
+  '--tmpfs',
+  path,
+];
+
+/** It makes the folders above what it binds for its own user only. */
+const enterable = (path: string): string[] => ['--perms', '0755', '--dir', path];
+
+const foldersAbove = (paths: readonly string[]): readonly string[] => {
+  const above = (path: string): string[] =>
+    dirname(path) === '/' ? [] : [...above(dirname(path)), dirname(path)];
+  return [...new Set(paths.flatMap(above))];
+};
 
 const cover = (path: string): string[] =>
   isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];

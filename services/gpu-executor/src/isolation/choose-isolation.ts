@@ -1,61 +1,49 @@
 import { delimiter, isAbsolute, join } from 'node:path';
-import { ConfigError } from '@runledger/service-kit/config/config';
 import { bubblewrapOptions } from './bubblewrap.ts';
 import { probeContainment, processGroup, whyNoNamespace } from './containment.ts';
-import { hiddenPaths, realPath } from './hidden-paths.ts';
+import { realPath } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
-import type { User } from './run-as.ts';
+import { whyNoFilter } from './seccomp.ts';
 import { INSTALLATION } from './supervisor-code.ts';
 import { openSystemCalls } from './system-calls.ts';
+import { ownUser, type Users } from './users.ts';
 
 export interface IsolationWanted {
-  /** `off` is for machines where it disturbs the programs. */
-  readonly setting: 'auto' | 'required' | 'off';
+  /** False on machines where it disturbs the programs. */
+  readonly isWanted: boolean;
   /** The folders in which bubblewrap is looked for. */
   readonly path: string;
   /** Files and folders that no program may see, wherever they are. */
   readonly hidden: readonly string[];
-  /** Null: the user of the executor. */
-  readonly user: User | null;
+  readonly users: Users;
 }
 
-/**
- * The best that this machine allows, tried once, at the start.
- * @throws {ConfigError} when isolation is required and there is none
- */
+/** The best that this machine allows, tried once, at the start. */
 export const chooseIsolation = async (
-  { setting, path, hidden, user }: IsolationWanted,
+  { isWanted, path, hidden, users }: IsolationWanted,
   probes: readonly (Probe<'bubblewrap'> | Probe<'landlock'>)[] = [probeBubblewrap, probeLandlock],
 ): Promise<Isolation> => {
-  if (setting === 'off') return noIsolation('EXECUTOR_ISOLATION is off', user);
-  const paths = hiddenPaths([INSTALLATION, ...hidden], user);
+  if (!isWanted) return noIsolation('EXECUTOR_ISOLATION is off', users);
+  const paths = [INSTALLATION, ...hidden].map(realPath).filter((each) => each !== null);
   const refusals: string[] = [];
   for (const probe of probes) {
-    const probed = await probe({ path, hidden: paths, before: refusals.join('; '), user });
+    const probed = await probe({ path, hidden: [...new Set(paths)], before: refusals.join('; '), users });
     if (typeof probed !== 'string') return probed;
     refusals.push(probed);
   }
-  const why = refusals.join('; ');
-  if (setting === 'required')
-    throw new ConfigError([
-      {
-        variable: 'EXECUTOR_ISOLATION',
-        wrong: `= "required" cannot be met on this machine: ${why}`,
-        right:
-          'auto, unless you install bubblewrap (apt-get install bubblewrap) and let it make namespaces, or use Linux 5.13 or later with Landlock',
-      },
-    ]);
-  return { kind: 'none', containment: await probeContainment(user), why, user };
+  const containment = await probeContainment(users);
+  return { kind: 'none', containment, why: refusals.join('; '), users, unfiltered: whyNoFilter() };
 };
 
-export const noIsolation = (why: string, user: User | null = null): Isolation => ({
-  kind: 'none',
+export const noIsolation = (why: string, users: Users = ownUser): Isolation => ({
+  kind: 'off',
   containment: processGroup(why),
   why,
-  user,
+  users,
+  unfiltered: why,
 });
 
-interface Probed extends Pick<IsolationWanted, 'path' | 'hidden' | 'user'> {
+interface Probed extends Pick<IsolationWanted, 'path' | 'hidden' | 'users'> {
   /** Why what would be better does not work. */
   readonly before: string;
 }
@@ -65,7 +53,7 @@ type Probe<Kind extends Isolation['kind']> = (
 ) => Promise<Extract<Isolation, { readonly kind: Kind }> | string>;
 
 /** An isolation, or why it does not work here. */
-export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, user }) => {
+export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, users }) => {
   const command = path
     .split(delimiter)
     .filter(isAbsolute)
@@ -74,19 +62,18 @@ export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, user 
   if (command === undefined) return 'bwrap is not on PATH (apt-get install bubblewrap)';
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
+  const isolation = { kind: 'bubblewrap', command, hidden, users, unfiltered: whyNoFilter() } as const;
   const view = { readable: [], writable: [], scratch: [], network: true, cards: true, resources: {} };
-  const refusal = await whyNoNamespace(command, bubblewrapOptions(view, null, hidden), user);
-  return refusal === null
-    ? { kind: 'bubblewrap', command, hidden, user }
-    : `bubblewrap does not work: ${refusal}`;
+  const refusal = await whyNoNamespace(command, bubblewrapOptions(isolation, view, null));
+  return refusal === null ? isolation : `bubblewrap does not work: ${refusal}`;
 };
 
-export const probeLandlock: Probe<'landlock'> = async ({ hidden, before, user }) => {
+export const probeLandlock: Probe<'landlock'> = async ({ hidden, before, users }) => {
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
-  const version = openSystemCalls().landlockVersion();
-  if (version === 0) return 'the kernel has no Landlock';
-  return { kind: 'landlock', version, hidden, containment: await probeContainment(user), why: before, user };
+  if (openSystemCalls().landlockVersion() === 0) return 'the kernel has no Landlock';
+  const containment = await probeContainment(users);
+  return { kind: 'landlock', hidden, containment, why: before, users, unfiltered: whyNoFilter() };
 };
 
 const whyNoSystemCalls = (): string | null => {

@@ -1,12 +1,9 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { join, sep } from 'node:path';
-import { getuid } from 'node:process';
-import { isClosedTo, type User } from './run-as.ts';
+import { dirname, join, sep } from 'node:path';
 
-/** Programs, libraries and settings of the system. Everything else is hidden: homes, data, other programs' folders. */
+/** Programs and libraries of the system. Everything else is hidden: homes, data, other programs' folders. */
 const SYSTEM_FOLDERS = [
   '/bin',
-  '/etc',
   '/gnu',
   '/lib',
   '/lib32',
@@ -18,31 +15,67 @@ const SYSTEM_FOLDERS = [
   '/sys',
   '/usr',
 ];
+/** Of the settings of the system, those that programs and libraries read on every machine. None has a secret. */
+const SYSTEM_SETTINGS = [
+  'ImageMagick-6',
+  'ImageMagick-7',
+  'OpenCL',
+  'R',
+  'alternatives',
+  'ca-certificates',
+  'ca-certificates.conf',
+  'crypto-policies',
+  'debian_version',
+  'fonts',
+  'gai.conf',
+  'glvnd',
+  'group',
+  'host.conf',
+  'hostname',
+  'hosts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'ld.so.preload',
+  'libibverbs.d',
+  'libnl-3',
+  'locale.alias',
+  'locale.conf',
+  'localtime',
+  'magic',
+  'mime.types',
+  'networks',
+  'nsswitch.conf',
+  'nvidia',
+  'openmpi',
+  'os-release',
+  'passwd',
+  'perl',
+  'pki/ca-trust/extracted',
+  'pki/tls/certs',
+  'pki/tls/openssl.cnf',
+  'protocols',
+  'python3',
+  'resolv.conf',
+  'rpc',
+  'services',
+  'shells',
+  'ssl/cert.pem',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'terminfo',
+  'timezone',
+  'vulkan',
+].map((name) => join('/etc', name));
 /** Where systemd keeps what /etc/resolv.conf is. */
 const RESOLVER = '/etc/resolv.conf';
 
 /** Those that this machine has, and what they point to. */
-export const systemFolders = (): readonly string[] => {
+export const systemPaths = (): readonly string[] => {
   const resolver = realPath(RESOLVER);
-  const found = SYSTEM_FOLDERS.filter((path) => realPath(path) !== null);
+  const found = [...SYSTEM_FOLDERS, ...SYSTEM_SETTINGS].filter((path) => realPath(path) !== null);
   return resolver === null || isWithin(found, resolver) ? found : [...found, resolver];
 };
-
-/** What exists of these, and what only root may read of /etc when this is root: private keys, password hashes. */
-export const hiddenPaths = (given: readonly string[], user: User | null): readonly string[] => {
-  const paths = given.map(realPath).filter((path) => path !== null);
-  // Another user cannot even look where nothing need be hidden.
-  if (user !== null) return [...new Set(paths)].filter((path) => !isClosedTo(user, path));
-  return [...new Set([...paths, ...(getuid?.() === 0 ? rootsOnly('/etc') : [])])];
-};
-
-const rootsOnly = (folder: string, depth = 3): string[] =>
-  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isSymbolicLink()) return [];
-    if ((lstatSync(path).mode & 0o004) === 0) return [path];
-    return entry.isDirectory() && depth > 0 ? rootsOnly(path, depth - 1) : [];
-  });
 
 /**
  * The paths that together are everything below `paths` but the hidden ones. For what can allow, and cannot forbid.
@@ -62,6 +95,13 @@ export const pathsWithout = (paths: readonly string[], hidden: readonly string[]
 /** Whether the path is one of these, or below one. */
 export const isWithin = (folders: readonly string[], path: string): boolean =>
   folders.some((folder) => path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`));
+
+/** The highest folder above the path that only its owner or its group may enter; null when everybody reaches the path. */
+export const closedFolderAbove = (path: string): string | null => {
+  const above = dirname(path);
+  if (above === path) return null;
+  return closedFolderAbove(above) ?? ((lstatSync(above).mode & 0o001) === 0 ? above : null);
+};
 
 /** Null when there is nothing, or it may not be looked at. */
 export const realPath = (path: string): string | null => {

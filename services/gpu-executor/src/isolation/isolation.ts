@@ -1,28 +1,29 @@
 import type { OwnLimits } from '../limits/program-limits.ts';
 import type { Containment } from './containment.ts';
-import { showUser, type User } from './run-as.ts';
+import type { Users } from './users.ts';
 
 /**
  * What keeps a program from everything that is not its run. `bubblewrap`: namespaces of its own for processes, files, users and IPC, in which only
  * what it may see is mounted. `landlock`: the kernel refuses to open what it may not see, and to trace or signal what is not its own.
- * `none`: it sees what its user sees.
+ * `none`: it sees what its user sees. `off`: its operator wants nothing of this. What all of it is worth, the probe of the start says.
  */
 export type Isolation = Kind & {
-  /** Null: the user of the executor. */
-  readonly user: User | null;
+  /** Whom programs run as. */
+  readonly users: Users;
+  /** Why programs may make every system call; null when there is a filter for them. */
+  readonly unfiltered: string | null;
 };
 
 type Kind =
   | { readonly kind: 'bubblewrap'; readonly command: string; readonly hidden: readonly string[] }
   | {
       readonly kind: 'landlock';
-      readonly version: number;
       readonly hidden: readonly string[];
       readonly containment: Containment;
       /** Why it is not bubblewrap. */
       readonly why: string;
     }
-  | { readonly kind: 'none'; readonly containment: Containment; readonly why: string };
+  | { readonly kind: 'none' | 'off'; readonly containment: Containment; readonly why: string };
 
 /**
  * What a process may see beside the system's programs and libraries and its own folder, and what it may use. All paths are absolute and
@@ -42,17 +43,20 @@ export interface View {
 
 /** In one sentence, for the operator. */
 export const describeIsolation = (isolation: Isolation): string => {
-  const { user } = isolation;
-  const programs = user === null ? 'programs' : `programs of the user ${showUser(user)} (EXECUTOR_RUN_AS)`;
+  const { users, unfiltered } = isolation;
+  const calls = unfiltered === null ? '' : `; they may make every system call: ${unfiltered}`;
+  return `${howItHolds(isolation)}; ${users.described}${calls}`;
+};
+
+const howItHolds = (isolation: Isolation): string => {
   switch (isolation.kind) {
     case 'bubblewrap':
-      return `${programs} are in namespaces of their own and see the files of their run only (bubblewrap)`;
-    case 'landlock': {
-      const { version, containment, why } = isolation;
-      return `${programs} open the files of their run only (Landlock ${version}), ${inWhat(containment)}; no namespaces by bubblewrap: ${why}`;
-    }
+      return 'programs are in namespaces of their own and see the files of their run only (bubblewrap)';
+    case 'landlock':
+      return `programs open the files of their run only (Landlock), ${inWhat(isolation.containment)}; no namespaces by bubblewrap: ${isolation.why}`;
     case 'none':
-      return `${programs} see what their user sees, ${inWhat(isolation.containment)}: ${isolation.why}`;
+    case 'off':
+      return `programs see what their user sees, ${inWhat(isolation.containment)}: ${isolation.why}`;
   }
 };
 
@@ -60,7 +64,11 @@ export const describeIsolation = (isolation: Isolation): string => {
 export const visibleHost = <Host extends { readonly HOME?: string | undefined }>(
   isolation: Isolation,
   host: Host,
-): Host => (isolation.kind === 'none' && isolation.user === null ? host : { ...host, HOME: undefined });
+): Host =>
+  isViewless(isolation) && isolation.users.kind === 'executor' ? host : { ...host, HOME: undefined };
+
+/** Whether programs see all that their user sees. */
+export const isViewless = ({ kind }: Isolation): boolean => kind === 'none' || kind === 'off';
 
 /** Whether the kernel ends all processes of a run at once. */
 export const isInNamespace = (isolation: Isolation): boolean =>

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, statSync } from 'node:fs';
+import { closeSync, constants, openSync, realpathSync, statSync } from 'node:fs';
 import type { SystemCalls } from './system-calls.ts';
 
 /** What a thread may open, and all that it starts. */
@@ -42,8 +42,10 @@ export const obeyLandlock = (calls: SystemCalls, openable: Openable): void => {
   const allow =
     (access: bigint) =>
     (path: string): void => {
-      const descriptor = openSync(path, O_PATH);
-      const possible = statSync(path).isDirectory() ? handled : handled & ofFiles;
+      // Where bubblewrap has mounted it, it need not be what it is outside.
+      const real = realpathSync(path);
+      const descriptor = openSync(real, O_PATH);
+      const possible = statSync(real).isDirectory() ? handled : handled & ofFiles;
       calls.allow(rules, access & possible, descriptor);
       closeSync(descriptor);
     };

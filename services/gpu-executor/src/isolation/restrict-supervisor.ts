@@ -1,15 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { obeyLandlock, type Openable } from './landlock.ts';
+import { mountOwn, type OwnMounts } from './own-mounts.ts';
+import { obeyFilter, type Exposed } from './seccomp.ts';
 import { openSystemCalls, type Rlimits } from './system-calls.ts';
 
 /** What a supervisor does before it starts a program. Executor and supervisor are of one release. */
 export interface SupervisorSetup {
-  /** Null for one that sees what its user sees. */
+  /** Null for one that is what the executor is. */
   readonly isolation: {
-    /** Null where only what may be seen is mounted, or nothing is hidden. */
+    /** Null where nothing is hidden. */
     readonly openable: Openable | null;
+    /** For one that has mounts of its own and changes them; null for any other. */
+    readonly mounts: OwnMounts | null;
     /** Folders of its own namespaces, which a program may leave something in. */
     readonly memoryFolders: readonly string[];
+    /** Whom it becomes; null when it stays what it is. */
+    readonly user: { readonly uid: number; readonly gid: number; readonly groups: readonly number[] } | null;
+    /** For the filter of system calls; null without one. */
+    readonly exposed: Exposed | null;
   } | null;
   readonly rlimits: Rlimits;
 }
@@ -32,9 +40,30 @@ export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): voi
   const calls = openSystemCalls();
   for (const { resource, value } of rlimits) calls.limit(resource, value);
   if (isolation === null) return;
-  calls.hideProcess();
-  calls.giveUpNewPrivileges();
+  const { openable, mounts, user, exposed } = isolation;
   calls.limit('coreBytes', 0);
-  if (isolation.openable !== null) obeyLandlock(calls, isolation.openable);
+  if (mounts !== null) mountOwn(calls, mounts);
+  calls.giveUpNewPrivileges();
+  calls.beginKeyring();
+  if (openable !== null) obeyLandlock(calls, openable);
+  if (user !== null) become(user);
+  // Outside of a namespace of its own it ends what it started when its parent is gone.
+  if (process.pid === 1) calls.dieWithParent();
+  calls.hideProcess();
   calls.giveUpCapabilities();
+  // The calls above are not all in it.
+  if (exposed !== null) obeyFilter(exposed);
+};
+
+/** All threads of the process; there is no way back. */
+const become = ({
+  uid,
+  gid,
+  groups,
+}: NonNullable<NonNullable<SupervisorSetup['isolation']>['user']>): void => {
+  process.setgroups?.([...groups]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
+  if (process.geteuid?.() !== uid || process.getegid?.() !== gid)
+    throw new Error(`The supervisor did not become the user ${uid}:${gid}.`);
 };

@@ -21,8 +21,12 @@ export const supervisorCode = (): readonly string[] => {
   const modules = join(INSTALLATION, 'node_modules');
   const file = supervisorFile();
   const code = file === SOURCE ? sourceCode(modules) : [file];
-  return [process.execPath, ...code, join(modules, 'koffi'), join(modules, '@koromix')];
+  return [process.execPath, ...code, ...packagesOf('koffi')];
 };
+
+/** The folder of a package of the installation, and of what it is made of. */
+export const packagesOf = (name: 'koffi'): readonly string[] =>
+  [name, '@koromix'].map((folder) => join(INSTALLATION, 'node_modules', folder));
 
 const sourceCode = (modules: string): string[] => [
   HERE,

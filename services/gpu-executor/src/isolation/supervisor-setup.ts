@@ -1,10 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { geteuid } from 'node:process';
-import { cardDevices } from './card-devices.ts';
-import { pathsWithout, realPath, systemFolders } from './hidden-paths.ts';
+import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
+import { pathsWithout, realPath, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
-import type { Isolation, View } from './isolation.ts';
+import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
+import type { Openable } from './landlock.ts';
+import type { Exposed } from './seccomp.ts';
 import type { SupervisorSetup } from './restrict-supervisor.ts';
+import type { User } from './users.ts';
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'pts'].map(
   (name) => `/dev/${name}`,
@@ -15,25 +18,81 @@ export const supervisorSetup = (
   isolation: Isolation,
   view: View,
   folder: string,
+  user: User | null,
 ): SupervisorSetup['isolation'] => {
+  if (isolation.kind === 'off' && user === null) return null;
+  if (user !== null) for (const path of view.writable) mustBeWritable(path, user);
+  const scratch = isolation.kind === 'landlock' ? view.scratch.map(scratchFolder) : [];
+  const hasOwnMounts = isolation.kind !== 'bubblewrap' && isolation.containment.kind === 'namespace';
+  const writable = targets([folder, ...view.writable, ...scratch]);
+  return {
+    openable: openableOf(isolation, view, { folder, scratch }),
+    mounts: hasOwnMounts
+      ? {
+          reached: user === null ? [] : [...targets(view.readable), ...writable],
+          writable: isViewless(isolation) ? null : writable,
+        }
+      : null,
+    memoryFolders: memoryFolders(isolation, hasOwnMounts),
+    user: user === null ? null : { ...user, groups: view.cards ? cardGroups() : [] },
+    exposed: isolation.unfiltered === null ? exposedBy(isolation) : null,
+  };
+};
+
+/** @throws with what to do: a program would fail in the middle of its run */
+const mustBeWritable = (path: string, { uid, gid }: User): void => {
+  const found = statSync(path);
+  const asOwner = found.uid === uid && (found.mode & 0o200) !== 0;
+  const asMember = found.gid === gid && (found.mode & 0o020) !== 0;
+  if (asOwner || asMember || (found.mode & 0o002) !== 0) return;
+  throw new Error(
+    `${path} is writable for its entry, but not for the user ${uid}:${gid} of its programs: ` +
+      'set EXECUTOR_RUN_AS to a user who owns it, or let everybody write there (chmod o+w)',
+  );
+};
+
+const memoryFolders = ({ kind }: Isolation, hasOwnMounts: boolean): readonly string[] => {
+  if (kind === 'bubblewrap') return MEMORY_FOLDERS;
+  return hasOwnMounts ? [SHARED_MEMORY] : [];
+};
+
+const exposedBy = (isolation: Isolation): Exposed => ({
+  paths: isolation.kind !== 'bubblewrap',
+  // Where it has mounts of its own they are read-only, and another user owns nothing.
+  attributes: !isInNamespace(isolation) && isolation.users.kind === 'executor',
+  processes: !isInNamespace(isolation),
+});
+
+const openableOf = (
+  isolation: Isolation,
+  view: View,
+  { folder, scratch }: { readonly folder: string; readonly scratch: readonly string[] },
+): Openable | null => {
+  const { network } = view;
+  const devices = [...DEVICES, ...(view.cards ? cardDevices() : [])];
   switch (isolation.kind) {
     case 'bubblewrap':
-      return { openable: null, memoryFolders: MEMORY_FOLDERS };
+      // The same paths once more. What is hidden below them is covered.
+      return {
+        readable: [...targets(systemPaths()), '/proc', ...view.readable],
+        writable: [folder, ...view.writable, ...MEMORY_FOLDERS],
+        shared: [],
+        scratch: [],
+        devices,
+        network,
+      };
     case 'landlock':
       return {
-        openable: {
-          readable: [...pathsWithout(systemFolders(), isolation.hidden), '/proc', ...targets(view.readable)],
-          writable: [folder, ...targets(view.writable)],
-          shared: [SHARED_MEMORY].filter((path) => existsSync(path)),
-          scratch: view.scratch.map(scratchFolder),
-          devices: [...DEVICES, ...(view.cards ? cardDevices() : [])],
-          network: view.network,
-        },
-        memoryFolders: [],
+        readable: [...pathsWithout(systemPaths(), isolation.hidden), '/proc', ...targets(view.readable)],
+        writable: [folder, ...targets(view.writable), ...(isInNamespace(isolation) ? [SHARED_MEMORY] : [])],
+        shared: [SHARED_MEMORY].filter((path) => !isInNamespace(isolation) && existsSync(path)),
+        scratch,
+        devices,
+        network,
       };
     case 'none':
-      // What programs of another user start gets no other rights either.
-      return isolation.user === null ? null : { openable: null, memoryFolders: [] };
+    case 'off':
+      return null;
   }
 };
 

@@ -1,5 +1,5 @@
 import { getuid } from 'node:process';
-import type { User } from '../isolation/run-as.ts';
+import type { Users } from '../isolation/users.ts';
 import { openSystemCalls, type Rlimits } from '../isolation/system-calls.ts';
 import { openCgroups, type Cgroup, type Cgroups } from '../limits/cgroups.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
@@ -50,12 +50,12 @@ const rlimitsOf = (
 };
 
 /** In one sentence, for the operator. */
-export const describeEnforcement = (enforcement: Enforcement, user: User | null): string => {
+export const describeEnforcement = (enforcement: Enforcement, { kind }: Users): string => {
   switch (enforcement.kind) {
     case 'cgroup':
       return 'programs are held to their limits by control groups';
     case 'rlimits': {
-      const isRoot = (user?.uid ?? getuid?.()) === 0;
+      const isRoot = kind === 'executor' && getuid?.() === 0;
       const processes = isRoot
         ? 'processes of root are not counted'
         : 'all processes of the user are counted';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { giveTo, type User } from '../isolation/run-as.ts';
+import { giveTo, type User } from '../isolation/users.ts';
 import { whatIsAt } from '../leftovers/empty-folder.ts';
 import { changeMode } from '../leftovers/open-folder.ts';
 

@@ -8,7 +8,7 @@ import { bubblewrapOptions } from '../isolation/bubblewrap.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
-import { asUser } from '../isolation/run-as.ts';
+import type { User } from '../isolation/users.ts';
 import { supervisorFile } from '../isolation/supervisor-code.ts';
 import { supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
@@ -29,6 +29,8 @@ import {
 
 export interface SupervisorSettings {
   readonly isolation: Isolation;
+  /** Whom it becomes; null for the user of the executor. */
+  readonly user: User | null;
   readonly rlimits: Rlimits;
   /** Its own; it is removed with it. */
   readonly cgroup: Cgroup | null;
@@ -133,6 +135,7 @@ const pass = (kind: MessageKind, content: Buffer, process: LinkedProcess): void 
 
 const spawnSupervisor = ({
   isolation,
+  user,
   rlimits,
   cgroup,
   view,
@@ -140,12 +143,11 @@ const spawnSupervisor = ({
   env,
   streams,
 }: SupervisorSettings): ChildProcess => {
-  const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder), rlimits };
+  const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder, user), rlimits };
   const node = [process.execPath, ...NODE_OPTIONS, supervisorFile(), streams, JSON.stringify(setup)];
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
   const [command = '', ...args] = [
     ...(cgroup?.enter ?? []),
-    ...asUser(isolation.user),
     ...inNamespaces(isolation, view, folder),
     ...node,
   ];
@@ -163,7 +165,7 @@ const spawnSupervisor = ({
 /** The command that makes them, up to what runs in them. */
 const inNamespaces = (isolation: Isolation, view: View, folder: string): readonly string[] => {
   if (isolation.kind === 'bubblewrap')
-    return [isolation.command, ...bubblewrapOptions(view, folder, isolation.hidden)];
+    return [isolation.command, ...bubblewrapOptions(isolation, view, folder)];
   const { containment } = isolation;
   return containment.kind === 'namespace' ? [containment.command, ...containment.args] : [];
 };

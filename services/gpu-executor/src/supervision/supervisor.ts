@@ -5,7 +5,7 @@
 // It is the first process of its own PID namespace, or each program leads a process group. After a program nothing of its run stays alive. Then
 // it takes the next one, if its namespace is as new; else it ends, and with it the namespace.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, readFileSync, stat } from 'node:fs';
+import { closeSync, stat } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -34,12 +34,10 @@ const isDirect = process.argv[2] === 'direct';
 const setup = parseSetup(process.argv[3]);
 const { value: cpuSeconds = Infinity } =
   setup.rlimits.find(({ resource }) => resource === 'cpuSeconds') ?? {};
+restrictSupervisor(setup);
 const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
-
-const readMounts = (): string => (ownNamespace ? readFileSync('/proc/self/mountinfo', 'utf8') : '');
-const mountsAtStart = readMounts();
 
 /** In a namespace to every other process, in one step; else to the program's group. */
 const signalAll = (program: ChildProcess, signal: NodeJS.Signals): void => {
@@ -123,10 +121,9 @@ const others = async (): Promise<{ alive: number; zombies: number }> => {
   return { alive: stats.length - zombies, zombies };
 };
 
-/** Root can mount in its namespace what the next run would find, and any program can leave something in its memory. */
+/** Any program can leave something in its memory. */
 const isAsNew = async (): Promise<boolean> =>
-  !ownNamespace ||
-  ((await others()).zombies <= MAX_ZOMBIES && readMounts() === mountsAtStart && isMemoryAsNew());
+  !ownNamespace || ((await others()).zombies <= MAX_ZOMBIES && isMemoryAsNew());
 
 /** It has the limits of its programs, and must not reach its own during one. */
 const isYoung = (): boolean => {
@@ -145,7 +142,6 @@ const receive = messageReader((kind, content) => {
 // These signals are for the programs; this process must outlive them.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
-restrictSupervisor(setup);
 // Node makes its threads at the first use, and dies when its program has left no room for them.
 stat('/', () => undefined);
 executor.on('data', receive);

@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeTree } from '../leftovers/remove-tree.ts';
-import { giveTo, type User } from '../isolation/run-as.ts';
+import { giveTo, type User } from '../isolation/users.ts';
+import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
@@ -52,6 +53,8 @@ export interface SupervisorsSettings {
 interface Kept {
   /** What another run must have in common to get it. */
   readonly key: string;
+  /** Whom it runs as; null for the user of the executor. */
+  readonly user: User | null;
   readonly folder: string;
   readonly supervisor: Supervisor;
   readonly limits: ProgramLimits;
@@ -65,20 +68,12 @@ interface Kept {
 }
 
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
-  const { isolation, enforcement, mark, path, workFolder, log } = settings;
+  const { isolation, enforcement, log } = settings;
   const open = new Set<Kept>();
-  const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
-
   const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
-    const folder = makeFolder(workFolder, isolation.user);
-    const limits = { ...settings.limits, ...view.resources };
-    const { rlimits, cgroup } = limitsFor(enforcement, limits);
-    const supervisor = openSupervisor(
-      { isolation, rlimits, cgroup, view, folder, env, streams },
-      { idle: () => void (kept.isIdle = true), closed: () => void close(kept) },
+    const kept = openKept(settings, { key, view, streams }, () =>
+      close(kept).then(() => giveBack(kept, isolation, log)),
     );
-    const isReusable = streams === 'relayed';
-    const kept: Kept = { key, folder, supervisor, limits, cgroup, isReusable, isIdle: true, isLeft: true };
     open.add(kept);
     return kept;
   };
@@ -89,11 +84,11 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
   const placeOf = (kept: Kept): Place => {
     kept.isIdle = kept.isLeft = false;
-    const lender = openLender(kept.folder, isolation.user);
+    const lender = openLender(kept.folder, kept.user);
     return {
       folder: kept.folder,
       lend: (folders, makesOutputDir) => lender.lend(folders, makesOutputDir),
-      makeTemporary: () => makeFolder(kept.folder, isolation.user),
+      makeTemporary: () => makeFolder(kept.folder, kept.user),
       start: (start) => withinLimits(kept.supervisor.start(start), kept, log),
       leave: async () => {
         await lender.end();
@@ -107,12 +102,8 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     enforcement,
     take: (org_id, view) => {
       const key = JSON.stringify([org_id, view]);
-      const free = [...open].filter(({ isIdle, isLeft }) => isIdle && isLeft);
-      // Its folder may have been removed meanwhile, as old folders of /tmp are.
-      const same = free.find((kept) => kept.key === key && isEmpty(kept.folder));
+      const { same, oldest } = freeOf(open, key);
       if (same !== undefined) return placeOf(same);
-      // There are no more of them than runs at once.
-      const [oldest] = free;
       if (oldest !== undefined) void close(oldest);
       return placeOf(openAnother(key, view, 'relayed'));
     },
@@ -123,11 +114,59 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
 };
 
+const openKept = (
+  { isolation, enforcement, mark, path, workFolder, limits: ofAll }: SupervisorsSettings,
+  { key, view, streams }: { readonly key: string; readonly view: View; readonly streams: StreamsKind },
+  onClosed: () => Promise<void>,
+): Kept => {
+  const user = isolation.users.take();
+  const folder = makeFolder(workFolder, user);
+  const limits = { ...ofAll, ...view.resources };
+  const { rlimits, cgroup } = limitsFor(enforcement, limits);
+  const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
+  const supervisor = openSupervisor(
+    { isolation, user, rlimits, cgroup, view, folder, env, streams },
+    { idle: () => void (kept.isIdle = true), closed: () => void onClosed() },
+  );
+  const isReusable = streams === 'relayed';
+  const kept = { key, user, folder, supervisor, limits, cgroup, isReusable, isIdle: true, isLeft: true };
+  return kept;
+};
+
+/** Those that no run has: the one that another run of its key may get, and the one that ends for it, so that there are no more than runs at once. */
+const freeOf = (
+  open: ReadonlySet<Kept>,
+  key: string,
+): { same: Kept | undefined; oldest: Kept | undefined } => {
+  const free = [...open].filter(({ isIdle, isLeft }) => isIdle && isLeft);
+  // Its folder may have been removed meanwhile, as old folders of /tmp are.
+  const same = free.find((kept) => kept.key === key && isEmpty(kept.folder));
+  return { same, oldest: free[0] };
+};
+
 const isAsNew = ({ folder, cgroup }: Kept, isolation: Isolation): boolean =>
   isEmpty(folder) && (cgroup === null || isInNamespace(isolation) || isAlone(cgroup));
 
 /** Whether the supervisor has it for itself: nothing left its process group, with any other trace of its run. */
 const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
+
+/** No process of the user is left. */
+const giveBack = async (
+  { user }: Kept,
+  isolation: Isolation,
+  log: SupervisorsSettings['log'],
+): Promise<void> => {
+  if (user === null) return;
+  if (isolation.users.kind === 'each' && !isInNamespace(isolation)) await removeShared(user, log);
+  isolation.users.free(user);
+};
+
+/** What nobody but its programs had, in the shared memory of the machine. */
+const removeShared = async ({ uid }: User, log: SupervisorsSettings['log']): Promise<void> => {
+  const paths = readdirSync(SHARED_MEMORY).map((name) => join(SHARED_MEMORY, name));
+  const left = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === uid);
+  await Promise.all(left.map((path) => removeTree(path, log)));
+};
 
 const makeFolder = (above: string, user: User | null): string => {
   const folder = mkdtempSync(join(above, 'tmp-'));

@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { describe, expect, it } from 'vitest';
-import { readRunAs, type User } from '../../src/isolation/run-as.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { oneUser, openUsers, type User } from '../../src/isolation/users.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
 import { processesOfRuns } from '../fixtures/marked-processes.ts';
 import { isolationNamed, ISOLATION_NAMES } from '../fixtures/isolations.ts';
@@ -10,10 +12,11 @@ import { openPrograms } from '../runner/program/run-a-program.ts';
 
 const USER: User = { uid: 65_534, gid: 65_533 };
 const isRoot = getuid?.() === 0;
+const canRefuse = process.arch === 'x64' && typeof (await isolationNamed('bubblewrap')) !== 'string';
 
 describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', (name) => {
   it('has no other groups, gets its inputs, and gives its outputs', async ({ skip }) => {
-    const isolation = await isolationNamed(name, USER);
+    const isolation = await isolationNamed(name, oneUser(USER));
     if (typeof isolation === 'string') return skip(isolation);
     const start = await openPrograms({ isolation });
     const script = `umask 077; id -u; id -g; id -G; grep -E '^(Cap(Prm|Eff|Amb)|NoNewPrivs):' /proc/self/status | grep -vE '0{16}$|1$'
@@ -33,7 +36,7 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
   });
 
   it('ends with all that it started when it is cancelled', async ({ skip }) => {
-    const isolation = await isolationNamed(name, USER);
+    const isolation = await isolationNamed(name, oneUser(USER));
     if (typeof isolation === 'string') return skip(isolation);
     const start = await openPrograms({ isolation, graceMs: 100 });
     const { result, lines, cancel, workFolder } = start(
@@ -49,7 +52,7 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
 
 describe('an executor with EXECUTOR_RUN_AS', () => {
   it.runIf(isRoot)('takes the name of a user, or numbers', async () => {
-    expect(await readRunAs('nobody')).toEqual(await readRunAs('65534:65534'));
+    expect((await openUsers('nobody')).take()).toEqual((await openUsers('65534:65534')).take());
   });
 
   it.each([
@@ -58,7 +61,7 @@ describe('an executor with EXECUTOR_RUN_AS', () => {
     ['0:1000', /is root, or no user/],
     ['4294967295:1000', /is root, or no user/],
   ])('does not start for %s', async (user, said) => {
-    await expect(readRunAs(user)).rejects.toThrow(said);
+    await expect(openUsers(user)).rejects.toThrow(said);
   });
 
   it.each([
@@ -75,10 +78,14 @@ describe('an executor with EXECUTOR_RUN_AS', () => {
     expect(executor.output()).toMatch(said);
   });
 
-  it.runIf(isRoot)('ends with exit code 78 where that user cannot reach its work folder', async () => {
-    // A new folder of mkdtemp is closed to others.
-    const executor = startExecutor({ EXECUTOR_RUN_AS: '65534:65534' });
-    expect(await executor.exit()).toBe(78);
-    expect(executor.output()).toMatch(/cannot reach .*work/);
-  });
+  it.runIf(isRoot && canRefuse)(
+    'ends with exit code 78 where programs cannot reach its work folder, and nothing can be mounted for them',
+    async () => {
+      const closed = mkdtempSync(join(tmpdir(), 'closed-'));
+      onTestFinished(() => rmSync(closed, { recursive: true }));
+      const executor = startExecutor({ EXECUTOR_WORK_DIR: join(closed, 'work') }, { refused: 'namespaces' });
+      expect(await executor.exit()).toBe(78);
+      expect(executor.output()).toMatch(/EXECUTOR_WORK_DIR = .* cannot be reached by programs.*closed-/);
+    },
+  );
 });

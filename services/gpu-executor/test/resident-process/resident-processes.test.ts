@@ -10,7 +10,7 @@ import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
 import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
 import { isolations, ORG_ID } from '../fixtures/isolations.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder, writableFolder } from '../runner/program/run-a-program.ts';
 import { ECHO, shellResident, type Shell } from './shell-resident.ts';
 
 const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);
@@ -117,10 +117,11 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     ['ends', 'exit 3', { kind: 'ended', end: { kind: 'exited', code: 3 } }],
     ['cannot become ready', 'echo "no: no weights"; sleep 60', { kind: 'not_ready', why: 'no weights' }],
   ])('refuse the run when the process %s, and start it anew for the next', async (_what, script, why) => {
-    const { residents, workFolder } = await open();
-    const again = `${workFolder}/again`;
+    const { residents } = await open();
+    const folder = writableFolder();
+    const again = `${folder}/again`;
     const onceBroken = `if test -e ${again}; then ${ECHO}; else touch ${again}; ${script}; fi`;
-    const shells = residentsOf(residents, 'broken', onceBroken, {}, [workFolder]);
+    const shells = residentsOf(residents, 'broken', onceBroken, {}, [folder]);
     expect(
       await shells.acquire({ slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' }, never),
     ).toMatchObject({

@@ -1,5 +1,7 @@
+import { getuid } from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { describeEnforcement, limitsFor } from '../../src/supervision/enforcement.ts';
+import { oneUser, ownUser } from '../../src/isolation/users.ts';
 import { BY_RLIMITS, SOME_LIMITS } from '../fixtures/limited.ts';
 
 const GIB = 1024 ** 3;
@@ -30,14 +32,14 @@ describe('what holds programs to their limits', () => {
   });
 
   it('is said with what it does not hold', () => {
-    const ordinary = { uid: 1000, gid: 1000 };
+    const ordinary = oneUser({ uid: 1000, gid: 1000 });
     expect(describeEnforcement(BY_RLIMITS, ordinary)).toBe(
       'programs are held to their limits by those of each process (processor time, not processors; all processes of the user are counted): chosen by the test',
     );
-    expect(describeEnforcement(BY_RLIMITS, { uid: 0, gid: 0 })).toContain(
-      'processes of root are not counted',
-    );
-    expect(describeEnforcement({ kind: 'none', why: 'no koffi' }, null)).toBe(
+    const counted =
+      getuid?.() === 0 ? 'processes of root are not counted' : 'all processes of the user are counted';
+    expect(describeEnforcement(BY_RLIMITS, ownUser)).toContain(counted);
+    expect(describeEnforcement({ kind: 'none', why: 'no koffi' }, ordinary)).toBe(
       'programs have no limits but that of disk: no koffi',
     );
   });

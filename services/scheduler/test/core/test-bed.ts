@@ -187,7 +187,8 @@ export class TestBed {
       labels: [...labels],
       dedicated: Object.fromEntries(Object.entries(dedicated).map(([name, ids]) => [name, [...ids]])),
       public_key: `key-of-${name}`,
-      isolation: 'landlock',
+      isolation: 'weak',
+      isolation_gaps: ['keep keys in the kernel'],
       limits: 'rlimits',
       software_version: '0.1.0',
     });

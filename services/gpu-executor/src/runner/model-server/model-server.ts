@@ -56,6 +56,8 @@ export interface ServerType<Api> {
   readonly preload: boolean;
   /** Where it makes files on the machine that it cannot be told to make elsewhere. */
   readonly scratch: readonly string[];
+  /** It makes files in the folder in which it runs. */
+  readonly writesWhereItRuns: boolean;
   /** What it writes during a run is the log of that run. Else its answers have the log. */
   readonly writesLogs: boolean;
   /** A line that it wrote, for people. */

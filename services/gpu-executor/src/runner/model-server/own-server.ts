@@ -71,15 +71,14 @@ const serverProcess = <Api>({
   askToEnd: (process) => process.terminate(),
 });
 
-/** It writes into the folder in which it runs, as ComfyUI does. */
 const serverView = (
-  { scratch }: Pick<ServerType<unknown>, 'scratch'>,
-  { cwd, ...command }: OperatorCommand,
+  { scratch, writesWhereItRuns }: Pick<ServerType<unknown>, 'scratch' | 'writesWhereItRuns'>,
+  command: OperatorCommand,
   slot: GpuSlot,
 ): View => {
-  const folder = cwd === undefined ? [] : [cwd];
-  const writable = [...(command.writable ?? []), ...folder];
-  return { ...programView({ ...command, writable, network: true }, slot), scratch };
+  const { cwd, writable = [] } = command;
+  const written = writesWhereItRuns && cwd !== undefined ? [...writable, cwd] : writable;
+  return { ...programView({ ...command, writable: written, network: true }, slot), scratch };
 };
 
 const acquire = async <Api>(

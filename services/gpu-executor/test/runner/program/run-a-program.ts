@@ -39,7 +39,16 @@ interface StartedProgram extends StartedRun {
 
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-executor-'));
+  // Programs may have another user.
+  chmodSync(folder, 0o711);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+/** For an entry that names it as writable, whatever user its programs have. */
+export const writableFolder = (): string => {
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o777);
   return folder;
 };
 
@@ -54,8 +63,6 @@ export const openPrograms = async (
   const folder = temporaryFolder();
   const [workFolder, placeFolder] = [join(folder, 'runs'), join(folder, 'places')];
   for (const path of [workFolder, placeFolder]) mkdirSync(path);
-  // Another user must reach its place.
-  chmodSync(folder, 0o711);
   const logged: object[] = [];
   const programs = new Map<string, OperatorCommand>();
   const mark = await ownMark(workFolder);

@@ -52,7 +52,7 @@ const attacked = async (
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   if (uid !== null) chownSync(folder, uid, uid);
-  if (runAs !== '') chmodSync(folder, 0o711);
+  chmodSync(folder, 0o711);
   const attacks = readdirSync(PROGRAMS).map((name) => join(PROGRAMS, name));
   const [command = '', ...args] = [
     ...(withoutRights ? ['setpriv', '--no-new-privs', '--'] : []),

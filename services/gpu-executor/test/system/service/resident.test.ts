@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtempDisposable, rename } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -51,6 +51,7 @@ describe('a resident program of the service', () => {
 
   it('ends with the service by itself', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'resident-'));
+    await chmod(folder.path, 0o777);
     const ended = join(folder.path, 'ended');
     await using service = await startWithModel(ended, { writable: [folder.path] });
     await coldStartOf(service);

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { processesOfRuns, supervisorsOf } from '../../fixtures/marked-processes.ts';
 import { isolations } from '../../fixtures/isolations.ts';
-import { temporaryFolder } from '../../runner/program/run-a-program.ts';
+import { writableFolder } from '../../runner/program/run-a-program.ts';
 import { bareProgram, openResidentProgram } from '../../runner/resident/run-a-resident-program.ts';
 
 /** Its `$0` is a file that all its processes see. */
 const sh = (script: string): ReturnType<typeof bareProgram> => {
-  const folder = temporaryFolder();
+  const folder = writableFolder();
   const args = ['-c', script, join(folder, 'again')];
   return { ...bareProgram(), command: '/bin/sh', args, writable: [folder] };
 };

@@ -49,6 +49,7 @@ const cogServerType = (model: string): ServerType<CogApi> => ({
   probe: async (api) => cogState(model, await api.health()),
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
+  writesWhereItRuns: false,
   writesLogs: false,
   shownLine: serverLine,
 });

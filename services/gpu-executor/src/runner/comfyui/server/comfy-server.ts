@@ -36,6 +36,7 @@ const COMFYUI: ServerType<ComfyApi> = {
   // It takes long, and needs no card before it has a workflow.
   preload: true,
   scratch: [],
+  writesWhereItRuns: true,
   writesLogs: true,
   shownLine: (line) => line,
 };

@@ -1,0 +1,54 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { closedFolderAbove } from './hidden-paths.ts';
+import { SHARED_MEMORY } from './memory-folders.ts';
+import type { SystemCalls } from './system-calls.ts';
+
+/** Of linux/mount.h. */
+const [NO_SUID, NO_DEVICES, BIND, RECURSIVE] = [2, 4, 4096, 16_384];
+const SAFE = NO_SUID | NO_DEVICES;
+
+/** What the programs of a supervisor that has mounts of its own need of them. All paths are absolute and real. */
+export interface OwnMounts {
+  /** Those that they must get to. */
+  readonly reached: readonly string[];
+  /** The only ones in which they may change anything; null where nothing is hidden from them. */
+  readonly writable: readonly string[] | null;
+}
+
+/**
+ * For a process with mounts of its own, and the right to change them: nothing but what is writable can be changed, also not its owner or mode, which
+ * Landlock does not know; nobody else sees its shared memory; and there is a way below folders that are closed to another user, as /root is, which
+ * then have nothing else in them.
+ */
+export const mountOwn = (calls: SystemCalls, { reached, writable }: OwnMounts): void => {
+  const memory = (mode: string): void => calls.mount('tmpfs', SHARED_MEMORY, 'tmpfs', SAFE, `mode=${mode}`);
+  const closed = new Map<string, string[]>();
+  for (const path of reached) {
+    const folder = closedFolderAbove(path);
+    if (folder !== null) closed.set(folder, [...(closed.get(folder) ?? []), path]);
+  }
+  if (closed.size > 0) memory('0755');
+  for (const [folder, below] of closed) {
+    // Shorter paths first: what is below one of them comes with it.
+    for (const path of below.toSorted((a, b) => a.length - b.length)) showAgain(calls, path);
+    calls.mount(`${SHARED_MEMORY}${folder}`, folder, null, BIND | RECURSIVE, null);
+  }
+  if (writable !== null) {
+    for (const path of writable) calls.mount(path, path, null, BIND | RECURSIVE, null);
+    calls.setReadOnly('/', true, true);
+    for (const path of writable) calls.setReadOnly(path, false, false);
+  }
+  // It covers the one before.
+  memory('1777');
+};
+
+const showAgain = (calls: SystemCalls, path: string): void => {
+  const copy = `${SHARED_MEMORY}${path}`;
+  if (exists(copy)) return;
+  mkdirSync(statSync(path).isDirectory() ? copy : dirname(copy), { recursive: true, mode: 0o755 });
+  if (!statSync(path).isDirectory()) writeFileSync(copy, '');
+  calls.mount(path, copy, null, BIND | RECURSIVE, null);
+};
+
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
