@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7601f346008aab8f48ba05046944435b3f73c34a2283455847e54fffd444c159.
 
 from __future__ import annotations
 
@@ -1762,15 +1762,26 @@ class ProjectionState(TypedDict):
     """
 
 
+class ProviderAnswer(TypedDict):
+    """
+    The answer of the OpenID Connect provider to a sign-in.
+    """
+
+    pending: str
+    """
+    The sign-in that has begun, sealed: for the page that began it, and for nobody else.
+    """
+    answer: str
+    """
+    The query with which the provider led the browser back, which is what follows `#answer=` in the address, decoded.
+    """
+
+
 class ProviderSignIn(TypedDict):
     """
     A sign-in with the OpenID Connect provider.
     """
 
-    return_to: NotRequired[str | None]
-    """
-    The page of the console to which the browser returns: a path below /console. The console, when it is null, omitted, or leads elsewhere.
-    """
     invitation: NotRequired[str | None]
     """
     The token of an invitation that the person accepts with the sign-in. None, when it is null or omitted.
@@ -1785,6 +1796,10 @@ class ProviderSignInAddress(TypedDict):
     url: str
     """
     The address at the provider: the browser goes there.
+    """
+    pending: str
+    """
+    The sign-in that has begun, sealed: for the page that began it, and for nobody else.
     """
 
 
