@@ -103,6 +103,14 @@ describe('a sign-in with the provider', () => {
     expect(await finish(browser, pending, answer)).toBe(SIGNED_IN);
   });
 
+  it('is finished by any gateway', async () => {
+    const other = await gatewayWith(bed, { ...CLIENT, issuer: provider.issuer });
+    const browser = aBrowser(gateway.api);
+    const { nonce, pending, answer } = await begun(browser);
+    provider.claims = rightClaims(nonce);
+    expect(await finish(aBrowser(other.api), pending, answer)).toBe(SIGNED_IN);
+  });
+
   it('ends after ten minutes, and cannot be made up', async () => {
     const checks = { state: 'state', nonce: 'nonce', code_verifier: 'verifier' };
     const sealed = (expires_at: number, key = A_SECRET_KEY, context = 'oidc sign-in'): string =>
