@@ -44,7 +44,8 @@ const Picture = ({ run }: { readonly run: Run }): ReactNode => {
       const params = { path: { run_id: run.id } };
       return answered(api.GET('/run/{run_id}/history.svg', { params, parseAs: 'text', signal }));
     },
-    placeholderData: (former) => former,
+    // Not that of another run.
+    placeholderData: (former, query) => (query?.queryKey[1] === run.id ? former : undefined),
   });
   if (svg === undefined) return null;
   return (
