@@ -22,13 +22,12 @@ import { whoamiRoute } from './auth/whoami/whoami-route.ts';
 import type { PlainRoute } from './http/plain-route.ts';
 import { clientAddresses, type ClientAddresses } from './server/client-address.ts';
 import { noteAnswers } from './http/note-answers.ts';
-import { refusalOf } from './server/refusal-of.ts';
 import type { QuickAnswer } from './server/http-server.ts';
 import { createApp, type AppOptions } from './server/app.ts';
 import type { Serving } from './server/serve-operation.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller, type OnCredentialRefused } from './auth/identify-caller.ts';
-import { sessionCookie } from './auth/cookie/session-cookie.ts';
+import { sessionHalves } from './auth/session/session-halves.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
 import { deadLetterRoutes } from './installation/dead-letter-routes.ts';
 import { systemRoute } from './installation/system-route.ts';
@@ -105,7 +104,7 @@ export const openGateway = ({ metrics: registry, ...given }: GatewayParts): Gate
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
-    plainRoutes: [...plainRoutesOf(parts, services, routes, metrics.uploaded), callbackOf(parts, people)],
+    plainRoutes: plainRoutesOf(parts, services, routes, metrics.uploaded),
     ...serving,
   });
   return {
@@ -184,28 +183,17 @@ const accountOptions = (
   const settings = oidcSettings(config);
   return {
     accounts,
-    cookie: sessionCookie(config.RUNLEDGER_PUBLIC_URL),
+    halves: sessionHalves(config.RUNLEDGER_PUBLIC_URL),
     record,
     onRefused: refused.count,
     findOrganisation: (id) => catalogue(log).getOrganisation(id),
     publicUrl,
     provider: settings && openIdProvider({ settings, logger, clock }),
-    pending: pendingSignIns(secretBox(config.RUNLEDGER_SECRET_KEYS), config.RUNLEDGER_PUBLIC_URL, now),
+    pending: pendingSignIns(secretBox(config.RUNLEDGER_SECRET_KEYS), now),
     redirectUri: () => redirectUri(publicUrl(), config),
     now,
   };
 };
-
-const callbackOf = (
-  { config, clients }: Pick<Parts, 'config' | 'clients'>,
-  people: AccountRoutes,
-): PlainRoute =>
-  providerCallback({
-    ...people,
-    basePath: config.RUNLEDGER_BASE_PATH,
-    addressOf: ({ req }) => clients.of(req) ?? null,
-    refusalOf: (error) => refusalOf(error, knownFailures),
-  });
 
 /** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
 const plainRoutesOf = (
@@ -224,6 +212,7 @@ const plainRoutesOf = (
     homeRoute({ basePath, publicUrl, consolePath: consoleFiles && CONSOLE_PATH }),
     ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
     ...referenceRoutes({ basePath, operations, publicUrl }),
+    providerCallback({ basePath, publicUrl }),
     ...executionRoutes({
       config,
       log,
@@ -310,10 +299,10 @@ const identifying = (
   onRefused: OnCredentialRefused,
 ): Pick<Serving, 'identifyCaller' | 'identifyVisitor'> => {
   const addressOf = clients.of;
-  const cookie = sessionCookie(config.RUNLEDGER_PUBLIC_URL);
+  const halves = sessionHalves(config.RUNLEDGER_PUBLIC_URL);
   const { authenticate } = authentication;
   return {
-    identifyCaller: identifyCaller({ authenticate, addressOf, limitRate: limiter.limit, onRefused, cookie }),
-    identifyVisitor: (ctx) => ({ address: addressOf(ctx.req) ?? null, session: cookie.ofVisitor(ctx) }),
+    identifyCaller: identifyCaller({ authenticate, addressOf, limitRate: limiter.limit, onRefused, halves }),
+    identifyVisitor: (ctx) => ({ address: addressOf(ctx.req) ?? null, session: halves.read(ctx) }),
   };
 };

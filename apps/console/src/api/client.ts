@@ -1,15 +1,13 @@
 import type { paths } from '@runledger/client/api-types';
 import createClient from 'openapi-fetch';
 import { Refused, type Refusal } from './refused.ts';
+import { fetchWithSession } from './session-token.ts';
 
 /** Where the API begins on this host, such as `/api`. The gateway writes it into the page. */
 export const API = document.documentElement.dataset['api'] ?? '/api';
 
-/**
- * The API, with the types of its OpenAPI document. The browser sends the cookie of the session by itself, and only to the host that
- * the page comes from.
- */
-export const api = createClient<paths>({ baseUrl: API, credentials: 'same-origin' });
+/** The API, with the types of its OpenAPI document, in the name of who is signed in. The browser adds the cookie of the session. */
+export const api = createClient<paths>({ baseUrl: API, fetch: fetchWithSession });
 
 interface Answer<Data> {
   readonly data?: Data;

@@ -1,7 +1,8 @@
 import type { Run } from '../api/schemas.ts';
 import { Table } from '../ui/list.tsx';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { API } from '../api/client.ts';
+import { answered, api } from '../api/client.ts';
 import { Lasted } from '../ui/time.tsx';
 
 /** Each try to execute the run, with a picture of where its time went. */
@@ -12,12 +13,7 @@ export const Attempts = ({ run }: { readonly run: Run }): ReactNode => (
       <p className="quiet">None yet.</p>
     ) : (
       <>
-        <img
-          className="picture"
-          // The time in the address makes the browser ask again when the run has changed.
-          src={`${API}/run/${run.id}/history.svg#${run.updated_at}`}
-          alt="When the run waited, loaded, worked, uploaded and notified, by attempt"
-        />
+        <Picture run={run} />
         <Table label="Attempts as a table" columns={['Attempt', 'Where', 'Why there', 'Took', 'End']}>
           {run.attempts.map(
             ({ number, executor, gpu, placement, started_at, ended_at, end_reason, error }) => (
@@ -39,3 +35,24 @@ export const Attempts = ({ run }: { readonly run: Run }): ReactNode => (
     )}
   </section>
 );
+
+/** Where the time went. It is read as a text, since the address of a picture would not send the session. */
+const Picture = ({ run }: { readonly run: Run }): ReactNode => {
+  const { data: svg } = useQuery({
+    queryKey: ['run', run.id, 'picture', run.updated_at],
+    queryFn: async ({ signal }) => {
+      const params = { path: { run_id: run.id } };
+      return answered(api.GET('/run/{run_id}/history.svg', { params, parseAs: 'text', signal }));
+    },
+    // Not that of another run.
+    placeholderData: (former, query) => (query?.queryKey[1] === run.id ? former : undefined),
+  });
+  if (svg === undefined) return null;
+  return (
+    <img
+      className="picture"
+      src={`data:image/svg+xml,${encodeURIComponent(svg)}`}
+      alt="When the run waited, loaded, worked, uploaded and notified, by attempt"
+    />
+  );
+};

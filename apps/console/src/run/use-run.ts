@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
 import type { Run, Schemas } from '../api/schemas.ts';
 import { useEffect } from 'react';
-import { answered, api, API } from '../api/client.ts';
+import { answered, api } from '../api/client.ts';
+import { streams } from '../api/runledger.ts';
 
 type RunHistory = Schemas['RunHistory'];
 
@@ -62,12 +63,17 @@ const useEvents = (runId: string, isLive: boolean): void => {
   const client = useQueryClient();
   useEffect(() => {
     if (!isLive) return undefined;
-    const events = new EventSource(`${API}/run/${runId}/events`);
-    events.addEventListener('fact', () => void client.invalidateQueries({ queryKey: ['run', runId] }));
-    events.addEventListener('progress', ({ data }: MessageEvent<string>) => {
-      const { progress, live_status }: Schemas['RunProgressEvent'] = JSON.parse(data);
-      client.setQueryData<Run>(runKey(runId), (run) => run && { ...run, progress, live_status });
-    });
-    return () => events.close();
+    const stop = new AbortController();
+    const follow = async (): Promise<void> => {
+      for await (const { event, data } of streams.subscribe(runId, { signal: stop.signal }))
+        if (event === 'fact') void client.invalidateQueries({ queryKey: ['run', runId] });
+        else {
+          const { progress, live_status } = data;
+          client.setQueryData<Run>(runKey(runId), (run) => run && { ...run, progress, live_status });
+        }
+    };
+    // What is refused, such as a session that has ended, the query of the run shows.
+    void follow().catch(() => undefined);
+    return () => stop.abort();
   }, [client, runId, isLive]);
 };

@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { Problem } from '../ui/problem.tsx';
+import { keepBegunSignIn } from './begun-sign-in.ts';
 
 interface ProviderButtonProps {
   readonly children: ReactNode;
@@ -15,8 +16,9 @@ interface ProviderButtonProps {
 export const ProviderButton = ({ children, returnTo, invitation }: ProviderButtonProps): ReactNode => {
   const begin = useMutation({
     mutationFn: async () => {
-      const body = { return_to: returnTo, ...(invitation !== undefined && { invitation }) };
-      const { url } = await answered(api.POST('/session/oidc', { body }));
+      const body = invitation === undefined ? {} : { invitation };
+      const { url, pending } = await answered(api.POST('/session/oidc', { body }));
+      keepBegunSignIn({ pending, returnTo });
       location.assign(url);
     },
   });

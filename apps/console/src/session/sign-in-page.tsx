@@ -1,24 +1,57 @@
-import { useMutation } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useMutation, type UseMutationResult } from '@tanstack/react-query';
+import { Link, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../api/client.ts';
 import { Refused } from '../api/refused.ts';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
+import { takeBegunSignIn } from './begun-sign-in.ts';
 import { ProviderButton } from './provider-button.tsx';
-import { refusedSignIn } from './refused-sign-ins.ts';
 import { takeFromAddress } from './take-from-address.ts';
-import { showSession, useSession } from './use-session.ts';
+import { showSession, useSession, type Session } from './use-session.ts';
 
-/** Where a sign-in link leads, and a refused sign-in with the provider. Who comes without them and is signed in goes on. */
+/** Where a sign-in link leads, and a provider back. Who comes without them and is signed in goes on. */
 export const SignInPage = (): ReactNode => {
-  const [token] = useState(() => takeFromAddress('token'));
-  const [refusal, setRefusal] = useState(refusalInAddress);
+  const [token, setToken] = useState(() => takeFromAddress('token'));
+  const [answer, setAnswer] = useState(() => takeFromAddress('answer'));
   const { data: session } = useSession();
   const navigate = useNavigate();
-  const byLink = useMutation({
-    mutationFn: async (sent: string) => {
-      const session = await answered(api.POST('/session/link', { body: { token: sent } }));
+  const byLink = useLink();
+  const byProvider = useProviderAnswer();
+  const { mutate: sendToken } = byLink;
+  const { mutate: sendAnswer } = byProvider;
+  useEffect(() => {
+    if (token !== undefined) sendToken(token);
+  }, [token, sendToken]);
+  useEffect(() => {
+    if (answer !== undefined) sendAnswer(answer);
+  }, [answer, sendAnswer]);
+  const isSignedIn = session !== undefined && session.user !== null;
+  const hasCome = token !== undefined || answer !== undefined;
+  const goesOn = !hasCome && isSignedIn;
+  useEffect(() => {
+    if (goesOn) void navigate({ to: '/runs', replace: true });
+  }, [goesOn, navigate]);
+  const refusal = byLink.error ?? byProvider.error;
+  if (hasCome && !refusal)
+    return (
+      <main className="sign-in">
+        <p role="status">Signing in …</p>
+      </main>
+    );
+  if (refusal && isSignedIn && hasCome) return <StillSignedIn refusal={refusal} />;
+  const forget = (): void => {
+    setToken(undefined);
+    setAnswer(undefined);
+  };
+  return <SignIn onSignedIn={forget}>{refusal && <Problem error={refusal} />}</SignIn>;
+};
+
+const useLink = (): UseMutationResult<Session, Error, string> => {
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: async (token) => {
+      const session = await answered(api.POST('/session/link', { body: { token } }));
       showSession(session);
       return session;
     },
@@ -26,32 +59,30 @@ export const SignInPage = (): ReactNode => {
     onSuccess: async ({ has_password, has_identity }) =>
       navigate({ to: has_password || has_identity ? '/runs' : '/account' }),
   });
-  const { mutate } = byLink;
-  useEffect(() => {
-    if (token !== undefined) mutate(token);
-  }, [token, mutate]);
-  const isSignedIn = session !== undefined && session.user !== null;
-  const goesOn = token === undefined && refusal === undefined && isSignedIn;
-  useEffect(() => {
-    if (goesOn) void navigate({ to: '/runs', replace: true });
-  }, [goesOn, navigate]);
-  if (refusal !== undefined && isSignedIn) return <StillSignedIn refusal={refusal} />;
-  return (
-    <SignIn onSignedIn={() => setRefusal(undefined)}>
-      {refusal && <Problem error={refusal} />}
-      {byLink.isPending && <p role="status">Signing in with the link …</p>}
-      {byLink.error && <Problem error={byLink.error} />}
-    </SignIn>
-  );
 };
 
-const refusalInAddress = (): Refused | undefined => {
-  const code = takeFromAddress('refused');
-  return code === undefined ? undefined : new Refused(refusedSignIn(code), 0);
+const useProviderAnswer = (): UseMutationResult<string, Error, string> => {
+  const { history } = useRouter();
+  return useMutation({
+    mutationFn: async (answer) => {
+      const begun = takeBegunSignIn();
+      if (begun === undefined) throw new Refused(NOT_BEGUN, 0);
+      const body = { pending: begun.pending, answer };
+      showSession(await answered(api.POST('/session/oidc/answer', { body })));
+      return begun.returnTo;
+    },
+    onSuccess: (returnTo) => history.replace(returnTo),
+  });
+};
+
+const NOT_BEGUN = {
+  code: 'sign_in_not_begun',
+  detail:
+    'This sign-in was not begun in this browser, or was finished already. Begin again. If it stays so, open the console at the address that its operator gave you.',
 };
 
 /** The sign-in that was refused is another one than the present one. */
-const StillSignedIn = ({ refusal }: { readonly refusal: Refused }): ReactNode => (
+const StillSignedIn = ({ refusal }: { readonly refusal: Error }): ReactNode => (
   <main className="sign-in stack">
     <h1>The sign-in was refused</h1>
     <Problem error={refusal} />

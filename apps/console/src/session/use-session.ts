@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-query';
 import { answered, api } from '../api/client.ts';
 import { queryClient } from '../api/query-client.ts';
+import { forgetSessionToken } from '../api/session-token.ts';
 
 export type Session = Schemas['Session'];
 type Scope = Schemas['ApiKey']['scopes'][number];
@@ -26,7 +27,7 @@ export const useSession = (): UseQueryResult<Session> =>
     refetchOnWindowFocus: 'always',
   });
 
-/** Other tabs of the browser have the same cookie. */
+/** Other tabs of the browser have the same session. */
 const tabs = new BroadcastChannel('runledger-session');
 tabs.addEventListener('message', () => void queryClient.invalidateQueries({ queryKey: KEY }));
 
@@ -47,6 +48,7 @@ export const useSignOut = (): UseMutationResult<unknown, Error, void> =>
   useMutation({
     mutationFn: async () => {
       await answered(api.DELETE('/session'));
+      forgetSessionToken();
       showSession(await answered(api.GET('/session')));
     },
   });

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c4b5e536e7147033ed78d7657b5d55b45ad480fd6762937a90b96ea724c5d477.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
 
 from __future__ import annotations
 
@@ -1765,15 +1765,26 @@ class ProjectionState(TypedDict):
     """
 
 
+class ProviderAnswer(TypedDict):
+    """
+    The answer of the OpenID Connect provider to a sign-in.
+    """
+
+    pending: str
+    """
+    The sign-in that has begun, sealed: for the page that began it, and for nobody else.
+    """
+    answer: str
+    """
+    The query with which the provider led the browser back, which is what follows `#answer=` in the address, decoded.
+    """
+
+
 class ProviderSignIn(TypedDict):
     """
     A sign-in with the OpenID Connect provider.
     """
 
-    return_to: NotRequired[str | None]
-    """
-    The page of the console to which the browser returns: a path below /console. The console, when it is null, omitted, or leads elsewhere.
-    """
     invitation: NotRequired[str | None]
     """
     The token of an invitation that the person accepts with the sign-in. None, when it is null or omitted.
@@ -1788,6 +1799,10 @@ class ProviderSignInAddress(TypedDict):
     url: str
     """
     The address at the provider: the browser goes there.
+    """
+    pending: str
+    """
+    The sign-in that has begun, sealed: for the page that began it, and for nobody else.
     """
 
 

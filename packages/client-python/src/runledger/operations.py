@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c4b5e536e7147033ed78d7657b5d55b45ad480fd6762937a90b96ea724c5d477.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -748,8 +748,8 @@ def accept_invitation(
 
     Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever
     has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail.
-    Otherwise the person signs in with the provider, which has verified the e-mail. The response sets the cookie
-    of a session, whose requests act in the organisation of the invitation.
+    Otherwise the person signs in with the provider, which has verified the e-mail. Requests with the session then
+    act in the organisation of the invitation.
 
     It needs no API key. Its audit records have the action `invitation.accepted`.
     """
@@ -1796,10 +1796,11 @@ def get_session() -> Operation[models.Session]:
     """
     Read who is signed in.
 
-    Whose session the cookie of the request has, and where requests with it act. A request without an API key, and
-    with the cookie, is made in the name of this person, with the scopes of their role in the organisation; a
-    browser sends the cookie by itself. A request with the cookie that may change something must come from a page
-    of this server.
+    Whose session the request has, and where requests with it act. A session has two halves, which a sign-in
+    gives: a cookie, which the browser sends by itself, and a token in the response header `Runledger-Session`,
+    which the page keeps and sends in the request header of this name. A request with both, and without an API
+    key, is made in the name of this person, with the scopes of their role in the organisation. One half is
+    refused with `session_incomplete` wherever a session is needed; here it is nobody.
 
     It needs no API key.
     """
@@ -1833,8 +1834,8 @@ def sign_in(
     """
     Sign in with a password.
 
-    The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits,
-    longer each time; so does an address after twenty. One of them is forgotten in half a minute.
+    The session ends after a week. After five wrong passwords a person waits, longer each time; so does an address
+    after twenty. One of them is forgotten in half a minute.
 
     It needs no API key. Its audit records have the action `session.created`.
     """
@@ -1851,8 +1852,7 @@ def sign_in_with_link(
     """
     Sign in with a link.
 
-    The response sets the cookie of a session. A link signs in once, within 15 minutes. Afterwards the person may
-    choose a password without the present one.
+    A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.
 
     It needs no API key. Its audit records have the action `session.created`.
     """
@@ -1869,16 +1869,32 @@ def begin_provider_sign_in(
     """
     Begin a sign-in with the provider.
 
-    The browser goes to the address of the response, where the person signs in, and comes back to `GET
-    /session/oidc/callback` within 10 minutes. That sets the cookie of a session, and leads to the console; after
-    a refusal to `/console/sign-in#refused=CODE`, with a code of a refusal. Only the browser that began it can
-    finish it, once.
+    The page keeps `pending` where only pages of its own origin can read it, and leads the browser to `url`, where
+    the person signs in. The provider leads it back to `GET /session/oidc/callback`, and that to
+    `/console/sign-in#answer=…`, from where the page finishes the sign-in within 10 minutes.
 
     It needs no API key.
     """
     return Operation(
         "POST",
         "/session/oidc",
+        body=body,
+    )
+
+
+def finish_provider_sign_in(
+    body: models.ProviderAnswer,
+) -> Operation[models.Session]:
+    """
+    Finish a sign-in with the provider.
+
+    Only the page that began it can finish it, once.
+
+    It needs no API key. Its audit records have the action `session.created`.
+    """
+    return Operation(
+        "POST",
+        "/session/oidc/answer",
         body=body,
     )
 

@@ -523,7 +523,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. The response sets the cookie of a session, whose requests act in the organisation of the invitation.
+         * @description Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. Requests with the session then act in the organisation of the invitation.
          *
          *     It needs no API key. Its audit records have the action `invitation.accepted`.
          */
@@ -1355,7 +1355,7 @@ export interface paths {
         };
         /**
          * Read who is signed in
-         * @description Whose session the cookie of the request has, and where requests with it act. A request without an API key, and with the cookie, is made in the name of this person, with the scopes of their role in the organisation; a browser sends the cookie by itself. A request with the cookie that may change something must come from a page of this server.
+         * @description Whose session the request has, and where requests with it act. A session has two halves, which a sign-in gives: a cookie, which the browser sends by itself, and a token in the response header `Runledger-Session`, which the page keeps and sends in the request header of this name. A request with both, and without an API key, is made in the name of this person, with the scopes of their role in the organisation. One half is refused with `session_incomplete` wherever a session is needed; here it is nobody.
          *
          *     It needs no API key.
          */
@@ -1363,7 +1363,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a password
-         * @description The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.
+         * @description The session ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.
          *
          *     It needs no API key. Its audit records have the action `session.created`.
          */
@@ -1397,7 +1397,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a link
-         * @description The response sets the cookie of a session. A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.
+         * @description A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.
          *
          *     It needs no API key. Its audit records have the action `session.created`.
          */
@@ -1419,11 +1419,33 @@ export interface paths {
         put?: never;
         /**
          * Begin a sign-in with the provider
-         * @description The browser goes to the address of the response, where the person signs in, and comes back to `GET /session/oidc/callback` within 10 minutes. That sets the cookie of a session, and leads to the console; after a refusal to `/console/sign-in#refused=CODE`, with a code of a refusal. Only the browser that began it can finish it, once.
+         * @description The page keeps `pending` where only pages of its own origin can read it, and leads the browser to `url`, where the person signs in. The provider leads it back to `GET /session/oidc/callback`, and that to `/console/sign-in#answer=…`, from where the page finishes the sign-in within 10 minutes.
          *
          *     It needs no API key.
          */
         post: operations["beginProviderSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session/oidc/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish a sign-in with the provider
+         * @description Only the page that began it can finish it, once.
+         *
+         *     It needs no API key. Its audit records have the action `session.created`.
+         */
+        post: operations["finishProviderSignIn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4752,18 +4774,31 @@ export interface components {
             lag_seconds: number | null;
         };
         /**
-         * ProviderSignIn
-         * @description A sign-in with the OpenID Connect provider.
+         * ProviderAnswer
+         * @description The answer of the OpenID Connect provider to a sign-in.
          * @example {
-         *       "return_to": "/console/runs"
+         *       "pending": "v1.c2VhbGVk",
+         *       "answer": "code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj"
          *     }
          */
-        ProviderSignIn: {
+        ProviderAnswer: {
             /**
-             * @description The page of the console to which the browser returns: a path below /console. The console, when it is null, omitted, or leads elsewhere.
-             * @example /console/runs
+             * @description The sign-in that has begun, sealed: for the page that began it, and for nobody else.
+             * @example v1.c2VhbGVk
              */
-            return_to?: string | null;
+            pending: string;
+            /**
+             * @description The query with which the provider led the browser back, which is what follows `#answer=` in the address, decoded.
+             * @example code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj
+             */
+            answer: string;
+        };
+        /**
+         * ProviderSignIn
+         * @description A sign-in with the OpenID Connect provider.
+         * @example {}
+         */
+        ProviderSignIn: {
             /**
              * @description The token of an invitation that the person accepts with the sign-in. None, when it is null or omitted.
              * @example Zm9vYmFy.c2VjcmV0
@@ -4780,6 +4815,11 @@ export interface components {
              * @example https://accounts.example.com/authorize?client_id=runledger&response_type=code
              */
             url: string;
+            /**
+             * @description The sign-in that has begun, sealed: for the page that began it, and for nobody else.
+             * @example v1.c2VhbGVk
+             */
+            pending: string;
         };
         /**
          * QueuesPage
@@ -8025,9 +8065,9 @@ export interface components {
             };
         };
         /**
-         * @description The API key, or the token, is missing, invalid, expired or revoked.
+         * @description The API key, the token or the session is missing, incomplete, invalid, expired or revoked.
          *
-         *     Its code is one of `credential_missing`, `credential_invalid`, `not_signed_in`, `sign_in_refused`.
+         *     Its code is one of `credential_missing`, `credential_invalid`, `not_signed_in`, `sign_in_refused`, `session_incomplete`.
          */
         NotAuthenticated: {
             headers: {
@@ -8043,7 +8083,7 @@ export interface components {
         /**
          * @description The API key is valid and lacks the scope, or the token of a run does not permit this.
          *
-         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`, `cross_site_request`, `current_password_wrong`, `sign_in_not_begun`, `provider_refused`, `provider_answer_invalid`, `email_not_verified`, `person_unknown`, `invitation_for_another`, `organisation_not_chosen`, `api_key_needed`.
+         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`, `current_password_wrong`, `sign_in_not_begun`, `provider_refused`, `provider_answer_invalid`, `email_not_verified`, `person_unknown`, `invitation_for_another`, `organisation_not_chosen`, `api_key_needed`.
          */
         NotAllowed: {
             headers: {
@@ -8292,6 +8332,8 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description The limit of this API key: `q` requests in `w` seconds. Left out without a limit. */
         "RateLimit-Policy": string;
+        /** @description The token of the session that the response begins. Send it in the request header of this name, with the cookie that the response sets. Left out where the session of the request goes on. */
+        "Runledger-Session": string;
         /** @description The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any. */
         "Runledger-Ignored-Members": string;
         /** @description A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any. */
@@ -9726,6 +9768,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Session": components["headers"]["Runledger-Session"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
                     "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
@@ -11848,6 +11891,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Session": components["headers"]["Runledger-Session"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
                     "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
@@ -11961,6 +12005,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Session": components["headers"]["Runledger-Session"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
                     "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
@@ -12016,6 +12061,51 @@ export interface operations {
             403: components["responses"]["NotAllowed"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    finishProviderSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderAnswer"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Session": components["headers"]["Runledger-Session"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["Invalid"];

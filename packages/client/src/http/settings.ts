@@ -5,8 +5,8 @@ export interface RunledgerOptions {
   /** With the base path, such as `http://127.0.0.1:8080/api`; RUNLEDGER_URL when left out. */
   readonly url?: string | undefined;
   /**
-   * An API key; in a browser a token of a run. RUNLEDGER_API_KEY when left out. Null sends none: in a page of the service itself, the
-   * cookie of a session says who calls.
+   * An API key; in a browser a token of a run. RUNLEDGER_API_KEY when left out. Null sends none: the page of the service itself gives a
+   * `fetch` that sends its session.
    */
   readonly apiKey?: string | null | undefined;
   /** Instead of the global one. */

@@ -1,7 +1,7 @@
 const HIDDEN = '[hidden]';
 
 /** A cheap test, so that only the few lines that may hold a secret are parsed. */
-const MENTIONS_SECRET = /authorization|cookie|api[-_]?key|token|secret|password/i;
+const MENTIONS_SECRET = /authorization|cookie|runledger[-_]?session|api[-_]?key|token|secret|password/i;
 
 const URL_USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/"'\\<>]*@/gi;
 /** 16 characters or more: shorter words after "Bearer" are prose ("Bearer token missing"). */
@@ -19,7 +19,7 @@ const URL_SIGNATURE = /([?&]signature=)[\w-]{16,}/g;
 const isSecretField = (name: string): boolean => {
   const plain = name.toLowerCase().replaceAll(/[-_]/g, '');
   return (
-    ['authorization', 'proxyauthorization', 'cookie', 'setcookie'].includes(plain) ||
+    ['authorization', 'proxyauthorization', 'cookie', 'setcookie', 'runledgersession'].includes(plain) ||
     /(?:apikey|token|secret|password)$/.test(plain)
   );
 };

@@ -50,6 +50,8 @@ describe('a logger', () => {
     'api_key',
     'apiKey',
     'X-Api-Key',
+    'cookie',
+    'Runledger-Session',
     'token',
     'upload_token',
     'webhook_secret',

@@ -1,3 +1,4 @@
+import { halvesOf, newSessionText } from '../auth/session/session-text.ts';
 import type { OpenAuthLibrary } from './auth-library.ts';
 import type { AccountRows } from './store/account-rows.ts';
 import { TABLES, type Row } from './core/row-tables.ts';
@@ -17,7 +18,7 @@ export interface Session {
   readonly expires_at: number;
 }
 
-/** The sessions of people. The text of a session is in the cookie only; its hash is stored. Every method may throw LogUnavailable. */
+/** The sessions of people. Only a hash of the text of a session is stored. Every method may throw LogUnavailable. */
 export interface Sessions {
   /** Undefined when it is unknown or has ended. */
   find(text: string): Promise<Session | undefined>;
@@ -36,9 +37,6 @@ export interface Sessions {
 /** The oldest ends when a person signs in once more. */
 const MOST_OF_A_PERSON = 20;
 
-/** As the library makes them. */
-const TEXT = /^[A-Za-z0-9]{32}$/;
-
 export const sessions = (rows: AccountRows, library: OpenAuthLibrary, now: () => Date): Sessions => {
   const table = TABLES.session;
   const live = (row: Row | undefined): Session | undefined => {
@@ -50,14 +48,20 @@ export const sessions = (rows: AccountRows, library: OpenAuthLibrary, now: () =>
     if (row) await rows.remove(table, row);
   };
   return {
-    find: async (text) => (TEXT.test(text) ? live(await rows.findUnique(table, [text])) : undefined),
+    find: async (text) => (halvesOf(text) ? live(await rows.findUnique(table, [text])) : undefined),
     findById: async (id) => live(await rows.find(table, id)),
     begin: async (user_id, org_id, made_by) => {
       const present = (await rows.listOwned(table, user_id)).map(sessionIn);
       const oldest = present.toSorted((one, other) => other.created_at - one.created_at);
       await Promise.all(oldest.slice(MOST_OF_A_PERSON - 1).map(({ id }) => end(id)));
       const { internalAdapter } = (await library()).context;
-      const made = await internalAdapter.createSession(user_id, false, { org_id, made_by });
+      const text = newSessionText();
+      const made = await internalAdapter.createSession(
+        user_id,
+        false,
+        { org_id, made_by, token: text },
+        true,
+      );
       const session = {
         id: made.id,
         user_id,
@@ -66,7 +70,7 @@ export const sessions = (rows: AccountRows, library: OpenAuthLibrary, now: () =>
         created_at: made.createdAt.getTime(),
         expires_at: made.expiresAt.getTime(),
       };
-      return { text: made.token, session };
+      return { text, session };
     },
     choose: async (id, org_id) => {
       await rows.change(table, id, (row) => ({ ...row, org_id }));

@@ -30,12 +30,12 @@ export const cachedAuthentication = ({
 }: CachedAuthentication): Authentication => {
   const recordUse = lastUses({ log, now, clock });
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
-  /** Apart: a text that somebody sends must never find what belongs to an id, or to a cookie. */
+  /** Apart: a text that somebody sends must never find what belongs to an id, or to a session. */
   const byText = recently<ApiKey>(clock);
   const byId = recently<ApiKey>(clock);
   const bySession = recently<Credential>(clock);
   const authenticateClient: AuthenticateClient = async ({ text, from }, address) => {
-    if (from === 'cookie')
+    if (from === 'session')
       return bySession.find(text, async () => {
         await logAvailable();
         return findSession(text);

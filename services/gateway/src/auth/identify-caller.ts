@@ -9,7 +9,7 @@ import type { LimitRate } from '../rate-limit/rate-limit.ts';
 import type { RunToken } from './run-token.ts';
 import { allows } from '@runledger/contracts/accounts/scopes';
 import { lacksScope, roleLacks } from './scopes.ts';
-import type { SessionCookie } from './cookie/session-cookie.ts';
+import type { SessionHalves } from './session/session-halves.ts';
 import { sentCredential, type SentCredential } from './sent-credential.ts';
 
 /** A valid API key, and the token if the request has one that the key made. Of a session, what it permits in the form of a key. */
@@ -42,11 +42,11 @@ export interface IdentifyCallerOptions {
   readonly addressOf: (req: IncomingMessage) => string | undefined;
   readonly limitRate: LimitRate;
   readonly onRefused: OnCredentialRefused;
-  readonly cookie: SessionCookie;
+  readonly halves: Pick<SessionHalves, 'read'>;
 }
 
 export const identifyCaller =
-  ({ authenticate, addressOf, limitRate, onRefused, cookie }: IdentifyCallerOptions): IdentifyCaller =>
+  ({ authenticate, addressOf, limitRate, onRefused, halves }: IdentifyCallerOptions): IdentifyCaller =>
   async (ctx, operation) => {
     const address = addressOf(ctx.req);
     const counted = <Result>(refusal: CredentialRefusal, work: () => Result): Result => {
@@ -57,7 +57,7 @@ export const identifyCaller =
         throw error;
       }
     };
-    const sent = counted({ why: 'missing', address }, () => sentCredential(ctx, operation.runToken, cookie));
+    const sent = counted({ why: 'missing', address }, () => sentCredential(ctx, operation.runToken, halves));
     const credential = await authenticate(sent, address);
     if (!credential) {
       onRefused({ why: 'invalid', address });
@@ -104,7 +104,7 @@ export const notSignedIn = (): Refused =>
 const INVALID: Readonly<Record<SentCredential['from'], () => Refused>> = {
   header: notAuthenticated,
   query: notInQuery,
-  cookie: notSignedIn,
+  session: notSignedIn,
 };
 
 /** @throws {Refused} when the credential does not permit the operation */

@@ -37,6 +37,8 @@ export interface SuccessResponse {
   readonly events?: readonly TSchema[];
   /** No cache may store the response. */
   readonly holdsSecret?: true;
+  /** The response may give the browser a session: the cookie, and the token in a header. */
+  readonly beginsSession?: true;
   readonly links?: Links;
 }
 
@@ -135,16 +137,21 @@ export interface Caller {
   readonly address: string | null;
   /** Of a request with a token: when it expires, in milliseconds since 1970. */
   readonly token?: { readonly expires_at: number };
-  /** Of a request with the cookie of a session. */
+  /** Of a request with a session. */
   readonly session?: { readonly id: string };
 }
+
+/** What a request has of a session, which may have ended: both halves of its text, or one, which is worth nothing. */
+export type SentSession =
+  | { readonly kind: 'whole'; readonly text: string }
+  | { readonly kind: 'half'; readonly lacks: 'cookie' | 'token' }
+  | { readonly kind: 'none' };
 
 /** Somebody who may have no credential. */
 export interface Visitor {
   /** Of the client; null when the connection was closed already. */
   readonly address: string | null;
-  /** The text of the session in the cookie of the request, which may have ended; undefined when there is none that counts. */
-  readonly session: string | undefined;
+  readonly session: SentSession;
 }
 
 /** What an operation says about who may call it. */
@@ -153,7 +160,7 @@ export type OperationAccess = Pick<ScopedOperation, 'scope' | 'orScope' | 'runTo
 /** Finds the caller of a request that may call the operation. @throws {Refused} with 401, 403 or 429 @throws {LogUnavailable} */
 export type IdentifyCaller = (ctx: Context, operation: OperationAccess) => Promise<Caller>;
 
-/** Says what is known of whoever calls an open operation. @throws {Refused} with 403 when a page of another site sent the request */
+/** Says what is known of whoever calls an open operation. */
 export type IdentifyVisitor = (ctx: Context) => Visitor;
 
 type Body<Response extends SuccessResponse> = Response['body'] extends TSchema

@@ -21,7 +21,7 @@ export const RESPONSES = {
   401: {
     name: 'NotAuthenticated',
     of: 'all',
-    description: 'The API key, or the token, is missing, invalid, expired or revoked.',
+    description: 'The API key, the token or the session is missing, incomplete, invalid, expired or revoked.',
     headers: ['WWW-Authenticate'],
     uncounted: true,
   },

@@ -1,4 +1,5 @@
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { SESSION_HEADER } from '@runledger/contracts/http/headers/session';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { TObject } from 'typebox';
 import type { Operation } from '../http/operation.ts';
@@ -31,7 +32,7 @@ export const openApiDocument = (operations: readonly Operation[], server: string
     info: INFO,
     servers: [{ url: server }],
     tags: TAGS,
-    security: [{ apiKey: [] }, { session: [] }],
+    security: [{ apiKey: [] }, SESSION],
     paths,
     webhooks,
     components: {
@@ -42,7 +43,14 @@ export const openApiDocument = (operations: readonly Operation[], server: string
           in: 'cookie',
           name: 'runledger_session',
           description:
-            'The session of a person who is signed in. With https its name begins with `__Host-`. An API key counts before it.',
+            'One half of the session of a person who is signed in; a request needs both. With https its name begins with `__Host-`. An API key counts before a session.',
+        },
+        sessionToken: {
+          type: 'apiKey',
+          in: 'header',
+          name: SESSION_HEADER,
+          description:
+            'The other half: the token, which the response of the sign-in has in the header of this name. A browser sends the cookie to every port of the host, and the token only for the page that keeps it.',
         },
         runToken: { type: 'http', scheme: 'bearer', description: 'A token of the run that the path names.' },
         runTokenInQuery: {
@@ -95,6 +103,7 @@ const responsesOf = (operation: Operation, schemas: Components): JsonSchema => {
       headers: headersOf([
         ...COUNTED,
         ...(isTagged(operation) ? ['ETag'] : []),
+        ...(response.beginsSession ? [SESSION_HEADER] : []),
         ...(request.body ? [IGNORED_MEMBERS_HEADER] : []),
         ...(request.body || operation.ofSpecification ? [WARNING_HEADER] : []),
       ]),
@@ -131,12 +140,15 @@ const descriptionOf = (operation: Operation): string => {
   return `${description === undefined ? '' : `${description}\n\n`}${needs}${tokenNeeds}${auditOf(operation)}`;
 };
 
+/** Both halves. */
+const SESSION = { session: [], sessionToken: [] };
+
 const securityOf = ({ scope, runToken }: Operation): JsonSchema => {
   // Nothing is needed.
-  if (scope === 'none') return { security: [{}, { session: [] }] };
+  if (scope === 'none') return { security: [{}, SESSION] };
   if (runToken === undefined) return {};
   const inQuery = runToken.inQuery ? [{ runTokenInQuery: [] }] : [];
-  return { security: [{ apiKey: [] }, { session: [] }, { runToken: [] }, ...inQuery] };
+  return { security: [{ apiKey: [] }, SESSION, { runToken: [] }, ...inQuery] };
 };
 
 const scopesOf = ({ scope, orScope }: Operation): string =>

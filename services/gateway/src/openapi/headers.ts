@@ -1,4 +1,5 @@
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { SESSION_HEADER } from '@runledger/contracts/http/headers/session';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { JsonSchema } from './components.ts';
 
@@ -25,6 +26,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   'RateLimit-Policy': header(
     'The limit of this API key: `q` requests in `w` seconds. Left out without a limit.',
     textLike('"default";q=600;w=60'),
+  ),
+  [SESSION_HEADER]: header(
+    'The token of the session that the response begins. Send it in the request header of this name, with the cookie that the response sets. Left out where the session of the request goes on.',
+    textLike('Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE'),
   ),
   [IGNORED_MEMBERS_HEADER]: header(
     'The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any.',

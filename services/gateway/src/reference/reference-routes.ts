@@ -45,7 +45,7 @@ const get = (path: string, serve: (ctx: Context) => Promise<void>): PlainRoute =
   serve: serve satisfies Middleware,
 });
 
-/** With code samples, and without the cookie of sessions. Requests that are tried go where the page comes from, whatever name the reader knows that by. */
+/** With code samples, and without sessions. Requests that are tried go where the page comes from, whatever name the reader knows that by. */
 const shownDocument = (document: OpenApiDocument, server: string, basePath: string): OpenApiDocument => ({
   ...withCodeSamples(withoutSessions(document), server),
   servers: [{ url: basePath === '' ? '/' : basePath }],

@@ -2,10 +2,10 @@ import type { OpenApiDocument } from '../openapi/document.ts';
 
 type Described = Readonly<Record<string, unknown>>;
 
-/** The document without the cookie of a session: the page sends none, so its reader cannot choose it. */
+/** The document without sessions: the page sends none, so its reader cannot choose it. */
 export const withoutSessions = (document: OpenApiDocument): OpenApiDocument => {
   const { securitySchemes, ...components } = document['components'] as Described;
-  const { session: _cookie, ...schemes } = securitySchemes as Described;
+  const { session: _cookie, sessionToken: _token, ...schemes } = securitySchemes as Described;
   const paths = Object.entries(document.paths).map(([path, operations]) => [
     path,
     Object.fromEntries(

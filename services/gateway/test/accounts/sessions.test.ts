@@ -4,7 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { allows } from '@runledger/contracts/accounts/scopes';
 import { describedOperations } from '../../src/http/operation.ts';
-import { aBrowser, accountsOf, aMember, signedIn, type Browser } from '../fixtures/accounts/a-browser.ts';
+import {
+  aBrowser,
+  accountsOf,
+  aMember,
+  sentOf,
+  signedIn,
+  type Browser,
+} from '../fixtures/accounts/a-browser.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -42,7 +49,7 @@ describe('a session', () => {
         scoped.map(async ({ id, method, path, scope, orScope = scope }) => {
           const at = path.replaceAll(/\{\w+\}/g, () => newUuid());
           // Nothing is done: the id is unknown, or the body is missing or of another type.
-          const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'text/plain' };
+          const headers = { 'content-type': 'text/plain' };
           const { status, text } = await fetchText(browser, method, at, headers);
           const permitted = [scope, orScope].some((one) => one !== 'none' && allows(scopes, one));
           const isRefused = status === 403 && text.includes('Your role in this organisation lacks');
@@ -89,10 +96,10 @@ describe('a session', () => {
 
   it('ends at every gateway within a second', async () => {
     const browser = await asRole('viewer');
-    const elsewhere = aBrowser(other.api, browser.cookie());
+    const elsewhere = aBrowser(other.api, browser.session());
     expect((await elsewhere.send('GET', '/whoami')).status).toBe(200);
     expect((await browser.send('DELETE', '/session')).status).toBe(204);
-    expect(browser.cookie()).toBeUndefined();
+    expect(browser.session().cookie).toBeUndefined();
     const since = performance.now();
     await waitFor('it to end', async () => (await elsewhere.send('GET', '/whoami')).status === 401);
     expect(performance.now() - since).toBeLessThan(1_000);
@@ -145,7 +152,7 @@ describe('a session', () => {
     const token = await browser.send('POST', `/run/${run.run_id}/tokens`, { scopes: ['read'] });
     expect([token.status, token.body.code]).toEqual([403, 'api_key_needed']);
 
-    const stream = await fetch(gateway.eventsOf(run), { headers: { cookie: String(browser.cookie()) } });
+    const stream = await fetch(gateway.eventsOf(run), { headers: sentOf(browser.session()) });
     expect(stream.status).toBe(200);
     await accountsOf(bed.log).memberships.remove(org_id, person.id);
     expect(await stream.text()).toContain('event:');
@@ -163,7 +170,7 @@ const fetchText = async (
   path: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<{ readonly status: number; readonly text: string }> => {
-  const init = { method, headers: { ...headers, cookie: String(browser.cookie()) } };
+  const init = { method, headers: { ...headers, ...sentOf(browser.session()) } };
   const response = await fetch(`${gateway.api}${path}`, init);
   return { status: response.status, text: await response.text() };
 };

@@ -154,7 +154,7 @@ describe('whoever gives rights without end', () => {
     const second = await bed.gateway();
     let total = 0;
     const make = async (api: string): Promise<void> => {
-      const { status } = await aBrowser(api, owner.cookie()).send('POST', '/api-keys', { name: 'a' });
+      const { status } = await aBrowser(api, owner.session()).send('POST', '/api-keys', { name: 'a' });
       if (status === 201) total += 1;
     };
     await times(12, async () => {

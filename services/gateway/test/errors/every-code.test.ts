@@ -59,7 +59,7 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   api_key_needed: 'accounts/sessions',
   sign_in_refused: 'accounts/sign-in',
   sign_in_limited: 'accounts/sign-in',
-  cross_site_request: 'accounts/sign-in',
+  session_incomplete: 'accounts/session-on-another-port',
   sign_in_not_begun: 'accounts/oidc/provider-faults',
   provider_refused: 'accounts/oidc/provider-sign-in',
   provider_answer_invalid: 'accounts/oidc/provider-faults',

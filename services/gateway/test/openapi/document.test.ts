@@ -28,6 +28,7 @@ const OPEN = [
   'chooseOrganisation',
   'signInWithLink',
   'beginProviderSignIn',
+  'finishProviderSignIn',
   'changePassword',
   'previewInvitation',
   'acceptInvitation',
@@ -54,7 +55,7 @@ describe('the OpenAPI document', () => {
       openapi: expect.stringMatching(/^3\.1\./),
       info: { version: 'V2' },
       servers: [{ url: gateway.api }],
-      security: [{ apiKey: [] }, { session: [] }],
+      security: [{ apiKey: [] }, { session: [], sessionToken: [] }],
     });
   });
 
@@ -119,6 +120,7 @@ describe('the OpenAPI document', () => {
         'DELETE /session',
         'POST /session/link',
         'POST /session/oidc',
+        'POST /session/oidc/answer',
         'POST /account/password',
         'POST /accounts/links',
         'GET /members',

@@ -1,6 +1,9 @@
 import type { LogItem, Run } from '../../api/schemas.ts';
+import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import { useEffect, useRef, type ReactNode } from 'react';
-import { API } from '../../api/client.ts';
+import { answered, api } from '../../api/client.ts';
+import { Problem } from '../../ui/problem.tsx';
+import { saveFile } from './save-file.ts';
 import { useLogs } from './use-logs.ts';
 import './logs.css';
 
@@ -13,6 +16,7 @@ export const Logs = ({
   readonly until?: string | undefined;
 }): ReactNode => {
   const { items: all, isCut, isLive } = useLogs(run.id);
+  const download = useDownload();
   const items = until === undefined ? all : all.filter((item) => 'notice' in item || item.at <= until);
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
@@ -23,10 +27,11 @@ export const Logs = ({
     <section className="panel" aria-label="Logs">
       <div className="row apart">
         <h2>Logs {isLive && !run.finished && <span className="quiet">(live)</span>}</h2>
-        <a href={`${API}/run/${run.id}/logs`} download={`${run.id}.jsonl`}>
+        <button type="button" disabled={download.isPending} onClick={() => download.mutate(run.id)}>
           Download
-        </a>
+        </button>
       </div>
+      {download.error && <Problem error={download.error} />}
       {isCut && <p className="quiet">These are the last lines. The download has all that is kept.</p>}
       {items.length === 0 ? (
         <p className="quiet">Nothing was written{run.finished ? '' : ' yet'}.</p>
@@ -50,6 +55,16 @@ export const Logs = ({
     </section>
   );
 };
+
+/** The whole log, as JSON lines. A link would not send the session. */
+const useDownload = (): UseMutationResult<void, Error, string> =>
+  useMutation({
+    mutationFn: async (run_id) => {
+      const params = { path: { run_id } };
+      const content = await answered(api.GET('/run/{run_id}/logs', { params, parseAs: 'blob' }));
+      saveFile(content, `${run_id}.jsonl`);
+    },
+  });
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 

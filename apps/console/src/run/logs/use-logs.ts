@@ -1,6 +1,6 @@
 import type { LogItem } from '../../api/schemas.ts';
 import { useEffect, useState } from 'react';
-import { API } from '../../api/client.ts';
+import { streams } from '../../api/runledger.ts';
 
 /** Of what a page shows. The whole log is in the download. */
 const MOST_LINES = 2_000;
@@ -21,7 +21,7 @@ export const useLogs = (runId: string): Logs => {
   const [logs, setLogs] = useState(NOTHING);
   useEffect(() => {
     setLogs(NOTHING);
-    const events = new EventSource(`${API}/run/${runId}/logs?follow=true&tail=${MOST_LINES}`);
+    const stop = new AbortController();
     let waiting: LogItem[] = [];
     const paint = (isLive: boolean): void => {
       const added = waiting;
@@ -32,19 +32,19 @@ export const useLogs = (runId: string): Logs => {
       });
     };
     const timer = setInterval(() => waiting.length > 0 && paint(true), PAINT_EVERY_MS);
-    for (const name of ['line', 'cut', 'notice']) {
-      events.addEventListener(name, ({ data }: MessageEvent<string>) => {
-        waiting.push(JSON.parse(data));
+    const follow = async (): Promise<void> => {
+      const options = { follow: true, tail: MOST_LINES, signal: stop.signal };
+      for await (const item of streams.runs.logs(runId, options)) {
+        waiting.push(item);
         if (waiting.length > MOST_LINES) waiting = waiting.slice(-MOST_LINES);
-      });
-    }
-    events.addEventListener('end', () => {
-      events.close();
+      }
       clearInterval(timer);
       paint(false);
-    });
+    };
+    // What is refused, such as a session that has ended, the query of the run shows.
+    void follow().catch(() => undefined);
     return () => {
-      events.close();
+      stop.abort();
       clearInterval(timer);
     };
   }, [runId]);

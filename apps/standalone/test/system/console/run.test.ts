@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import type { TestPage } from '@runledger/testing/browser/browser';
 import { aConsole, PATIENT, request, type TestConsole } from '../../fixtures/console/a-console.ts';
@@ -46,6 +47,15 @@ describe('the page of a run', { timeout: 240_000 }, () => {
     await expect
       .poll(() => page.evaluate("document.querySelector('figure img')?.naturalWidth"), PATIENT)
       .toBe(1);
+    await expect
+      .poll(() => page.evaluate("document.querySelector('img.picture')?.naturalWidth"), PATIENT)
+      .toBeGreaterThan(100);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      region(page, 'Logs').getByRole('button', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe(`${run_id}.jsonl`);
+    expect(await readFile(await download.path(), 'utf8')).toContain('"line":"a line of the log"');
     expect(tab.complaints).toEqual([]);
   });
 

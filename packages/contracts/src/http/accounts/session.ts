@@ -122,14 +122,6 @@ export const LinkSignInRequest = Type.Object(
 
 export const ProviderSignInRequest = Type.Object(
   {
-    return_to: optional(
-      Type.String({
-        maxLength: 512,
-        description: 'The page of the console to which the browser returns: a path below /console.',
-        examples: ['/console/runs'],
-      }),
-      'The console, when it is null, omitted, or leads elsewhere.',
-    ),
     invitation: optional(
       { ...LinkToken, description: 'The token of an invitation that the person accepts with the sign-in.' },
       'None, when it is null or omitted.',
@@ -138,9 +130,16 @@ export const ProviderSignInRequest = Type.Object(
   {
     title: 'ProviderSignIn',
     description: 'A sign-in with the OpenID Connect provider.',
-    examples: [{ return_to: '/console/runs' }],
+    examples: [{}],
   },
 );
+
+const Pending = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  description: 'The sign-in that has begun, sealed: for the page that began it, and for nobody else.',
+  examples: ['v1.c2VhbGVk'],
+});
 
 export const ProviderSignInItem = Type.Object(
   {
@@ -148,8 +147,26 @@ export const ProviderSignInItem = Type.Object(
       description: 'The address at the provider: the browser goes there.',
       examples: ['https://accounts.example.com/authorize?client_id=runledger&response_type=code'],
     }),
+    pending: Pending,
   },
   { title: 'ProviderSignInAddress', description: 'Where the sign-in goes on.' },
+);
+
+export const ProviderAnswerRequest = Type.Object(
+  {
+    pending: Pending,
+    answer: Type.String({
+      maxLength: 8_192,
+      description:
+        'The query with which the provider led the browser back, which is what follows `#answer=` in the address, decoded.',
+      examples: ['code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj'],
+    }),
+  },
+  {
+    title: 'ProviderAnswer',
+    description: 'The answer of the OpenID Connect provider to a sign-in.',
+    examples: [{ pending: 'v1.c2VhbGVk', answer: 'code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj' }],
+  },
 );
 
 export const SessionChange = Type.Object(

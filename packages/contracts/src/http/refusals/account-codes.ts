@@ -4,7 +4,8 @@ import type { CodeRows } from './code-row.ts';
 export const ACCOUNT_CODES = {
   not_signed_in: {
     status: 401,
-    cause: 'The request has a cookie of a session that has ended, or needs a session and has none.',
+    cause:
+      'The request has a session that has ended, a cookie and a token of two different sessions, or needs a session and has none.',
     remedy: 'Sign in, or send an API key as "Authorization: Bearer <API_KEY>" where the operation takes one.',
   },
   sign_in_refused: {
@@ -12,12 +13,11 @@ export const ACCOUNT_CODES = {
     cause: 'The e-mail and the password do not belong together. Which of them is unknown is not told.',
     remedy: 'Try again. Without the password, ask an operator for a link: runledger accounts link EMAIL.',
   },
-  cross_site_request: {
-    status: 403,
+  session_incomplete: {
+    status: 401,
     cause:
-      'A page of another site sent the request, or nothing proves that a page of this one did. A request with the cookie of a session that may change something needs that proof.',
-    remedy:
-      'Browsers send Sec-Fetch-Site or Origin by themselves. Behind a proxy, set RUNLEDGER_PUBLIC_URL to the address in the browser. Programs send an API key instead.',
+      'The request has one half of a session: the cookie, which browsers send to every port of the host, or the token in the header Runledger-Session, which only the page has that signed in.',
+    remedy: 'Sign in again in the console, which sends both. Programs send an API key instead.',
   },
   current_password_wrong: {
     status: 403,
@@ -27,7 +27,7 @@ export const ACCOUNT_CODES = {
   sign_in_not_begun: {
     status: 403,
     cause:
-      'The answer of the provider belongs to no sign-in of this browser: none was begun in it, it was finished already, took more than 10 minutes, or a later one replaced it.',
+      'The answer of the provider belongs to no sign-in of this page: none was begun in it, it was finished already, took more than 10 minutes, or a later one replaced it.',
     remedy:
       'Begin again at the sign-in page. If it stays so, open the console at the address of RUNLEDGER_PUBLIC_URL.',
   },

@@ -33,7 +33,7 @@ export const providerInvalid = (): Refused =>
 export const notBegun = (): Refused =>
   new Refused({
     code: 'sign_in_not_begun',
-    why: 'This sign-in was not begun in this browser, was finished already, or took more than 10 minutes. Begin again at the sign-in page',
+    why: 'This sign-in was not begun in this browser, was finished already, or took more than 10 minutes. Begin again at the sign-in page. If it stays so, open the console at the address that its operator gave you',
   });
 
 export const otherIdentity = (): Refused =>

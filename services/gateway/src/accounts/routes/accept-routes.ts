@@ -14,7 +14,8 @@ import type { AccountRoutes } from './account-routes.ts';
 import { beginSession } from './begin-session.ts';
 import { describeSession } from './describe-session.ts';
 import { invitationGone } from './member-routes.ts';
-import { sessionOf, signInRefused } from './session-routes.ts';
+import { sessionOf } from './session-of.ts';
+import { signInRefused } from './session-routes.ts';
 
 const shared = { tag: 'Accounts', scope: 'none', method: 'POST' } as const;
 
@@ -35,10 +36,16 @@ const acceptOperation = openOperation({
   path: '/invitations/accept',
   summary: 'Accept an invitation',
   description:
-    'Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. The response sets the cookie of a session, whose requests act in the organisation of the invitation.',
+    'Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. Requests with the session then act in the organisation of the invitation.',
   audit: { recordedWithin: 'invitation.accepted' },
   request: { body: AcceptInvitationRequest },
-  response: { status: 200, description: 'The session.', body: SessionItem, holdsSecret: true },
+  response: {
+    status: 200,
+    description: 'The session.',
+    body: SessionItem,
+    holdsSecret: true,
+    beginsSession: true,
+  },
   refusals: [409, 410],
 });
 

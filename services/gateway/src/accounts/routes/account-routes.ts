@@ -1,6 +1,6 @@
 import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import type { OnCredentialRefused } from '../../auth/identify-caller.ts';
-import type { SessionCookie } from '../../auth/cookie/session-cookie.ts';
+import type { SessionHalves } from '../../auth/session/session-halves.ts';
 import type { Route } from '../../http/operation.ts';
 import type { Accounts } from '../accounts.ts';
 import type { IdentityProvider } from '../oidc/identity-provider.ts';
@@ -9,13 +9,13 @@ import { acceptRoutes } from './accept-routes.ts';
 import { invitationRoutes } from './invitation-routes.ts';
 import { memberRoutes } from './member-routes.ts';
 import { passwordRoute } from './password-route.ts';
-import { providerRoute } from './provider-route.ts';
+import { providerRoutes } from './provider-routes.ts';
 import { linkRoutes } from './link-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
 export interface AccountRoutes {
   readonly accounts: Accounts;
-  readonly cookie: SessionCookie;
+  readonly halves: SessionHalves;
   readonly record: RecordAction;
   readonly onRefused: OnCredentialRefused;
   readonly findOrganisation: (
@@ -35,7 +35,7 @@ export interface AccountRoutes {
 export const accountRoutes = (options: AccountRoutes): Route[] => [
   ...sessionRoutes(options),
   ...linkRoutes(options),
-  providerRoute(options),
+  ...providerRoutes(options),
   passwordRoute(options),
   ...memberRoutes(options),
   ...invitationRoutes(options),

@@ -6,6 +6,7 @@ import type { Visitor } from '../../http/operation.ts';
 import type { Person } from '../people.ts';
 import type { MadeBy, Session } from '../sessions.ts';
 import { describeSession } from './describe-session.ts';
+import { sessionOf } from './session-of.ts';
 
 export interface SignedIn {
   readonly person: Person;
@@ -15,7 +16,8 @@ export interface SignedIn {
 }
 
 /**
- * Signs a person in: the response sets the cookie. A session of the same browser ends. It is recorded, or the person is not signed in.
+ * Signs a person in: the response has both halves of the session. A session of the same browser ends. It is recorded, or the person is
+ * not signed in.
  * @throws {AuditNotStored} @throws {LogUnavailable}
  */
 export const beginSession = async (
@@ -23,7 +25,7 @@ export const beginSession = async (
   { ctx, visitor }: { readonly ctx: Context; readonly visitor: Visitor },
   { person, org_id, made_by }: SignedIn,
 ): Promise<SessionItem> => {
-  const { accounts, cookie, record } = options;
+  const { accounts, halves, record } = options;
   const { sessions, memberships } = accounts;
   const chosen = org_id ?? (await memberships.of(person.id))[0]?.id ?? null;
   const { text, session } = await sessions.begin(person.id, chosen, made_by);
@@ -44,9 +46,9 @@ export const beginSession = async (
     await sessions.end(session.id);
     throw error;
   }
-  const former = visitor.session === undefined ? undefined : await sessions.find(visitor.session);
+  const former = await sessionOf(options, visitor);
   if (former) await sessions.end(former.id);
-  cookie.set(ctx, text, new Date(session.expires_at));
+  halves.give(ctx, text, new Date(session.expires_at));
   return describeSession(options, session);
 };
 

@@ -20,10 +20,16 @@ const signInOperation = openOperation({
   scope: 'none',
   summary: 'Sign in with a link',
   description:
-    'The response sets the cookie of a session. A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.',
+    'A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.',
   audit: { recordedWithin: 'session.created' },
   request: { body: LinkSignInRequest },
-  response: { status: 200, description: 'The session.', body: SessionItem, holdsSecret: true },
+  response: {
+    status: 200,
+    description: 'The session.',
+    body: SessionItem,
+    holdsSecret: true,
+    beginsSession: true,
+  },
   refusals: [410],
 });
 

@@ -7,7 +7,7 @@ import type { Person } from '../people.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { actorOf } from './begin-session.ts';
 import { cameByLink } from './describe-session.ts';
-import { sessionOf } from './session-routes.ts';
+import { presentSession } from './session-of.ts';
 
 const passwordOperation = openOperation({
   id: 'changePassword',
@@ -28,9 +28,9 @@ export const passwordRoute = (options: AccountRoutes): Route => {
   const { accounts, record, now } = options;
   const { people, sessions } = accounts;
   return openRoute(passwordOperation, async ({ body }, visitor, ctx) => {
-    const session = await sessionOf(options, visitor);
-    const person = session && (await people.find(session.user_id));
-    if (session === undefined || person === undefined) throw notSignedIn();
+    const session = await presentSession(options, visitor);
+    const person = await people.find(session.user_id);
+    if (person === undefined) throw notSignedIn();
     if ((await people.hasPassword(person.id)) && !cameByLink(session, now()))
       await checkPassword(options, person, body.current_password ?? undefined, visitor);
     await record(

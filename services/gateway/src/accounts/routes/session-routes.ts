@@ -1,12 +1,12 @@
 import { SessionChange, SessionItem, SignInRequest } from '@runledger/contracts/http/accounts/session';
-import { notSignedIn } from '../../auth/identify-caller.ts';
-import { openOperation, openRoute, type Route, type Visitor } from '../../http/operation.ts';
+import { halfSession } from '../../auth/session/session-halves.ts';
+import { openOperation, openRoute, type Route } from '../../http/operation.ts';
 import { requestOf } from '../../http/request-context.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
-import type { Session } from '../sessions.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { actorOf, beginSession } from './begin-session.ts';
 import { describeSession } from './describe-session.ts';
+import { presentSession, sessionOf } from './session-of.ts';
 
 const shared = { tag: 'Accounts', scope: 'none', path: '/session' } as const;
 
@@ -16,7 +16,7 @@ const getOperation = openOperation({
   method: 'GET',
   summary: 'Read who is signed in',
   description:
-    'Whose session the cookie of the request has, and where requests with it act. A request without an API key, and with the cookie, is made in the name of this person, with the scopes of their role in the organisation; a browser sends the cookie by itself. A request with the cookie that may change something must come from a page of this server.',
+    'Whose session the request has, and where requests with it act. A session has two halves, which a sign-in gives: a cookie, which the browser sends by itself, and a token in the response header `Runledger-Session`, which the page keeps and sends in the request header of this name. A request with both, and without an API key, is made in the name of this person, with the scopes of their role in the organisation. One half is refused with `session_incomplete` wherever a session is needed; here it is nobody.',
   request: {},
   response: {
     status: 200,
@@ -33,10 +33,16 @@ const signInOperation = openOperation({
   method: 'POST',
   summary: 'Sign in with a password',
   description:
-    'The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.',
+    'The session ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.',
   audit: { recordedWithin: 'session.created' },
   request: { body: SignInRequest },
-  response: { status: 200, description: 'The session.', body: SessionItem, holdsSecret: true },
+  response: {
+    status: 200,
+    description: 'The session.',
+    body: SessionItem,
+    holdsSecret: true,
+    beginsSession: true,
+  },
   refusals: [],
 });
 
@@ -66,7 +72,7 @@ const chooseOperation = openOperation({
 });
 
 export const sessionRoutes = (options: AccountRoutes): Route[] => {
-  const { accounts, cookie, record, onRefused } = options;
+  const { accounts, halves, record, onRefused } = options;
   const { people, sessions, memberships, limit } = accounts;
   return [
     openRoute(getOperation, async (_request, visitor) =>
@@ -83,7 +89,8 @@ export const sessionRoutes = (options: AccountRoutes): Route[] => {
       return beginSession(options, { ctx, visitor }, { person, made_by: 'password' });
     }),
     openRoute(signOutOperation, async (_request, visitor, ctx) => {
-      cookie.clear(ctx);
+      if (visitor.session.kind === 'half') throw halfSession(visitor.session.lacks);
+      halves.clear(ctx);
       const session = await sessionOf(options, visitor);
       if (session === undefined) return;
       await record(
@@ -98,8 +105,7 @@ export const sessionRoutes = (options: AccountRoutes): Route[] => {
       );
     }),
     openRoute(chooseOperation, async ({ body }, visitor) => {
-      const session = await sessionOf(options, visitor);
-      if (session === undefined) throw notSignedIn();
+      const session = await presentSession(options, visitor);
       const org_id = body.organisation_id.toLowerCase();
       const organisations = await memberships.of(session.user_id);
       if (!organisations.some(({ id }) => id === org_id)) throw notFound('Organisation');
@@ -108,12 +114,6 @@ export const sessionRoutes = (options: AccountRoutes): Route[] => {
     }),
   ];
 };
-
-/** The session of a visitor, if it has not ended. @throws {LogUnavailable} */
-export const sessionOf = async (
-  { accounts: { sessions } }: Pick<AccountRoutes, 'accounts'>,
-  { session }: Visitor,
-): Promise<Session | undefined> => (session === undefined ? undefined : sessions.find(session));
 
 export const signInRefused = (): Refused =>
   new Refused({ code: 'sign_in_refused', why: 'The e-mail and the password do not belong together' });

@@ -13,7 +13,7 @@ import type { Invitation } from '../store/invitation-records.ts';
 import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import type { SignedIn } from './begin-session.ts';
-import { sessionOf } from './session-routes.ts';
+import { sessionOf } from './session-of.ts';
 
 interface By {
   readonly ctx: Context;

@@ -58,7 +58,7 @@ export const tokenRoute = ({ current, tokens, maxS, now }: TokenRoute): Route =>
 const keyNeeded = (): Refused =>
   new Refused({
     code: 'api_key_needed',
-    why: 'A token of a run ends with the API key that made it, so a session cannot make one: send an API key. A page of this server needs no token, since browsers send the cookie of its session',
+    why: 'A token of a run ends with the API key that made it, so a session cannot make one: send an API key. A page of this server needs none: it sends its session',
   });
 
 const isShortEnough =
