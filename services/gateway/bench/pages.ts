@@ -88,7 +88,7 @@ open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
 const views = open.use(openMongoViewStore({ url, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }));
 await views.resetTo(beginningOf({ created: new Date().toISOString(), since: new Date().toISOString() }, 1));
-const documents = client.db(DATABASE).collection<RunDocument>('run_views_v4');
+const documents = client.db(DATABASE).collection<RunDocument>('run_views_v5');
 const inMongo = runs.slice(0, IN_MONGODB);
 for (let begin = 0; begin < inMongo.length; begin += BATCH) {
   await documents.insertMany(inMongo.slice(begin, begin + BATCH).map(documentOf));

@@ -5,6 +5,7 @@ import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/we
 import { messageOf } from '@runledger/contracts/slices/message-of';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { NewerFact } from '../slice/newer-fact.ts';
 import { oldestBeyond } from '../slice/oldest-beyond.ts';
 
 /** A run as gateways know it from the log. */
@@ -31,6 +32,7 @@ export class KnownRuns {
     return this.#open.get(run_id) ?? this.#ended.get(run_id);
   }
 
+  /** @throws {NewerFact} */
   take(fact: SliceFact): void {
     const run_id = fact.stream === 'RUNS' ? runOfSubject(fact.subject)?.run_id : undefined;
     if (run_id === undefined) return;
@@ -54,6 +56,7 @@ export class KnownRuns {
 /** Undefined for a run whose first facts are not in the slice. */
 const withLife = (before: KnownRun | undefined, fact: SliceFact): KnownRun | undefined => {
   const accepted = acceptMessage(RUN_CHAIN, before?.life ?? EMPTY_HISTORY, messageOf(fact));
+  if (accepted.kind === 'newer_version') throw new NewerFact(accepted);
   if (!('history' in accepted) || !accepted.history.state) return before;
   return { webhook: EMPTY_HISTORY, ...before, life: accepted.history };
 };

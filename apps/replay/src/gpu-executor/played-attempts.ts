@@ -1,3 +1,4 @@
+import { newerRunEvent } from '@runledger/contracts/events/run-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import {
   attemptName,
@@ -11,6 +12,7 @@ import {
   type AttemptFacts,
 } from '@runledger/gpu-executor/attempt/core/attempt-facts';
 import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+import { NewerFact } from '../slice/newer-fact.ts';
 import { oldestBeyond } from '../slice/oldest-beyond.ts';
 
 /** An attempt, and what its executor knows of it. */
@@ -80,11 +82,13 @@ export class PlayedAttempts {
     this.#underWay.set(run_id, { facts, isVoid, from: head, lastTerm: this.#lastTerm });
   }
 
-  /** A fact of an attempt, after its assignment. */
+  /** A fact of an attempt, after its assignment. @throws {NewerFact} */
   take({ run_id, attempt }: NumberedAttempt, message: StoredMessage): void {
     const known = this.#underWay.get(run_id);
     if (known?.facts.assignment.attempt !== attempt) return;
     const { facts } = take(known.facts, message);
+    const newer = facts.unreadable ? newerRunEvent(message.body) : undefined;
+    if (newer) throw new NewerFact({ ...newer, sequence: message.sequence });
     const state = underWay(facts);
     if (!state) return this.#end(known);
     // One that has begun was not void for its executor.

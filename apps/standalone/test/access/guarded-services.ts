@@ -19,7 +19,10 @@ const STOP_WITHIN_MS = 30_000;
 
 type Settings = Readonly<Record<string, string>>;
 
-/** A gateway and a scheduler as processes, each with its own key at a broker with permissions. The test starts executors. */
+const CONTROL_PLANE = ['gateway', 'scheduler', 'notifier'] as const;
+type ControlPlane = (typeof CONTROL_PLANE)[number];
+
+/** A gateway, a scheduler and a notifier as processes, each with its own key at a broker with permissions. The test starts executors. */
 export interface GuardedServices extends AsyncDisposable {
   readonly operator: EventLog;
   readonly url: string;
@@ -29,7 +32,11 @@ export interface GuardedServices extends AsyncDisposable {
   /** The broker no longer knows the key of this user, as after `runledger broker-config --remove` and a reload. */
   readonly remove: (user: UserName) => Promise<void>;
   /** The lines of the log of a service. */
-  readonly linesOf: (service: 'gateway' | 'scheduler') => Promise<readonly string[]>;
+  readonly linesOf: (service: ControlPlane) => Promise<readonly string[]>;
+  /** Kills all of them but executors, and starts them again. */
+  readonly killAll: () => Promise<void>;
+  /** The services that are not ready. */
+  readonly notReady: () => Promise<readonly ControlPlane[]>;
 }
 
 export const startGuardedServices = async (folder: string): Promise<GuardedServices> => {
@@ -73,15 +80,28 @@ export const startGuardedServices = async (folder: string): Promise<GuardedServi
     await waitFor(`${user} to be ready`, () => isReady(started), { withinMs: START_WITHIN_MS });
     return started;
   };
-  await start('gateway', 'gateway', {
-    RUNLEDGER_HOST: '127.0.0.1',
-    RUNLEDGER_PORT: String(port),
+  const notifying = {
     RUNLEDGER_PUBLIC_URL: url,
     RUNLEDGER_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
-    RUNLEDGER_VIEWS: 'sqlite',
-    RUNLEDGER_VIEWS_FILE: join(folder, 'views.sqlite'),
-  });
-  await start('scheduler', 'scheduler', {});
+    RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
+  };
+  const settings: Readonly<Record<ControlPlane, Settings>> = {
+    gateway: {
+      ...notifying,
+      RUNLEDGER_HOST: '127.0.0.1',
+      RUNLEDGER_PORT: String(port),
+      RUNLEDGER_VIEWS: 'sqlite',
+      RUNLEDGER_VIEWS_FILE: join(folder, 'views.sqlite'),
+    },
+    scheduler: {},
+    notifier: notifying,
+  };
+  const present = new Map<ControlPlane, ServiceProcess>();
+  const startAll = (): Promise<unknown> =>
+    Promise.all(
+      CONTROL_PLANE.map(async (name) => void present.set(name, await start(name, name, settings[name]))),
+    );
+  await startAll();
   const kept = opened.move();
   return {
     operator,
@@ -108,6 +128,18 @@ export const startGuardedServices = async (folder: string): Promise<GuardedServi
           () => true,
         );
       await waitFor(`the broker to reject ${user}`, isRejected);
+    },
+    killAll: async () => {
+      for (const service of present.values()) service.kill('SIGKILL');
+      await waitFor('their ends', () => [...present.values()].every((one) => one.state().kind === 'ended'));
+      await startAll();
+    },
+    notReady: async () => {
+      const asked = CONTROL_PLANE.map(async (name) => {
+        const service = present.get(name);
+        return service && (await isReady(service)) ? [] : [name];
+      });
+      return (await Promise.all(asked)).flat();
     },
     linesOf: async (service) => (await readFile(join(folder, `${service}.log`), 'utf8')).split('\n'),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

@@ -35,7 +35,8 @@ interface UnreadableEvent<Type extends string> {
 }
 
 export type ParsedEvent<Type extends string, Event> =
-  | { readonly kind: 'event'; readonly event: Event }
+  /** `version`: in which it was written. */
+  | { readonly kind: 'event'; readonly type: Type; readonly version: number; readonly event: Event }
   /** A type of a later release. Readers of this release do not need it, and ignore it. */
   | { readonly kind: 'unknown_type'; readonly type: string }
   | UnreadableEvent<Type>
@@ -79,7 +80,7 @@ export const eventReader = <Name extends string, Event>(
       return { kind: 'invalid', why: `${type} nests more than ${MAX_EVENT_NESTING} levels` };
     }
     // Checked against the schema that `Event` is made from.
-    if (validator.Check(value)) return { kind: 'event', event: value as Event };
+    if (validator.Check(value)) return { kind: 'event', type, version, event: value as Event };
     const [first] = validator.Errors(value);
     return {
       kind: 'invalid',

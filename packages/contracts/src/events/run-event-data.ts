@@ -111,6 +111,10 @@ export const RunCancelRequestedData = Type.Object({
   user_id: Type.Union([Uuid, Type.Null()]),
 });
 
+/** By event type. */
+export const FactVersions = Type.Record(Type.String({ maxLength: 64 }), Type.Integer({ minimum: 2 }));
+export type FactVersions = Static<typeof FactVersions>;
+
 /** What an executor needs to run the attempt. It fetches the workflow from the gateway, and inputs that are a blob. */
 export const RunAssignedData = Type.Object(
   {
@@ -138,6 +142,11 @@ export const RunAssignedData = Type.Object(
     reason: Type.Optional(Placement),
     /** The term of the leader that assigns it: void where its executor was told of a later one before. Earlier releases do not say it. */
     term: Type.Optional(Type.Integer({ minimum: 1 })),
+    /**
+     * The latest versions in which its executor may write facts of this attempt, of the types where that is not 1. Readers of every release
+     * refuse a later one, so no executor can stop them.
+     */
+    fact_versions: Type.Optional(FactVersions),
   },
   inlineOrBlob('inputs', 'inputs_blob'),
 );

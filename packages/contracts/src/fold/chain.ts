@@ -53,6 +53,11 @@ export interface Chain<Type extends string, Event, State> {
   readonly subjectOf: (event: Event) => string;
   /** Whether events of this type, of any version, are stored under this subject. */
   readonly belongsUnder: (type: Type, subject: string) => boolean;
+  /**
+   * The latest version in which the writer of this subject may write an event of this type, after what came before. One in a later
+   * version is no fact, for readers of every release: only so may a reader go on behind a version that it does not know.
+   */
+  readonly latestVersion: (state: State | undefined, subject: string, type: Type) => number;
   readonly evolve: (state: State | undefined, fact: FactOf<Event>) => State | Impossible;
   readonly needs: (event: Event) => FactNeeds;
 }
@@ -154,22 +159,22 @@ export const acceptMessage = <Type extends string, Event, State>(
   const needs = parsed.kind === 'event' && ownSubject === subject ? chain.needs(parsed.event) : 'fact_before';
   const follows = mayFollow(needs, { head, state }, expectedSequence);
   if (!follows) return { kind: 'gap', after: head, expected: expectedSequence, sequence };
-  switch (parsed.kind) {
-    case 'invalid':
-      return refuse('invalid', parsed.why);
-    case 'unknown_type':
-      return { kind: 'unknown_type', history, type: parsed.type };
-    case 'newer_version':
-      // Otherwise an executor could stop every reader with a message that claims a type of another service.
-      return chain.belongsUnder(parsed.type, subject)
-        ? { ...parsed, sequence }
-        : refuse('wrong_subject', `${parsed.type} is never stored under ${subject}`);
-    case 'event':
-  }
-  const { event } = parsed;
-  if (ownSubject !== subject) {
+  if (parsed.kind === 'invalid') return refuse('invalid', parsed.why);
+  if (parsed.kind === 'unknown_type') return { kind: 'unknown_type', history, type: parsed.type };
+  const { type, version } = parsed;
+  if (parsed.kind === 'event' && ownSubject !== subject) {
     return refuse('wrong_subject', `its content says that it belongs to ${ownSubject}`);
   }
+  // Otherwise an executor could stop every reader: by a type of another service, or by a version that nobody writes.
+  if (!chain.belongsUnder(type, subject)) {
+    return refuse('wrong_subject', `${type} is never stored under ${subject}`);
+  }
+  const latest = chain.latestVersion(state, subject, type);
+  if (version > latest) {
+    return refuse('invalid', `${type} is in version ${version}, and its writer may use ${latest} at most`);
+  }
+  if (parsed.kind === 'newer_version') return { ...parsed, sequence };
+  const { event } = parsed;
   const fact = { event, sequence, time: message.time };
   const next = chain.evolve(state, fact);
   return isImpossible(next)

@@ -163,6 +163,7 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
     executor_public_key: event.data.executor_public_key,
     assigned_at: time,
     ...(event.data.reason && { placement: event.data.reason }),
+    ...(event.data.fact_versions && { fact_versions: event.data.fact_versions }),
   };
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
 };

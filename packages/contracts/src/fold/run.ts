@@ -3,7 +3,7 @@ import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import type { FailureReason, RunError } from '../events/run-error.ts';
 import type { Placement } from '../events/placement.ts';
-import type { ErasedContent, RunOutput } from '../events/run-event-data.ts';
+import type { ErasedContent, FactVersions, RunOutput } from '../events/run-event-data.ts';
 import type { GpuModel } from '../gpu.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 
@@ -24,6 +24,8 @@ export interface Attempt {
   readonly assigned_at: string;
   /** Why it got its slot; undefined when its assignment does not say it. */
   readonly placement?: Placement;
+  /** See `fact_versions` of RunAssigned. */
+  readonly fact_versions?: FactVersions;
 }
 
 /** An attempt that is over, after which the run was queued again. */

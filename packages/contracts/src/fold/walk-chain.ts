@@ -75,7 +75,10 @@ export const walkChain = <Type extends string, Event, State>(
       }
       case 'refused': {
         const fact = isLost && next.refusal === 'impossible' ? factOf(chain, message) : undefined;
+        // Whether its executor may have written it, an assignment says that is not known.
+        const newer = isLost && next.refusal === 'invalid' ? chain.newerVersionOf(message.body) : undefined;
         if (fact) steps.push({ kind: 'fact', fact, states: undefined });
+        else if (newer) steps.push(newerStep(message, newer));
         else steps.push({ kind: 'refused', message, refusal: next.refusal, why: next.why });
         break;
       }
@@ -83,12 +86,7 @@ export const walkChain = <Type extends string, Event, State>(
         steps.push({ kind: 'newer', message, type: next.type, ignored: true });
         break;
       case 'newer_version':
-        steps.push({
-          kind: 'newer',
-          message,
-          type: `${next.type} in version ${next.version}`,
-          ignored: false,
-        });
+        steps.push(newerStep(message, next));
         isLost = true;
         history = { head: next.sequence, state: undefined };
         continue;
@@ -97,6 +95,16 @@ export const walkChain = <Type extends string, Event, State>(
   }
   return steps;
 };
+
+const newerStep = (
+  message: StoredMessage,
+  { type, version }: { readonly type: string; readonly version: number },
+): ChainStep<never, never> => ({
+  kind: 'newer',
+  message,
+  type: `${type} in version ${version}`,
+  ignored: false,
+});
 
 /** Of a message that is a fact, and follows nothing that is known. */
 const factOf = <Type extends string, Event, State>(

@@ -23,6 +23,8 @@ export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
     const { fact, writer } = parseWebhookSubject(subject) ?? {};
     return WEBHOOK_EVENTS[type].fact === fact && WEBHOOK_EVENTS[type].writer === writer;
   },
+  // No executor writes any.
+  latestVersion: () => Infinity,
   evolve: evolveWebhook,
   needs: (event) => (endsWithoutLog(event) ? 'nothing' : 'fact_before'),
 };

@@ -129,6 +129,7 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
     executor_public_key: 'kept',
     reason: 'kept',
     term: 'kept',
+    fact_versions: 'kept',
   },
   RunRequeued: { ...message, reason: 'kept' },
   RunTimedOut: messageAndProgress,

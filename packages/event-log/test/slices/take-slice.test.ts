@@ -1,8 +1,9 @@
 import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { newUuid } from '@runledger/contracts/ids';
 import { NO_CONTENT, type SliceContent } from '@runledger/contracts/slices/content';
 import type { SliceLine } from '@runledger/contracts/slices/slice';
-import { aRun, assigned, queued, runEvent, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, requeued, runEvent, started } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -141,6 +142,29 @@ describe('a slice of the log', () => {
       'DELIVERY_ATTEMPTS 3 retrying',
       'end',
     ]);
+  });
+
+  it('has no more of what an executor wrote in a later version, and stops at that of a service', async () => {
+    await using own = await aLog();
+    const { log } = own;
+    const key = aRun();
+    const of = async (event: RunEvent): Promise<number> =>
+      storedAt(append(log, { ...event, version: 9 }, await head(log, key)));
+    await storedAt(append(log, queued(key), 0));
+    await storedAt(append(log, assigned(key), await head(log, key)));
+    const first = await of(started(key));
+    await log.js.publish('fleet.a.1.left', JSON.stringify({ type: 'ExecutorLeft', version: 9 }));
+    const lines = await linesOf({}, log);
+    const eventOf = (stream: string, sequence: number): unknown =>
+      lines.flatMap((line) =>
+        line.kind === 'fact' && line.stream === stream && line.sequence === sequence ? [line.event] : [],
+      )[0];
+    expect(eventOf('RUNS', first)).toEqual({ type: 'RunStarted', version: 9 });
+    expect(eventOf('FLEET', 1)).toBeNull();
+    await of(requeued(key));
+    await expect(linesOf({}, log)).rejects.toThrow(
+      'RunRequeued in version 9, which this release cannot read',
+    );
   });
 
   it('has no inputs, addresses or texts, and nothing of a message that is no event', async () => {

@@ -62,9 +62,9 @@ describe('run views in a file', () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
     const later = new DatabaseSync(path);
-    later.exec('PRAGMA user_version = 5');
+    later.exec('PRAGMA user_version = 6');
     later.close();
-    expect(() => openViews(path)).toThrow('it has views of version 5, and this release reads version 4');
+    expect(() => openViews(path)).toThrow('it has views of version 6, and this release reads version 5');
   });
 
   it('find very many runs by the beginning of their ids, page by page', async () => {

@@ -2,6 +2,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
+import { newerVersionOfExecutor } from '@runledger/event-log/read/newer-of-executor';
 import type { NotifierInput } from '../core/state/input.ts';
 import { openStreamReader, SOURCES, type ReadState, type Stream } from './stream-reader.ts';
 import { progressNotice, runNotice, type RunNotice } from './run-notice.ts';
@@ -74,7 +75,7 @@ const progressNotices = (messages: Batch): Noticed[] =>
 
 /** @throws {NewerVersion} for a fact that only a later release can read, of a run with a webhook */
 const takeAll = async (
-  { targets, take }: SubscriptionOptions,
+  { log, targets, take }: SubscriptionOptions,
   stream: Stream,
   noticed: readonly Noticed[],
   partitions: ReadonlySet<number>,
@@ -96,6 +97,12 @@ const takeAll = async (
   for (const { message } of concerning) {
     const newer = newerVersionOf(SOURCES[stream].stream, message);
     if (newer) throw newer;
+  }
+  if (stream === 'runs') {
+    const ofExecutors = await Promise.all(
+      concerning.map(({ message }) => newerVersionOfExecutor(log, message)),
+    );
+    for (const newer of ofExecutors) if (newer) throw newer;
   }
   for (const { message, notice, target } of concerning) {
     const { origin, intermediate, oldestFactAt } = target;

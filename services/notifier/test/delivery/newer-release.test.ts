@@ -1,4 +1,4 @@
-import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, failed, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
@@ -19,13 +19,28 @@ describe('a fact of a later release', () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver();
     const key = await bed.queue(`${receiver.url}/hook`);
-    await bed.happen(key, assigned(key), started(key), { ...succeeded(key), version: 2 });
+    const later = assigned(key, { data: { fact_versions: { RunSucceeded: 2 } } });
+    await bed.happen(key, later, started(key), { ...succeeded(key), version: 2 });
     expect(await whyStopped(bed)).toContain('RunSucceeded in version 2, which this release cannot read');
     // A run's first fact, which says where its notifications go.
     await using another = await openTestBed();
     await another.happen(key, { ...queued(key), version: 2 });
     expect(await whyStopped(another)).toContain('RunQueued in version 2, which this release cannot read');
     expect(receiver.arrived).toEqual([]);
+  });
+
+  it('does not stop it when an executor wrote it that may not: the end behind it is notified, and those of others', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver();
+    const key = await bed.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
+    await bed.happen(key, assigned(key), started(key), { ...succeeded(key), version: 99 });
+    await using running = await bed.start();
+    const other = await bed.succeed(`${receiver.url}/hook`);
+    await waitFor('the end of the other run', async () => (await bed.webhook(other))?.status === 'success');
+    expect((await bed.webhook(key))?.status).not.toBe('success');
+    await bed.happen(key, failed(key));
+    await waitFor('its end', async () => (await bed.webhook(key))?.status === 'success');
+    expect(running.notifier.state()).toEqual({ ok: true });
   });
 
   it('stops the notifier when it is a redelivery request', async () => {

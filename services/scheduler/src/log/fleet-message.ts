@@ -1,7 +1,7 @@
 import { type FleetEvent, parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { TERMS } from '@runledger/contracts/subjects/terms';
-import { fleetFactOf, fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
+import { fleetSubjectOf, isOfControlPlane } from '@runledger/contracts/subjects/fleet-subjects';
 
 /** A fact of the fleet, its sequence in FLEET, and the broker's time. */
 export interface FleetFact {
@@ -25,11 +25,6 @@ export type ReadFleetMessage =
   /** Of a type that this release does not know. */
   | { readonly kind: 'unknown_type'; readonly type: string };
 
-/** The last tokens of the subjects that no executor may write to: drains, resumes and losses. */
-const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
-  (['ExecutorLost', 'ExecutorDrainRequested', 'ExecutorResumeRequested'] as const).map(fleetFactOf),
-);
-
 export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessage): ReadFleetMessage => {
   if (subject === TERMS) return { kind: 'term', term: sequence };
   const parsed = parseFleetEvent(body);
@@ -46,7 +41,7 @@ export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessag
     case 'invalid':
       return { kind: 'refused', why: parsed.why };
     case 'newer_version':
-      if (OF_CONTROL_PLANE.has(subject.split('.').at(-1) ?? '')) return { ...parsed, sequence };
+      if (isOfControlPlane(subject)) return { ...parsed, sequence };
       // It concerns one executor, which gets no runs then. No executor may be able to stop the scheduler.
       return { kind: 'refused', why: `${parsed.type} in version ${parsed.version} is of a later release` };
     case 'unknown_type':

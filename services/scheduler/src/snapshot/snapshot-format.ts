@@ -2,7 +2,7 @@ import { BlobRef } from '@runledger/contracts/blobs';
 import type { EarlierAttempt } from '@runledger/contracts/fold/run';
 import { Placement } from '@runledger/contracts/events/placement';
 import { RunError } from '@runledger/contracts/events/run-error';
-import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
+import { FactVersions, RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { GpuModel } from '@runledger/contracts/gpu';
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
@@ -65,7 +65,7 @@ const Duration = Type.Object({
   mean: Type.Number(),
   squares: Type.Number({ minimum: 0 }),
 });
-export const FORMAT = 3;
+export const FORMAT = 4;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Type.Optional(Position),
@@ -85,6 +85,7 @@ const Attempt = Type.Object({
   executor_public_key: Type.String(),
   assigned_at: Time,
   placement: Type.Optional(Placement),
+  fact_versions: Type.Optional(FactVersions),
 });
 const Cancel = Type.Object({ requested_at: Time, by: Type.Enum(['client', 'operator']) });
 const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(

@@ -14,7 +14,7 @@ import { webhookStatus } from './webhook-status.ts';
  * Of what is stored: the columns, their meaning, and the states of the folds. A gateway uses views of its own version only; views of another
  * one are made anew, beside them. Add 1 for a change of any of it.
  */
-export const VIEW_VERSION = 4;
+export const VIEW_VERSION = 5;
 
 /**
  * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database

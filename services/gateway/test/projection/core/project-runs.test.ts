@@ -174,6 +174,14 @@ describe('a projection of runs', () => {
     });
   });
 
+  it('refuses a version that no executor may use', () => {
+    const before = [stored(one, queued(one), 1, 0), stored(one, assigned(one), 2, 1)];
+    const newer = stored(one, { ...started(one), version: 2 }, 3, 2);
+    const { views: after, refused } = project([], [...before, newer]);
+    expect(refused).toMatchObject([{ message: newer, why: expect.stringContaining('version 2') as unknown }]);
+    expect(after).toMatchObject([{ head: 3 }]);
+  });
+
   it('stops at a version that it does not know', () => {
     const newer = stored(one, { ...queued(one), version: 2 }, 1, 0);
     expect(projectRuns([], [newer])).toMatchObject({ kind: 'newer_version', version: 2, sequence: 1 });

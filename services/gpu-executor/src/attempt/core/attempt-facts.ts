@@ -56,7 +56,7 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
       return { facts, refused: `it was appended after ${accepted.expected}, which is not the last fact` };
     case 'known':
       return { facts, refused: null };
-    // The consumer stops before such a message, so this one was looked up.
+    // The consumer stops before one of a service, so that was looked up.
     case 'newer_version':
       return { facts: { ...facts, unreadable: true }, refused: null };
   }

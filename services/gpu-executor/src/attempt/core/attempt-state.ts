@@ -1,7 +1,7 @@
 import type { RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
 import type { Chain } from '@runledger/contracts/fold/chain';
 import { evolveAttempt, type AttemptState } from '@runledger/contracts/fold/evolve-attempt';
-import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { latestVersionUnder, RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Assignment } from './assignment.ts';
 
 /** The state of an attempt after its RunAssigned. */
@@ -14,8 +14,10 @@ export const ASSIGNED: AttemptState = { status: 'started', cancel: null };
 export const attemptChain = ({
   attempt,
   executor_id,
-}: Pick<Assignment, 'attempt' | 'executor_id'>): Chain<RunEventType, RunEvent, AttemptState> => ({
+  event: { data },
+}: Pick<Assignment, 'attempt' | 'executor_id' | 'event'>): Chain<RunEventType, RunEvent, AttemptState> => ({
   ...RUN_CHAIN,
+  latestVersion: (_state, subject, type) => latestVersionUnder(subject, type, data.fact_versions),
   evolve: (state, fact) => {
     const { event } = fact;
     if (event.attempt === attempt && event.executor_id === executor_id) return evolveAttempt(state, fact);

@@ -96,6 +96,21 @@ describe('the facts of an attempt', () => {
     expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
 
+  it('are no later versions, unless the assignment names them', () => {
+    const { facts, assignment } = assigned();
+    const stamp = { event_id: '01920000-0000-7000-8000-000000000001', time: '2026-01-01T00:00:00.000Z' };
+    const event = eventOf(assignment, { type: 'RunStarted', data: { cold_start_s: 0 } }, stamp);
+    const newer = { ...stored(event, 11, 10), body: { ...event, version: 2 } };
+    expect(take(facts, newer)).toMatchObject({
+      refused: 'RunStarted is in version 2, and its writer may use 1 at most',
+      facts: { unreadable: false, history: { head: 11 } },
+    });
+    const { data } = assignment.event;
+    const later = { ...assignment.event, data: { ...data, fact_versions: { RunStarted: 2 } } };
+    const allowed = { ...facts, assignment: { ...assignment, event: later } };
+    expect(take(allowed, newer)).toMatchObject({ refused: null, facts: { unreadable: true } });
+  });
+
   it('refuse a message that is not a fact of the run', () => {
     const { facts } = assigned();
     const forged = { ...stored(run.cancelRequested, 12, 10), fence: null };

@@ -24,8 +24,8 @@ import {
 } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { createOrganisation, OPERATOR_SCOPES } from '../../src/records/create-organisation.ts';
-import { startGuardedServices, type GuardedServices } from '../access/guarded-services.ts';
+import { createOrganisation, OPERATOR_SCOPES } from '../../../src/records/create-organisation.ts';
+import { startGuardedServices, type GuardedServices } from '../../access/guarded-services.ts';
 
 const A = executorId('a.000000000001');
 const WITHIN = { withinMs: 60_000 };

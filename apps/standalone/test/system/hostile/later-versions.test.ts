@@ -1,0 +1,144 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RUN_EVENT_TYPES, RUN_EVENTS } from '@runledger/contracts/events/run-event';
+import { executorId, newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { sendHeartbeat } from '@runledger/coordination/heartbeats';
+import { appendFleet } from '@runledger/event-log/messages/append-fleet';
+import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
+import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { expect, it } from 'vitest';
+import { createOrganisation } from '../../../src/records/create-organisation.ts';
+import { startGuardedServices, type GuardedServices } from '../../access/guarded-services.ts';
+
+const A = executorId('a.000000000001');
+const WITHIN = { withinMs: 60_000 };
+/** A consumer keeps the last ones of an executor. */
+const KEPT = 100;
+const PROGRAM = `read -r work; echo '{"output": {"text": ["done by b"]}}'`;
+const PROGRAMS = JSON.stringify({ 'render-image': { command: '/bin/sh', args: ['-c', PROGRAM] } });
+
+const anOrganisation = async ({ operator, url }: GuardedServices, name: string, webhook: string) => {
+  const { org_id, api_key, deployment_id } = await createOrganisation(operator, name, () => new Date());
+  const call = (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${url}/api${path}`, {
+      method,
+      headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  return {
+    queue: async (): Promise<RunKey> => {
+      const queued = await call('POST', '/run/deployment/queue', { deployment_id, inputs: {}, webhook });
+      return { org_id: orgId(org_id), run_id: runId(Object(await queued.json()).run_id) };
+    },
+    /** The answer to a GET, and what the run is there. */
+    seen: async ({ run_id }: RunKey): Promise<string> => {
+      const response = await call('GET', `/run/${run_id}`);
+      return `${response.status} ${Object(await response.json()).status}`;
+    },
+  };
+};
+
+/** An executor that is registered, and whose key is in the hands of somebody. */
+const aHostileOne = async ({ operator, open }: GuardedServices) => {
+  const log = await open('executor-a');
+  const fleetFact = {
+    version: 1,
+    event_id: newUuid(),
+    time: new Date().toISOString(),
+    executor_id: A,
+  } as const;
+  await appendFleet(log, {
+    ...fleetFact,
+    type: 'ExecutorRegistered',
+    slots: [{ slot: 0, gpu: 'A10G' }],
+    machines: ['*'],
+    programs: ['render-image'],
+    dedicated: {},
+    public_key: 'MCowBQYDK2VwAyEA',
+    software_version: '1',
+  });
+  await sendHeartbeat(log, { executor_id: A, count: 1, draining: false, runs: [] }, 60_000);
+  const types = RUN_EVENT_TYPES.filter((type) => RUN_EVENTS[type].writer === 'executor');
+  return {
+    leave: () => appendFleet(log, { ...fleetFact, event_id: newUuid(), type: 'ExecutorLeft' }),
+    /** A fact in version 99 of each type that it may write, each on the condition that it comes next. Returns their number. */
+    attack: async (run: RunKey): Promise<number> => {
+      const filter = lifecycleFilter(run);
+      for (const type of types) {
+        const subject = `${filter.slice(0, -1)}${RUN_EVENTS[type].fact}.executor.1.${A}`;
+        const head = (await lastMessage(operator, 'RUNS', filter))?.seq ?? 0;
+        const expect = { lastSubjectSequence: head, lastSubjectSequenceSubject: filter };
+        await log.js.publish(subject, JSON.stringify({ type, version: 99 }), { expect });
+      }
+      return types.length;
+    },
+    attackFleet: async (): Promise<void> => {
+      for (const [type, fact] of [
+        ['ExecutorRegistered', 'registered'],
+        ['ExecutorDraining', 'draining'],
+        ['ExecutorLeft', 'left'],
+      ] as const)
+        await log.js.publish(`fleet.${A}.${fact}`, JSON.stringify({ type, version: 99 }));
+    },
+  };
+};
+
+it('an executor that writes versions which nobody knows stops no service, and no run of others', async () => {
+  await using open = new AsyncDisposableStack();
+  const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-versions-'))).path;
+  const receiver = open.use(await aReceiver());
+  const services = open.use(await startGuardedServices(folder));
+  const { operator } = services;
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((name) => anOrganisation(services, name, `${receiver.url}/${name}`)),
+  );
+  if (!one || !other) throw new Error('there are two organisations');
+  const typesOf = async (run: RunKey): Promise<string[]> => {
+    const read = await readRun(operator, run);
+    return read.kind === 'found' ? read.facts.map(({ event }) => event.type) : [read.kind];
+  };
+
+  const hostile = await aHostileOne(services);
+  const own = await one.queue();
+  await waitFor('its assignment', async () => (await typesOf(own)).includes('RunAssigned'), WITHIN);
+  const waiting = await other.queue();
+  await hostile.attackFleet();
+  let stored = 0;
+  while (stored < 1.5 * KEPT) stored += (await hostile.attack(own)) + (await hostile.attack(waiting));
+  expect([await one.seen(own), await other.seen(waiting)]).toEqual(['200 started', '200 queued']);
+
+  await services.startExecutor('executor-b', { EXECUTOR_GPUS: 'A10G:1', EXECUTOR_PROGRAMS: PROGRAMS });
+  await waitFor(
+    'the notification of the run of others',
+    () => receiver.of(waiting.run_id).length > 0,
+    WITHIN,
+  );
+  expect(await other.seen(waiting)).toBe('200 success');
+  expect(await services.notReady()).toEqual([]);
+
+  await services.killAll();
+  await hostile.attack(own);
+  await hostile.attack(waiting);
+  const later = await other.queue();
+  await waitFor('the notification of a later run', () => receiver.of(later.run_id).length > 0, WITHIN);
+  await hostile.leave();
+  await waitFor('the notification of its own run', () => receiver.of(own.run_id).length > 0, WITHIN);
+  expect(await one.seen(own)).toBe('200 success');
+  expect(await services.notReady()).toEqual([]);
+
+  const before = ['RunQueued', 'RunAssigned'];
+  const end = ['RunStarted', 'RunSucceeded'];
+  expect(await typesOf(own)).toEqual([...before, 'RunRequeued', 'RunAssigned', ...end]);
+  expect(await typesOf(waiting)).toEqual([...before, ...end]);
+  expect(receiver.arrived.map(({ payload }) => payload.status)).toEqual(['success', 'success', 'success']);
+  for (const consumer of ['scheduler', 'projection']) {
+    const letters = await listDeadLetters(operator, { consumer, stream: 'RUNS', limit: 10 * KEPT });
+    expect(letters).toHaveLength(KEPT);
+    expect(letters.at(-1)?.reason).toMatch(/^Run\w+ is in version 99, and its writer may use 1 at most$/);
+  }
+}, 240_000);
