@@ -87,6 +87,7 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   program_count: 1,
   labels: ['nvlink'],
   isolation: null,
+  network: null,
   limits: null,
   software_version: '0.1.0',
   registered_at: '2026-01-01T00:00:00.000Z',

@@ -8,7 +8,7 @@ import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
-import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
 import {
   MIN_CPU_SECONDS,
@@ -103,6 +103,9 @@ export const configSchema = Type.Object({
     description:
       'what keeps programs from the machine and from each other: auto takes bubblewrap, else Landlock, else a PID namespace, else a process group; required refuses to start without the first two; off is for machines where it disturbs the programs',
   }),
+  EXECUTOR_NETWORK_ALLOW: allowSetting(
+    'where programs with the network outgoing may connect besides public addresses, for example loopback, models.corp.example, 10.1.0.0/16; at any port',
+  ),
   EXECUTOR_RUN_MEMORY_BYTES: Type.Optional(
     Type.Integer({
       minimum: MIN_MEMORY_BYTES,

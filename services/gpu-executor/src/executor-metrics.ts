@@ -1,5 +1,6 @@
 import { Counter, Gauge, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { Isolation } from './isolation/isolation.ts';
+import type { NetworkHold } from './network/network-hold.ts';
 import type { Enforcement } from './supervision/enforcement.ts';
 
 export interface ExecutorMetrics {
@@ -13,6 +14,7 @@ export interface ExecutorMetrics {
 /** What keeps programs from everything that is not their run, and to their limits. */
 export interface HeldBy {
   readonly isolation: Isolation['kind'];
+  readonly network: NetworkHold;
   readonly limits: Enforcement['kind'];
 }
 
@@ -44,6 +46,11 @@ export const executorMetrics = (
     'runledger_executor_isolation',
     'What keeps programs from everything that is not their run: 1 for the kind that is in effect.',
     heldBy.isolation,
+  );
+  inEffect(
+    'runledger_executor_network',
+    'What keeps programs from the network of the machine: 1 for the kind that is in effect.',
+    heldBy.network,
   );
   inEffect(
     'runledger_executor_limits',

@@ -10,7 +10,7 @@ import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
 import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
-import { openInputFiles } from './open-input-files.ts';
+import { openEgress } from './open-egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
@@ -18,6 +18,8 @@ import type { RunnerHost } from './runner/runner-type.ts';
 import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
+import { describeNetwork, networkHold } from './network/network-hold.ts';
+import type { OutgoingProxy } from './network/outgoing-proxy.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
 import { readRunAs, tryRunAs } from './isolation/run-as.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
@@ -37,10 +39,11 @@ const start = async (
   const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
-  const processes = await openProcesses(config, env, logger, open);
+  const { inputFiles, proxy } = openEgress(base, open);
+  const processes = await openProcesses(config, { env, proxy, log: logger }, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
   const { isolation, enforcement } = processes.supervisors;
-  const heldBy = { isolation: isolation.kind, limits: enforcement.kind };
+  const heldBy = { isolation: isolation.kind, network: networkHold(isolation), limits: enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
 
   const waits = waitsForConsumer(checks);
@@ -56,7 +59,7 @@ const start = async (
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
-    inputFiles: openInputFiles(base, open),
+    inputFiles,
     heldBy,
     metrics,
     closing: abandon.signal,
@@ -107,8 +110,15 @@ const RESIDENTS_STOP_WITHIN = 0.2;
 /** What starts processes, and what they get. */
 const openProcesses = async (
   config: ExecutorConfig,
-  env: HostEnvironment,
-  log: ServiceBase<ExecutorConfig>['logger'],
+  {
+    env,
+    proxy,
+    log,
+  }: {
+    readonly env: HostEnvironment;
+    readonly proxy: OutgoingProxy;
+    readonly log: ServiceBase<ExecutorConfig>['logger'];
+  },
   open: AsyncDisposableStack,
 ): Promise<Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number }> => {
   const runAs = config.EXECUTOR_RUN_AS;
@@ -123,6 +133,8 @@ const openProcesses = async (
   });
   const level = isolation.kind === 'none' ? 'warn' : 'info';
   log[level]({ isolation: isolation.kind }, describeIsolation(isolation));
+  const network = networkHold(isolation);
+  log[network === 'none' ? 'warn' : 'info']({ network }, describeNetwork(isolation));
   const enforcement = chooseEnforcement(log);
   log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, user));
   // Its memory and environment have its key.
@@ -132,6 +144,7 @@ const openProcesses = async (
       isolation,
       enforcement,
       limits: limitsOf(config),
+      proxy,
       mark,
       path: config.PATH,
       workFolder,

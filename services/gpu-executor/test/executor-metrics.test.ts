@@ -8,7 +8,7 @@ describe('the metrics of an executor', () => {
     let now = 1_000;
     const counts = executorMetrics(metrics, {
       slots: 4,
-      heldBy: { isolation: 'landlock', limits: 'rlimits' },
+      heldBy: { isolation: 'landlock', network: 'landlock', limits: 'rlimits' },
       busy: () => 3,
       clock: () => now,
     });

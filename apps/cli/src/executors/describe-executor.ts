@@ -37,6 +37,7 @@ export const executorRows = (executor: Executor): Rows => {
     ['drained', drain && `${drain.requested_at} with the key ${drain.requested_by}`],
     ['version', executor.software_version],
     ['isolation', executor.isolation],
+    ['network', executor.network],
     ['limits', executor.limits],
     ['since', executor.registered_at, 'time'],
     ['last heartbeat', executor.last_heartbeat_at, 'time'],

@@ -31,6 +31,7 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   program_count: 102,
   labels: ['nvlink', 'zone:eu'],
   isolation: 'bubblewrap',
+  network: 'namespace',
   limits: 'cgroup',
   software_version: '0.1.0',
   registered_at: '2026-05-01T12:00:00.000Z',
@@ -71,6 +72,7 @@ const absent = anExecutor('west', {
   program_count: 0,
   labels: [],
   isolation: null,
+  network: null,
   limits: null,
   software_version: null,
   registered_at: null,
@@ -137,7 +139,7 @@ describe('runledger executors show', () => {
   it('shows its slots with their runs, and its capabilities', async () => {
     const { stdout } = await executors('show', 'east');
     expect(stdout).toContain(
-      'id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\nlimits          cgroup\n',
+      'id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\nnetwork         namespace\nlimits          cgroup\n',
     );
     expect(stdout).toContain(
       'programs        paint, print and 100 more\nlabels          nvlink, zone:eu\nslot 0          A10G, free\n',

@@ -110,6 +110,8 @@ const Capabilities = ({ executor }: { readonly executor: Executor }): ReactNode 
       <dd>{executor.labels.join(', ') || 'none'}</dd>
       <dt>Isolation</dt>
       <dd>{executor.isolation ?? 'unknown'}</dd>
+      <dt>Network held by</dt>
+      <dd>{executor.network ?? 'unknown'}</dd>
       <dt>Limits held by</dt>
       <dd>{executor.limits ?? 'unknown'}</dd>
       <dt>Version</dt>

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3d8b98226cf04fbc278dd7b11a2f51d4703b853e90874a6dee9075040608b48b.
 
 from __future__ import annotations
 
@@ -5313,6 +5313,16 @@ class Executor(TypedDict):
     - `bubblewrap`: They have namespaces of their own, in which only what they may see is mounted.
     - `landlock`: The kernel refuses to open what they may not see.
     - `none`: Nothing works on this machine: they may do what its user may.
+
+    Null when it is absent, or does not say it.
+    """
+    network: Literal['namespace', 'landlock', 'none'] | None
+    """
+    What keeps its programs from the network of the machine, unless their entries say that they have it.
+
+    - `namespace`: They have a network of their own, with its own loopback.
+    - `landlock`: The kernel lets them listen on no TCP port, and connect to that of their proxy only.
+    - `none`: Nothing works on this machine: they have its network, with what listens on its loopback.
 
     Null when it is absent, or does not say it.
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 de72f2c29ccc154f3008211ddd00c977b49a033049ec501b304438f47a949e53.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3d8b98226cf04fbc278dd7b11a2f51d4703b853e90874a6dee9075040608b48b.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

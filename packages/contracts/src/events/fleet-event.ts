@@ -22,6 +22,18 @@ export const IsolationKind = enumInWords(
   { description: 'What keeps its programs from everything that is not their run.' },
 );
 
+export const NetworkKind = enumInWords(
+  {
+    namespace: 'They have a network of their own, with its own loopback.',
+    landlock: 'The kernel lets them listen on no TCP port, and connect to that of their proxy only.',
+    none: 'Nothing works on this machine: they have its network, with what listens on its loopback.',
+  },
+  {
+    description:
+      'What keeps its programs from the network of the machine, unless their entries say that they have it.',
+  },
+);
+
 export const LimitsKind = enumInWords(
   {
     cgroup: 'A control group of each attempt.',
@@ -63,6 +75,7 @@ export const ExecutorRegistered = Type.Object({
   public_key: Type.String({ minLength: 1, maxLength: 256 }),
   /** Executors of earlier releases do not say it. */
   isolation: Type.Optional(IsolationKind),
+  network: Type.Optional(NetworkKind),
   limits: Type.Optional(LimitsKind),
   software_version: Type.String(),
 });

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
+import { IsolationKind, LimitsKind, NetworkKind } from '../events/fleet-event.ts';
 import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
@@ -93,6 +93,7 @@ export const Executor = Type.Object(
       examples: [['zone:eu-west-1']],
     }),
     isolation: nullable(IsolationKind, 'Null when it is absent, or does not say it.'),
+    network: nullable(NetworkKind, 'Null when it is absent, or does not say it.'),
     limits: nullable(LimitsKind, 'Null when it is absent, or does not say it.'),
     software_version: nullable(
       Type.String({ description: 'The version of its software.', examples: ['0.1.0'] }),

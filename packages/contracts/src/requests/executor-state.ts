@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
+import { IsolationKind, LimitsKind, NetworkKind } from '../events/fleet-event.ts';
 import { Placement } from '../events/placement.ts';
 import { GpuModel } from '../gpu.ts';
 import { enumInWords } from '../words/in-words.ts';
@@ -76,6 +76,7 @@ export const ExecutorState = Type.Object({
   labels: Type.Array(Label, { maxItems: MAX_EXECUTOR_LABELS }),
   /** Null when absent, or when it does not say it. */
   isolation: Type.Union([IsolationKind, Type.Null()]),
+  network: Type.Union([NetworkKind, Type.Null()]),
   limits: Type.Union([LimitsKind, Type.Null()]),
   /** Null when absent. */
   software_version: Type.Union([Type.String(), Type.Null()]),

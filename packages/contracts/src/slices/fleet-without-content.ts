@@ -30,6 +30,7 @@ const FLEET_RULES: { readonly [Type in FleetEvent['type']]: Rules<OfType<Type>> 
     labels: 'kept',
     public_key: 'kept',
     isolation: 'kept',
+    network: 'kept',
     limits: 'kept',
     software_version: 'kept',
   },

@@ -33,7 +33,7 @@ export const bubblewrapOptions = (
   const covered = hidden.filter((path) => isWithin(systemFolders(), path));
   return [
     ...NAMESPACES,
-    ...(view.network ? [] : ['--unshare-net']),
+    ...(view.network === 'host' ? [] : ['--unshare-net']),
     ...systemFolders().flatMap(mountSystem),
     ...KERNEL_FOLDERS,
     ...(view.cards ? cardDevices() : []).flatMap((path) => ['--dev-bind', path, path]),

@@ -74,7 +74,14 @@ export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, user 
   if (command === undefined) return 'bwrap is not on PATH (apt-get install bubblewrap)';
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
-  const view = { readable: [], writable: [], scratch: [], network: true, cards: true, resources: {} };
+  const view = {
+    readable: [],
+    writable: [],
+    scratch: [],
+    network: 'none',
+    cards: true,
+    resources: {},
+  } as const;
   const refusal = await whyNoNamespace(command, bubblewrapOptions(view, null, hidden), user);
   return refusal === null
     ? { kind: 'bubblewrap', command, hidden, user }

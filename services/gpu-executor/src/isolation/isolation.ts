@@ -25,6 +25,13 @@ type Kind =
   | { readonly kind: 'none'; readonly containment: Containment; readonly why: string };
 
 /**
+ * The network of a process. `none`: its own loopback. `outgoing`: the same, and a proxy to the addresses that the policy allows. `host`: that of
+ * the machine, where it may connect to everything and listen on every port.
+ */
+export const NETWORK_ACCESSES = ['none', 'outgoing', 'host'] as const;
+export type NetworkAccess = (typeof NETWORK_ACCESSES)[number];
+
+/**
  * What a process may see beside the system's programs and libraries and its own folder, and what it may use. All paths are absolute and
  * exist.
  */
@@ -33,7 +40,7 @@ export interface View {
   readonly writable: readonly string[];
   /** Folders of the machine in which it makes files by paths that it cannot be told to change. It lists none: other programs have some there too. They are made when missing. */
   readonly scratch: readonly string[];
-  readonly network: boolean;
+  readonly network: NetworkAccess;
   /** The graphics cards of the machine; `CUDA_VISIBLE_DEVICES` says which of them it uses. */
   readonly cards: boolean;
   /** Of the machine, where that is not what the settings say. */

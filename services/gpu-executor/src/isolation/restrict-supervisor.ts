@@ -23,8 +23,14 @@ export const parseSetup = (text = ''): SupervisorSetup => {
 const OOM_SCORE = 500;
 const OOM_SCORE_FILE = '/proc/self/oom_score_adj';
 
-/** From now on, programs that this thread starts have no more rights than these, and cannot look into this process. */
-export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): void => {
+/**
+ * From now on, programs that this thread starts have no more rights than these, and cannot look into this process. `proxyPort` is where they find
+ * the proxy, if they have one.
+ */
+export const restrictSupervisor = (
+  { isolation, rlimits }: SupervisorSetup,
+  proxyPort: number | null,
+): void => {
   // Nobody may lower it.
   if (Number(readFileSync(OOM_SCORE_FILE, 'utf8')) < OOM_SCORE)
     writeFileSync(OOM_SCORE_FILE, String(OOM_SCORE));
@@ -35,6 +41,9 @@ export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): voi
   calls.hideProcess();
   calls.giveUpNewPrivileges();
   calls.limit('coreBytes', 0);
-  if (isolation.openable !== null) obeyLandlock(calls, isolation.openable);
+  if (isolation.openable !== null) obeyLandlock(calls, withPort(isolation.openable, proxyPort));
   calls.giveUpCapabilities();
 };
+
+const withPort = (openable: Openable, port: number | null): Openable =>
+  port === null ? openable : { ...openable, ports: [port] };

@@ -27,7 +27,7 @@ export const supervisorSetup = (
           shared: [SHARED_MEMORY].filter((path) => existsSync(path)),
           scratch: view.scratch.map(scratchFolder),
           devices: [...DEVICES, ...(view.cards ? cardDevices() : [])],
-          network: view.network,
+          ports: view.network === 'host' ? null : [],
         },
         memoryFolders: [],
       };

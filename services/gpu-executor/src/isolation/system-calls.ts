@@ -16,6 +16,7 @@ export interface SystemCalls {
   /** The descriptor of a new set of rules. */
   createRules(handled: { readonly files: bigint; readonly network: bigint; readonly scopes: bigint }): number;
   allow(rules: number, access: bigint, descriptor: number): void;
+  allowPort(rules: number, access: bigint, port: number): void;
   obey(rules: number): void;
 }
 
@@ -37,7 +38,7 @@ const LINUX_CAPABILITY_VERSION_3 = 0x20080522;
 /** Of Landlock; they have these numbers on every architecture. */
 const [CREATE_RULESET, ADD_RULE, RESTRICT_SELF] = [444, 445, 446];
 const VERSION_FLAG = 1;
-const PATH_BENEATH = 1;
+const [PATH_BENEATH, NET_PORT] = [1, 2];
 
 /** @throws where the C library cannot be called, such as on another system than Linux */
 export const openSystemCalls = (): SystemCalls => {
@@ -85,6 +86,12 @@ export const openSystemCalls = (): SystemCalls => {
       rule.writeBigUInt64LE(access);
       rule.writeInt32LE(descriptor, 8);
       checked('landlock_add_rule', addRule(ADD_RULE, rules, PATH_BENEATH, rule, 0));
+    },
+    allowPort: (rules, access, port) => {
+      const rule = Buffer.alloc(16);
+      rule.writeBigUInt64LE(access);
+      rule.writeBigUInt64LE(BigInt(port), 8);
+      checked('landlock_add_rule', addRule(ADD_RULE, rules, NET_PORT, rule, 0));
     },
     obey: (rules) => void checked('landlock_restrict_self', restrictSelf(RESTRICT_SELF, rules, 0)),
   };

@@ -12,6 +12,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { backoff } from '@runledger/resilience/backoff';
 import { watchMemory } from '../isolation/memory-folders.ts';
 import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
+import { handOverListener } from '../network/hand-over-listener.ts';
+import { proxyEnvironment } from '../network/proxy-environment.ts';
 import { allProcesses, readStat } from './process-mark.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import {
@@ -37,6 +39,8 @@ const { value: cpuSeconds = Infinity } =
 const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
+/** Null for programs without a proxy: then the executor has opened no channel. */
+const proxyPort = process.connected ? await handOverListener(process) : null;
 
 const readMounts = (): string => (ownNamespace ? readFileSync('/proc/self/mountinfo', 'utf8') : '');
 const mountsAtStart = readMounts();
@@ -63,7 +67,12 @@ const send = (kind: MessageKind, content?: Buffer | string): boolean =>
 const start = (text: string): void => {
   const { command, args, env, folder } = parseStart(text);
   const stdio = isDirect ? [...DIRECT_DESCRIPTORS] : 'pipe';
-  const program = spawn(command, args, { cwd: folder, env, detached: true, stdio });
+  const program = spawn(command, args, {
+    cwd: folder,
+    env: proxyPort === null ? env : { ...env, ...proxyEnvironment(proxyPort) },
+    detached: true,
+    stdio,
+  });
   current = program;
   if (isDirect) DIRECT_DESCRIPTORS.forEach((descriptor) => closeSync(descriptor));
   // In a namespace this number means another process to the executor.
@@ -145,7 +154,7 @@ const receive = messageReader((kind, content) => {
 // These signals are for the programs; this process must outlive them.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
-restrictSupervisor(setup);
+restrictSupervisor(setup, proxyPort);
 // Node makes its threads at the first use, and dies when its program has left no room for them.
 stat('/', () => undefined);
 executor.on('data', receive);

@@ -4,6 +4,8 @@ import { removeTree } from '../leftovers/remove-tree.ts';
 import { giveTo, type User } from '../isolation/run-as.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
+import { networkInEffect } from '../network/network-hold.ts';
+import type { OutgoingProxy } from '../network/outgoing-proxy.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
 import { withinLimits } from './within-limits.ts';
@@ -41,6 +43,8 @@ export interface SupervisorsSettings {
   readonly enforcement: Enforcement;
   /** Of programs whose view says nothing else. */
   readonly limits: ProgramLimits;
+  /** For programs whose network is `outgoing`. */
+  readonly proxy: OutgoingProxy;
   readonly mark: Mark;
   readonly path: string;
   /** For the folders of the places. */
@@ -65,16 +69,18 @@ interface Kept {
 }
 
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
-  const { isolation, enforcement, mark, path, workFolder, log } = settings;
+  const { isolation, enforcement, proxy, mark, path, workFolder, log } = settings;
   const open = new Set<Kept>();
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
 
-  const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
+  const openAnother = (key: string, wanted: View, streams: StreamsKind): Kept => {
+    const view = { ...wanted, network: networkInEffect(isolation, wanted.network) };
+    const connections = view.network === 'outgoing' ? proxy.open() : null;
     const folder = makeFolder(workFolder, isolation.user);
     const limits = { ...settings.limits, ...view.resources };
     const { rlimits, cgroup } = limitsFor(enforcement, limits);
     const supervisor = openSupervisor(
-      { isolation, rlimits, cgroup, view, folder, env, streams },
+      { isolation, rlimits, cgroup, view, folder, env, connections, streams },
       { idle: () => void (kept.isIdle = true), closed: () => void close(kept) },
     );
     const isReusable = streams === 'relayed';

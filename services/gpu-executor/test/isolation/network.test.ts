@@ -6,12 +6,14 @@ import { start } from '../runner/program/run-a-program.ts';
 
 describe('the network of the machine, with what listens on loopback', () => {
   it.each([
-    ['bubblewrap', true, 'connected'],
-    ['landlock', true, 'connected'],
-    ['bubblewrap', false, 'refused'],
-    ['landlock', false, 'refused'],
+    ['bubblewrap', 'host', 'connected'],
+    ['landlock', 'host', 'connected'],
+    ['bubblewrap', 'outgoing', 'refused'],
+    ['landlock', 'outgoing', 'refused'],
+    ['bubblewrap', 'none', 'refused'],
+    ['landlock', 'none', 'refused'],
     // Nothing can take it away.
-    ['group', false, 'connected'],
+    ['group', 'none', 'connected'],
   ] as const)('with %s and "network": %s is %s', async (name, network, said) => {
     const isolation = await isolationNamed(name);
     if (typeof isolation === 'string') return;

@@ -188,6 +188,7 @@ export class TestBed {
       dedicated: Object.fromEntries(Object.entries(dedicated).map(([name, ids]) => [name, [...ids]])),
       public_key: `key-of-${name}`,
       isolation: 'landlock',
+      network: 'landlock',
       limits: 'rlimits',
       software_version: '0.1.0',
     });

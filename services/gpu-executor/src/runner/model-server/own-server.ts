@@ -79,7 +79,7 @@ const serverView = (
 ): View => {
   const folder = cwd === undefined ? [] : [cwd];
   const writable = [...(command.writable ?? []), ...folder];
-  return { ...programView({ ...command, writable, network: true }, slot), scratch };
+  return { ...programView({ ...command, writable, network: 'host' }, slot), scratch };
 };
 
 const acquire = async <Api>(

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { refuseUnheld } from '../../network/network-hold.ts';
 import { residentRunner } from '../resident/resident-runner.ts';
 import { dedicatedOf } from '../organisations.ts';
 import type { RunnerHost, RunnerType } from '../runner-type.ts';
@@ -26,10 +27,16 @@ export const programRunnerType: RunnerType<typeof settings> = {
     return {
       kind: 'program',
       capabilities: { programs: names, dedicated: dedicatedOf(programs.organisations) },
-      open: (host) => ({
-        run: runnerOf(host, programs),
-        outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
-      }),
+      open: (host) => {
+        refuseUnheld(host.supervisors.isolation, 'EXECUTOR_PROGRAMS', [
+          ...programs.once,
+          ...programs.resident,
+        ]);
+        return {
+          run: runnerOf(host, programs),
+          outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
+        };
+      },
     };
   },
 };

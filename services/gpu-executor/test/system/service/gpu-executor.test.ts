@@ -29,6 +29,7 @@ describe('an executor', () => {
       machines: ['*'],
       programs: expect.arrayContaining(['render', 'busy']),
       isolation: expect.stringMatching(/^(bubblewrap|landlock|none)$/),
+      network: expect.stringMatching(/^(namespace|landlock|none)$/),
       limits: expect.stringMatching(/^(cgroup|rlimits|none)$/),
       software_version: '0.1.0',
     });

@@ -45,6 +45,7 @@ describe('the state of executors', () => {
         program_count: 1,
         labels: [],
         isolation: 'landlock',
+        network: 'landlock',
         limits: 'rlimits',
         software_version: '0.1.0',
         registered_at: '2026-01-01T00:00:00.000Z',

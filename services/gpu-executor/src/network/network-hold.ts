@@ -1,0 +1,55 @@
+import { ConfigError } from '@runledger/service-kit/config/config';
+import type { Isolation, NetworkAccess } from '../isolation/isolation.ts';
+import { holdsTcp } from '../isolation/landlock.ts';
+
+/**
+ * What keeps programs from the network of the machine. `namespace`: they have one of their own. `landlock`: the kernel lets them listen on no TCP
+ * port, and connect to that of their proxy only. `none`: they have the network of the machine.
+ */
+export type NetworkHold = 'namespace' | 'landlock' | 'none';
+
+export const networkHold = (isolation: Isolation): NetworkHold => {
+  if (isolation.kind === 'bubblewrap') return 'namespace';
+  return isolation.kind === 'landlock' && holdsTcp(isolation.version) ? 'landlock' : 'none';
+};
+
+/** What a program gets of what its entry says, or does not say. */
+export const networkInEffect = (isolation: Isolation, wanted: NetworkAccess): NetworkAccess =>
+  networkHold(isolation) === 'none' ? 'host' : wanted;
+
+/** In one sentence, for the operator. */
+export const describeNetwork = (isolation: Isolation): string => {
+  switch (networkHold(isolation)) {
+    case 'namespace':
+      return 'programs have a network of their own, and reach public addresses through a proxy, unless their entries say otherwise';
+    case 'landlock':
+      return 'programs listen on no TCP port, and reach public addresses through a proxy, unless their entries say otherwise; they share the network of the machine, and Landlock holds TCP only';
+    case 'none':
+      return 'programs have the network of the machine, with what listens on its loopback: nothing here can take it away';
+  }
+};
+
+/**
+ * For entries that say what nothing holds here. Those that say nothing get the network of the machine.
+ * @throws {ConfigError}
+ */
+export const refuseUnheld = (
+  isolation: Isolation,
+  variable: string,
+  programs: Iterable<readonly [string, { readonly network?: NetworkAccess }]>,
+): void => {
+  if (networkHold(isolation) !== 'none') return;
+  const problems = [...programs].flatMap(([name, { network = 'host' }]) =>
+    network === 'host'
+      ? []
+      : [
+          {
+            variable,
+            wrong: `has the program ${JSON.stringify(name)}, whose network is "${network}", which nothing on this machine can hold`,
+            right:
+              '"host", or nothing, unless programs are isolated by bubblewrap, or by Landlock from Linux 6.7 on (the log of the start says why they are not)',
+          },
+        ],
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
+};

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { noIsolation } from '../../src/isolation/choose-isolation.ts';
+import { processGroup } from '../../src/isolation/containment.ts';
+import type { Isolation } from '../../src/isolation/isolation.ts';
+import {
+  describeNetwork,
+  networkHold,
+  networkInEffect,
+  refuseUnheld,
+} from '../../src/network/network-hold.ts';
+import { readServerEntry } from '../../src/runner/model-server/server-entry.ts';
+
+const WHY = 'chosen by the test';
+const bubblewrap: Isolation = { kind: 'bubblewrap', command: '/usr/bin/bwrap', hidden: [], user: null };
+const landlock = (version: number): Isolation => ({
+  kind: 'landlock',
+  version,
+  hidden: [],
+  containment: processGroup(WHY),
+  why: WHY,
+  user: null,
+});
+
+describe('the network of programs', () => {
+  it.each([
+    ['namespace', 'outgoing', bubblewrap, /^programs have a network of their own/],
+    ['landlock', 'outgoing', landlock(4), /^programs listen on no TCP port.*share the network.*TCP only$/],
+    ['none', 'host', landlock(3), /^programs have the network of the machine/],
+    ['none', 'host', noIsolation(WHY), /^programs have the network of the machine/],
+  ] as const)('is held by %s, and %s in effect', (hold, outgoing, isolation, said) => {
+    expect(networkHold(isolation)).toBe(hold);
+    expect(networkInEffect(isolation, 'outgoing')).toBe(outgoing);
+    expect(networkInEffect(isolation, 'host')).toBe('host');
+    expect(describeNetwork(isolation)).toMatch(said);
+  });
+
+  it('is not left to chance where an entry says what nothing holds', () => {
+    const programs = [
+      ['silent', {}],
+      ['open', { network: 'host' }],
+      ['sealed', { network: 'none' }],
+      ['usual', { network: 'outgoing' }],
+    ] as const;
+    for (const isolation of [bubblewrap, landlock(4)]) refuseUnheld(isolation, 'EXECUTOR_PROGRAMS', programs);
+    for (const isolation of [landlock(3), noIsolation(WHY)])
+      expect(() => refuseUnheld(isolation, 'EXECUTOR_PROGRAMS', programs)).toThrow(
+        /^(?!.*(?:silent|open)).*"sealed", whose network is "none", which nothing on this machine can hold.*"usual"/s,
+      );
+  });
+
+  it('is that of the machine for a model server, which cannot have another one', async () => {
+    const entry = { url: 'http://127.0.0.1:5000', command: process.execPath };
+    for (const network of ['none', 'outgoing'])
+      expect(await readServerEntry({ ...entry, network }, '')).toMatch(/^whose network can only be host/);
+    expect(await readServerEntry({ ...entry, network: 'host' }, '')).toMatchObject({
+      command: { network: 'host' },
+    });
+  });
+});
