@@ -14,11 +14,11 @@ import { openEgress } from './open-egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
-import type { RunnerHost } from './runner/runner-type.ts';
+import type { ConfiguredRunner, RunnerHost } from './runner/runner-type.ts';
 import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
-import { describeNetwork, networkHold } from './network/network-hold.ts';
+import { describeNetwork, networkHold, refuseUnheld } from './network/network-hold.ts';
 import type { OutgoingProxy } from './network/outgoing-proxy.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
 import { readRunAs, tryRunAs } from './isolation/run-as.ts';
@@ -40,7 +40,7 @@ const start = async (
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
   const { inputFiles, proxy } = openEgress(base, open);
-  const processes = await openProcesses(config, { env, proxy, log: logger }, open);
+  const processes = await openProcesses(config, { env, proxy, runners, log: logger }, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
   const { isolation, enforcement } = processes.supervisors;
   const heldBy = { isolation: isolation.kind, network: networkHold(isolation), limits: enforcement.kind };
@@ -113,10 +113,12 @@ const openProcesses = async (
   {
     env,
     proxy,
+    runners,
     log,
   }: {
     readonly env: HostEnvironment;
     readonly proxy: OutgoingProxy;
+    readonly runners: readonly ConfiguredRunner[];
     readonly log: ServiceBase<ExecutorConfig>['logger'];
   },
   open: AsyncDisposableStack,
@@ -135,6 +137,7 @@ const openProcesses = async (
   log[level]({ isolation: isolation.kind }, describeIsolation(isolation));
   const network = networkHold(isolation);
   log[network === 'none' ? 'warn' : 'info']({ network }, describeNetwork(isolation));
+  refuseUnheld(isolation, new Map(runners.flatMap(({ networks = [] }) => [...networks])));
   const enforcement = chooseEnforcement(log);
   log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, user));
   // Its memory and environment have its key.

@@ -30,26 +30,19 @@ export const describeNetwork = (isolation: Isolation): string => {
 };
 
 /**
- * For entries that say what nothing holds here. Those that say nothing get the network of the machine.
+ * For programs whose entries say what nothing holds here. Those that say nothing get the network of the machine.
  * @throws {ConfigError}
  */
-export const refuseUnheld = (
-  isolation: Isolation,
-  variable: string,
-  programs: Iterable<readonly [string, { readonly network?: NetworkAccess }]>,
-): void => {
+export const refuseUnheld = (isolation: Isolation, programs: ReadonlyMap<string, NetworkAccess>): void => {
   if (networkHold(isolation) !== 'none') return;
-  const problems = [...programs].flatMap(([name, { network = 'host' }]) =>
-    network === 'host'
-      ? []
-      : [
-          {
-            variable,
-            wrong: `has the program ${JSON.stringify(name)}, whose network is "${network}", which nothing on this machine can hold`,
-            right:
-              '"host", or nothing, unless programs are isolated by bubblewrap, or by Landlock from Linux 6.7 on (the log of the start says why they are not)',
-          },
-        ],
+  const unheld = [...programs].filter(([, network]) => network !== 'host');
+  if (unheld.length === 0) return;
+  throw new ConfigError(
+    unheld.map(([name, network]) => ({
+      variable: 'EXECUTOR_PROGRAMS',
+      wrong: `has the program ${JSON.stringify(name)}, whose network is "${network}", which nothing holds on this machine`,
+      right:
+        '"host", or not said, unless programs are isolated by bubblewrap, or by Landlock from Linux 6.7 on: the log says why they are not',
+    })),
   );
-  if (problems.length > 0) throw new ConfigError(problems);
 };

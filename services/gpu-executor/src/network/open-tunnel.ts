@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { ConnectOutgoing, Refusal } from './connect-outgoing.ts';
@@ -27,7 +26,7 @@ const NO_TARGET: Refusal = { status: 400, why: 'CONNECT wants a host and a port,
 
 /** A whole answer. The reason is in its first line too: of an answer to CONNECT, most clients show nothing else. */
 export const refusalText = ({ status, why }: Refusal): string => {
-  const reason = why.replaceAll(/[^\x20-\x7e]/g, '?') || STATUS_CODES[status];
+  const reason = why.replaceAll(/[^\x20-\x7e]/g, '?');
   const headers = [
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(why) + 1}`,

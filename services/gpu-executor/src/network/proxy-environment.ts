@@ -1,4 +1,4 @@
-const LOOPBACK = 'localhost,127.0.0.1,::1';
+const LOOPBACK = 'localhost,127.0.0.1,::1,[::1]';
 
 /** How programs find the proxy on their loopback. Most libraries read one spelling or the other; Node wants to be told that it may. */
 export const proxyEnvironment = (port: number): Record<string, string> => {

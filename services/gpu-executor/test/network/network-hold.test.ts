@@ -8,6 +8,8 @@ import {
   networkInEffect,
   refuseUnheld,
 } from '../../src/network/network-hold.ts';
+import { programRunnerType } from '../../src/runner/program/program-runner-type.ts';
+import { startExecutor } from '../fixtures/real-executor.ts';
 import { readServerEntry } from '../../src/runner/model-server/server-entry.ts';
 
 const WHY = 'chosen by the test';
@@ -35,17 +37,45 @@ describe('the network of programs', () => {
   });
 
   it('is not left to chance where an entry says what nothing holds', () => {
-    const programs = [
-      ['silent', {}],
-      ['open', { network: 'host' }],
-      ['sealed', { network: 'none' }],
-      ['usual', { network: 'outgoing' }],
-    ] as const;
-    for (const isolation of [bubblewrap, landlock(4)]) refuseUnheld(isolation, 'EXECUTOR_PROGRAMS', programs);
+    const programs = new Map([
+      ['open', 'host'],
+      ['sealed', 'none'],
+      ['usual', 'outgoing'],
+    ] as const);
+    for (const isolation of [bubblewrap, landlock(4)]) refuseUnheld(isolation, programs);
     for (const isolation of [landlock(3), noIsolation(WHY)])
-      expect(() => refuseUnheld(isolation, 'EXECUTOR_PROGRAMS', programs)).toThrow(
-        /^(?!.*(?:silent|open)).*"sealed", whose network is "none", which nothing on this machine can hold.*"usual"/s,
+      expect(() => refuseUnheld(isolation, programs)).toThrow(
+        /^(?!.*open).*"sealed", whose network is "none", which nothing holds on this machine.*"usual"/s,
       );
+  });
+
+  it('is read from the entries of programs, of both kinds, that say one', async () => {
+    const [once, resident] = [{ command: process.execPath }, { command: process.execPath, mode: 'resident' }];
+    const programs = {
+      silent: once,
+      sealed: { ...once, network: 'none' },
+      kept: { ...resident, network: 'host' },
+    };
+    const configured = await programRunnerType.configure(
+      { EXECUTOR_PROGRAMS: JSON.stringify(programs) },
+      { PATH: '', slots: [] },
+    );
+    expect('networks' in configured && configured.networks).toEqual(
+      new Map([
+        ['sealed', 'none'],
+        ['kept', 'host'],
+      ]),
+    );
+  });
+
+  it('ends an executor that cannot hold it', async () => {
+    const programs = { sealed: { command: process.execPath, network: 'none' } };
+    const executor = startExecutor({
+      EXECUTOR_ISOLATION: 'off',
+      EXECUTOR_PROGRAMS: JSON.stringify(programs),
+    });
+    expect(await executor.exit()).toBe(78);
+    expect(executor.output()).toMatch(/"sealed\\*", whose network is \\*"none\\*", which nothing holds/);
   });
 
   it('is that of the machine for a model server, which cannot have another one', async () => {

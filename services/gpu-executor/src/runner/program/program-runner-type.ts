@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { refuseUnheld } from '../../network/network-hold.ts';
+import type { NetworkAccess } from '../../isolation/isolation.ts';
+import type { OperatorCommand } from '../operator-command.ts';
 import { residentRunner } from '../resident/resident-runner.ts';
 import { dedicatedOf } from '../organisations.ts';
 import type { RunnerHost, RunnerType } from '../runner-type.ts';
@@ -27,19 +28,21 @@ export const programRunnerType: RunnerType<typeof settings> = {
     return {
       kind: 'program',
       capabilities: { programs: names, dedicated: dedicatedOf(programs.organisations) },
-      open: (host) => {
-        refuseUnheld(host.supervisors.isolation, 'EXECUTOR_PROGRAMS', [
-          ...programs.once,
-          ...programs.resident,
-        ]);
-        return {
-          run: runnerOf(host, programs),
-          outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
-        };
-      },
+      networks: networksOf([...programs.once, ...programs.resident]),
+      open: (host) => ({
+        run: runnerOf(host, programs),
+        outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
+      }),
     };
   },
 };
+
+const networksOf = (
+  programs: readonly (readonly [string, OperatorCommand])[],
+): ReadonlyMap<string, NetworkAccess> =>
+  new Map(
+    programs.flatMap(([name, { network }]) => (network === undefined ? [] : [[name, network] as const])),
+  );
 
 const runnerOf = (host: RunnerHost, { once, resident }: AllowList): Runner['run'] => {
   const onceRunner = programRunner({ ...host, programs: once });
