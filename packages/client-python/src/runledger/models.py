@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3d8b98226cf04fbc278dd7b11a2f51d4703b853e90874a6dee9075040608b48b.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6770cf7d9590684fc14879774d06bcc14f8a42c87c05919edac3437ecb57c9e9.
 
 from __future__ import annotations
 
@@ -5321,7 +5321,7 @@ class Executor(TypedDict):
     What keeps its programs from the network of the machine, unless their entries say that they have it.
 
     - `namespace`: They have a network of their own, with its own loopback.
-    - `landlock`: The kernel lets them listen on no TCP port, and connect to that of their proxy only.
+    - `landlock`: They share its network: the kernel lets them bind no port, and connect to that of their proxy only.
     - `none`: Nothing works on this machine: they have its network, with what listens on its loopback.
 
     Null when it is absent, or does not say it.

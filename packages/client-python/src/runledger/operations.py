@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3d8b98226cf04fbc278dd7b11a2f51d4703b853e90874a6dee9075040608b48b.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6770cf7d9590684fc14879774d06bcc14f8a42c87c05919edac3437ecb57c9e9.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

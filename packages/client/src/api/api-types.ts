@@ -3028,7 +3028,7 @@ export interface components {
              * @description What keeps its programs from the network of the machine, unless their entries say that they have it.
              *
              *     - `namespace`: They have a network of their own, with its own loopback.
-             *     - `landlock`: The kernel lets them listen on no TCP port, and connect to that of their proxy only.
+             *     - `landlock`: They share its network: the kernel lets them bind no port, and connect to that of their proxy only.
              *     - `none`: Nothing works on this machine: they have its network, with what listens on its loopback.
              *
              *     Null when it is absent, or does not say it.

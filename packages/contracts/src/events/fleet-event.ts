@@ -25,7 +25,8 @@ export const IsolationKind = enumInWords(
 export const NetworkKind = enumInWords(
   {
     namespace: 'They have a network of their own, with its own loopback.',
-    landlock: 'The kernel lets them listen on no TCP port, and connect to that of their proxy only.',
+    landlock:
+      'They share its network: the kernel lets them bind no port, and connect to that of their proxy only.',
     none: 'Nothing works on this machine: they have its network, with what listens on its loopback.',
   },
   {

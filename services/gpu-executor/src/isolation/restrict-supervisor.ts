@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { NetworkAccess } from './isolation.ts';
 import { obeyLandlock, type Openable } from './landlock.ts';
 import { openSystemCalls, type Rlimits } from './system-calls.ts';
 
@@ -11,6 +12,8 @@ export interface SupervisorSetup {
     /** Folders of its own namespaces, which a program may leave something in. */
     readonly memoryFolders: readonly string[];
   } | null;
+  /** Of what it starts; `host` for one that sees what its user sees. */
+  readonly network: NetworkAccess;
   readonly rlimits: Rlimits;
 }
 

@@ -18,6 +18,8 @@ export interface SystemCalls {
   allow(rules: number, access: bigint, descriptor: number): void;
   allowPort(rules: number, access: bigint, port: number): void;
   obey(rules: number): void;
+  /** Without new privileges: each call is asked of this classic BPF program, 8 bytes for each instruction. */
+  filter(program: Buffer): void;
 }
 
 /** Processor time: of one process. Memory: what is private and can be written. Processes: of the user, or in a user namespace of that, threads included. */
@@ -33,6 +35,7 @@ type Resource = keyof typeof RESOURCES;
 export type Rlimits = readonly { readonly resource: Resource; readonly value: number }[];
 
 const PR_SET_DUMPABLE = 4;
+const [PR_SET_SECCOMP, SECCOMP_MODE_FILTER] = [22, 2];
 const PR_SET_NO_NEW_PRIVS = 38;
 const LINUX_CAPABILITY_VERSION_3 = 0x20080522;
 /** Of Landlock; they have these numbers on every architecture. */
@@ -44,6 +47,8 @@ const [PATH_BENEATH, NET_PORT] = [1, 2];
 export const openSystemCalls = (): SystemCalls => {
   const libc = koffi.load(null);
   const prctl = libc.func('int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long)');
+  const sockFprog = koffi.struct({ length: 'uint16_t', instructions: 'void *' });
+  const prctlFilter = libc.func('prctl', 'int', ['int', 'unsigned long', koffi.pointer(sockFprog)]);
   const capset = libc.func('int capset(void *, void *)');
   const getrlimit = libc.func('int getrlimit(int, void *)');
   const setrlimit = libc.func('int setrlimit(int, void *)');
@@ -94,5 +99,9 @@ export const openSystemCalls = (): SystemCalls => {
       checked('landlock_add_rule', addRule(ADD_RULE, rules, NET_PORT, rule, 0));
     },
     obey: (rules) => void checked('landlock_restrict_self', restrictSelf(RESTRICT_SELF, rules, 0)),
+    filter: (program) => {
+      const given = { length: program.length / 8, instructions: program };
+      checked('PR_SET_SECCOMP', prctlFilter(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, given));
+    },
   };
 };

@@ -1,16 +1,19 @@
+import { arch } from 'node:process';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import type { Isolation, NetworkAccess } from '../isolation/isolation.ts';
 import { holdsTcp } from '../isolation/landlock.ts';
+import { canFilterSockets } from './core/socket-filter.ts';
 
 /**
- * What keeps programs from the network of the machine. `namespace`: they have one of their own. `landlock`: the kernel lets them listen on no TCP
- * port, and connect to that of their proxy only. `none`: they have the network of the machine.
+ * What keeps programs from the network of the machine. `namespace`: they have one of their own. `landlock`: they share that of the
+ * machine, in which the kernel lets them bind no port, and connect by TCP to that of their proxy only, without UDP. `none`: they have the network of the machine.
  */
 export type NetworkHold = 'namespace' | 'landlock' | 'none';
 
 export const networkHold = (isolation: Isolation): NetworkHold => {
   if (isolation.kind === 'bubblewrap') return 'namespace';
-  return isolation.kind === 'landlock' && holdsTcp(isolation.version) ? 'landlock' : 'none';
+  const isHeld = isolation.kind === 'landlock' && holdsTcp(isolation.version) && canFilterSockets(arch);
+  return isHeld ? 'landlock' : 'none';
 };
 
 /** What a program gets of what its entry says, or does not say. */
@@ -23,7 +26,7 @@ export const describeNetwork = (isolation: Isolation): string => {
     case 'namespace':
       return 'programs have a network of their own, and reach public addresses through a proxy, unless their entries say otherwise';
     case 'landlock':
-      return 'programs listen on no TCP port, and reach public addresses through a proxy, unless their entries say otherwise; they share the network of the machine, and Landlock holds TCP only';
+      return 'programs bind no port, and reach public addresses through a proxy, unless their entries say otherwise; they share the network of the machine, in which Landlock lets them connect to the port number of their proxy only';
     case 'none':
       return 'programs have the network of the machine, with what listens on its loopback: nothing here can take it away';
   }

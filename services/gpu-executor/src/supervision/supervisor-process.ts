@@ -157,7 +157,11 @@ const spawnSupervisor = ({
   connections,
   streams,
 }: SupervisorSettings): ChildProcess => {
-  const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder), rlimits };
+  const setup: SupervisorSetup = {
+    isolation: supervisorSetup(isolation, view, folder),
+    network: view.network,
+    rlimits,
+  };
   const node = [process.execPath, ...NODE_OPTIONS, supervisorFile(), streams, JSON.stringify(setup)];
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
   const [command = '', ...args] = [

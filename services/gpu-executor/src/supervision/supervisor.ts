@@ -14,6 +14,7 @@ import { watchMemory } from '../isolation/memory-folders.ts';
 import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
 import { handOverListener } from '../network/hand-over-listener.ts';
 import { proxyEnvironment } from '../network/proxy-environment.ts';
+import { restrictSockets } from '../network/restrict-sockets.ts';
 import { allProcesses, readStat } from './process-mark.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import {
@@ -155,6 +156,7 @@ const receive = messageReader((kind, content) => {
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
 restrictSupervisor(setup, proxyPort);
+restrictSockets(setup);
 // Node makes its threads at the first use, and dies when its program has left no room for them.
 stat('/', () => undefined);
 executor.on('data', receive);
