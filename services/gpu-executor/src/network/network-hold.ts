@@ -26,7 +26,7 @@ export const describeNetwork = (isolation: Isolation): string => {
     case 'namespace':
       return 'programs have a network of their own, and reach public addresses through a proxy, unless their entries say otherwise';
     case 'landlock':
-      return 'programs bind no port, and reach public addresses through a proxy, unless their entries say otherwise; they share the network of the machine, in which Landlock lets them connect to the port number of their proxy only';
+      return 'programs bind no port, and reach public addresses through a proxy, unless their entries say otherwise; they share the network of the machine, in which Landlock lets them connect to the port number of their proxy only; bubblewrap would give them one of their own';
     case 'none':
       return 'programs have the network of the machine, with what listens on its loopback: nothing here can take it away';
   }

@@ -60,6 +60,7 @@ const openConnections = (server: HttpServer): ProgramConnections => {
   const connections = new Set<Socket>();
   let hasProgram = false;
   let served: Server | null = null;
+  let isClosed = false;
 
   const take = (socket: Socket): void => {
     socket.on('error', () => undefined);
@@ -79,12 +80,15 @@ const openConnections = (server: HttpServer): ProgramConnections => {
   };
   return {
     serve: (listener) => {
+      // The supervisor may have ended meanwhile.
+      if (isClosed) return void listener.close();
       served = listener;
       listener.on('connection', take).on('error', () => undefined);
     },
     begin: () => void (hasProgram = true),
     end,
     close: () => {
+      isClosed = true;
       end();
       served?.close();
     },

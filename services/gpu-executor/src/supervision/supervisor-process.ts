@@ -183,7 +183,7 @@ const spawnSupervisor = ({
   });
   child.once('message', (_name, listener) => {
     if (listener instanceof Server) connections?.serve(listener);
-    child.disconnect();
+    if (child.connected) child.disconnect();
   });
   for (const end of ['exit', 'error'] as const)
     child.once(end, () => {

@@ -30,7 +30,7 @@ describe('the network of programs', () => {
       'landlock',
       'outgoing',
       landlock(4),
-      /^programs bind no port, .*share the network of the machine.*their proxy only$/,
+      /^programs bind no port, .*share the network of the machine.*their proxy only; bubblewrap/,
     ],
     ['none', 'host', landlock(3), /^programs have the network of the machine/],
     ['none', 'host', noIsolation(WHY), /^programs have the network of the machine/],
