@@ -9,6 +9,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   EXECUTOR_GPUS: 'the slots of the executor; with docker-compose.gpu.yml those that nvidia-smi shows',
   EXECUTOR_MEMORY:
     'the memory of the executor and its programs together, with what lies in /tmp and /dev/shm',
+  EXECUTOR_NETWORK_ALLOW: 'where programs may connect besides public addresses, as for gpu-executor',
   EXECUTOR_SHM:
     'the size of /dev/shm in the container of the executor, where frameworks share tensors between processes',
   EXECUTOR_TMP:

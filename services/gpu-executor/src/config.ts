@@ -8,7 +8,7 @@ import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
-import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
 import {
   MIN_CPU_SECONDS,
@@ -101,8 +101,11 @@ export const configSchema = Type.Object({
   EXECUTOR_ISOLATION: oneOf(['auto', 'required', 'off'], {
     default: 'auto',
     description:
-      'what keeps programs from the machine and from each other: auto takes bubblewrap, else Landlock, else a PID namespace, else a process group; required refuses to start without the first two; off is for machines where it disturbs the programs',
+      'what keeps programs from the machine and from each other: auto takes the best that works, and says in GET /executors what it is worth; required refuses to start unless a hostile program that is tried at the start reaches nothing; off is for machines where it disturbs the programs',
   }),
+  EXECUTOR_NETWORK_ALLOW: allowSetting(
+    'where programs with the network outgoing may connect besides public addresses, for example loopback, models.corp.example, 10.1.0.0/16; at any port',
+  ),
   EXECUTOR_RUN_MEMORY_BYTES: Type.Optional(
     Type.Integer({
       minimum: MIN_MEMORY_BYTES,
@@ -134,7 +137,7 @@ export const configSchema = Type.Object({
   EXECUTOR_RUN_AS: Type.Optional(
     Type.String({
       description:
-        'the user that programs run as, by name or as uid:gid, without other groups; the executor must be root then',
+        'one user for all programs, by name or as uid:gid, for an executor that is root; without it each supervisor of programs has a user of its own',
     }),
   ),
   EXECUTOR_RUN_CPU_S: Type.Optional(

@@ -11,15 +11,17 @@ import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
 import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
-import { openInputFiles } from './open-input-files.ts';
+import { openEgress } from './open-egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
-import type { RunnerHost } from './runner/runner-type.ts';
+import type { ConfiguredRunner, RunnerHost } from './runner/runner-type.ts';
 import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
+import { describeNetwork, networkHold, refuseUnheld } from './network/network-hold.ts';
+import type { OutgoingProxy } from './network/outgoing-proxy.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
 import { openUsers, ownUser } from './isolation/users.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
@@ -39,7 +41,8 @@ const start = async (
   const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
-  const processes = await openProcesses(config, env, slots, logger, open);
+  const { inputFiles, proxy } = openEgress(base, open);
+  const processes = await openProcesses(config, { env, proxy, slots, runners, log: logger }, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
   const heldBy = { ...processes.tried, limits: processes.supervisors.enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
@@ -57,7 +60,7 @@ const start = async (
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
-    inputFiles: openInputFiles(base, open),
+    inputFiles,
     heldBy,
     metrics,
     closing: abandon.signal,
@@ -108,9 +111,19 @@ const RESIDENTS_STOP_WITHIN = 0.2;
 /** What starts processes, and what they get. */
 const openProcesses = async (
   config: ExecutorConfig,
-  env: HostEnvironment,
-  slots: readonly GpuSlot[],
-  log: ServiceBase<ExecutorConfig>['logger'],
+  {
+    env,
+    proxy,
+    slots,
+    runners,
+    log,
+  }: {
+    readonly env: HostEnvironment;
+    readonly proxy: OutgoingProxy;
+    readonly slots: readonly GpuSlot[];
+    readonly runners: readonly ConfiguredRunner[];
+    readonly log: ServiceBase<ExecutorConfig>['logger'];
+  },
   open: AsyncDisposableStack,
 ): Promise<
   Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number; readonly tried: Tried }
@@ -122,12 +135,14 @@ const openProcesses = async (
   const hidden = [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)];
   const isolation = await chooseIsolation({ isWanted, path: config.PATH, hidden, users });
   mustBeReached(workFolder, isolation);
+  log[networkHold(isolation) === 'none' ? 'warn' : 'info'](describeNetwork(isolation));
+  refuseUnheld(isolation, new Map(runners.flatMap(({ networks = [] }) => [...networks])));
   const enforcement = chooseEnforcement(log);
   log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, users));
   // Its memory and environment have its key.
   if (isWanted) openSystemCalls().hideProcess();
   const { PATH: path } = config;
-  const settings = { isolation, enforcement, limits: limitsOf(config), mark, path, workFolder, log };
+  const settings = { isolation, enforcement, limits: limitsOf(config), proxy, mark, path, workFolder, log };
   const secrets = [...hidden, join(workFolder, 'owner')];
   const isShared = slots.length > 1;
   const tried = await tryIsolation(

@@ -9,15 +9,18 @@ export interface CallbackPolicySettings {
   readonly ports: readonly number[];
   /** `host:port`, or `host` for all its ports. Callbacks never reach these, even if another setting allows them. */
   readonly ownServices: readonly string[];
+  /** The setting that has `allow`, for who is refused; without it that of webhooks. */
+  readonly allowedBy?: string;
 }
 
-/** Which addresses callbacks may reach. Made by `callbackPolicy`; only this package uses its fields. */
+/** Which addresses callbacks, or programs, may reach. Made by `callbackPolicy`; only this package uses its fields. */
 export interface CallbackPolicy {
   readonly ports: ReadonlySet<number>;
   readonly allowedNames: ReadonlySet<string>;
   readonly allowedNetworks: Networks;
   readonly allowsLoopback: boolean;
   readonly ownServices: readonly OwnService[];
+  readonly allowedBy: string;
 }
 
 const LOOPBACK = 'loopback';
@@ -40,6 +43,7 @@ export const callbackPolicy = (settings: CallbackPolicySettings): CallbackPolicy
     ]),
     allowsLoopback,
     ownServices: settings.ownServices.map(readOwnService),
+    allowedBy: settings.allowedBy ?? 'RUNLEDGER_WEBHOOK_ALLOW',
   };
 };
 
@@ -92,17 +96,20 @@ export const refuseHost = (policy: CallbackPolicy, host: Host, port: number): Ho
 const refuseOther = (policy: CallbackPolicy, host: Host, port: number): HostRefusal | undefined => {
   if (host.kind === 'address') {
     const why = whyNotPublic(host.address);
-    if (why !== undefined) return { refusal: 'ip', why: notPublic(host, why) };
+    if (why !== undefined) return { refusal: 'ip', why: notPublic(policy, host, why) };
   } else {
     const why = whyNamePrivate(host.name);
     if (why !== undefined)
-      return { refusal: 'name', why: `the host name ${host.name} ${why}; ${mayBeAllowed(host.name)}` };
+      return {
+        refusal: 'name',
+        why: `the host name ${host.name} ${why}; ${mayBeAllowed(policy, host.name)}`,
+      };
   }
   if (policy.ports.has(port)) return undefined;
   const ports = [...policy.ports].join(', ');
   return {
     refusal: 'port',
-    why: `port ${port} is not one of ${ports}; ${mayBeAllowed(hostText(host))}`,
+    why: `port ${port} is not one of ${ports}; ${mayBeAllowed(policy, hostText(host))}`,
   };
 };
 
@@ -119,21 +126,21 @@ export const refuseAddress = (
   const isAllowed =
     policy.allowedNetworks.includes(address) || (host.kind === 'name' && policy.allowedNames.has(host.name));
   const why = isAllowed ? undefined : whyNotPublic(address);
-  if (why !== undefined) return notPublic(host, why);
+  if (why !== undefined) return notPublic(policy, host, why);
   return isOwn(policy, { kind: 'address', address }, port) ? ownService(host, port) : undefined;
 };
 
-const notPublic = (host: Host, why: string): string =>
+const notPublic = (policy: CallbackPolicy, host: Host, why: string): string =>
   host.kind === 'name'
-    ? `the host name ${host.name} has an address that is not public; ${mayBeAllowed(host.name)}`
-    : `the address ${host.address} is not public (${why}); ${mayBeAllowed(host.address)}`;
+    ? `the host name ${host.name} has an address that is not public; ${mayBeAllowed(policy, host.name)}`
+    : `the address ${host.address} is not public (${why}); ${mayBeAllowed(policy, host.address)}`;
 
 const isOwn = (policy: CallbackPolicy, host: Host, port: number): boolean =>
   policy.ownServices.some((service) => isOwnService(service, host, port));
 
 /** Without the name of a setting, because no setting can allow it. */
 export const ownService = (host: Host, port: number): string =>
-  `${hostText(host)} at port ${port} is a service of Runledger itself, which callbacks never reach`;
+  `${hostText(host)} at port ${port} is a service of Runledger itself, which is never reached this way`;
 
-const mayBeAllowed = (entry: string): string =>
-  `the operator can allow it with ${entry} in RUNLEDGER_WEBHOOK_ALLOW`;
+const mayBeAllowed = ({ allowedBy }: CallbackPolicy, entry: string): string =>
+  `the operator can allow it with ${entry} in ${allowedBy}`;

@@ -7,7 +7,7 @@ export const egressConfig = {
     url({
       secret: true,
       description:
-        'a forward proxy (CONNECT) that every notification, and every request for the URL of an input, goes through, such as http://user:password@proxy:3128',
+        'a forward proxy (CONNECT) that every notification, every request for the URL of an input, and every connection of a program with the network outgoing goes through, such as http://user:password@proxy:3128',
     }),
   ),
 };

@@ -104,7 +104,7 @@ describe('a service of our own', () => {
       policy({ allow: ['loopback'], ownServices: ['127.0.0.1:4222'] }),
     );
     expect(!checked.ok && checked.why).toBe(
-      '127.0.0.1 at port 4222 is a service of Runledger itself, which callbacks never reach',
+      '127.0.0.1 at port 4222 is a service of Runledger itself, which is never reached this way',
     );
   });
 

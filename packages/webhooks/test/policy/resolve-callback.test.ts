@@ -159,7 +159,7 @@ describe('a service of our own', () => {
     allow: ['loopback', '10.0.0.0/8', 'nats.corp'],
     ownServices: ['nats.corp:8080', '127.0.0.1:443'],
   };
-  const own = forbidden(/is a service of Runledger itself, which callbacks never reach$/);
+  const own = forbidden(/is a service of Runledger itself, which is never reached this way$/);
 
   it.each([
     ['by another name', 'http://a.example:8080/', { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] }],

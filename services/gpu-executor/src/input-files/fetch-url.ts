@@ -1,25 +1,15 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { createSecureContext } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
-import { unlessAborted } from '@runledger/resilience/abort';
+import { openChecked, type Egress, type OpenChecked } from '@runledger/webhooks/outgoing/checked-connection';
 import { failureOf, failureOfEnd, SendFailure } from '@runledger/webhooks/outgoing/failure-reason';
-import { readProxy } from '@runledger/webhooks/outgoing/proxy-tunnel';
-import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
-import { allowedAddresses, openRoute, routeTo, type RouteParts } from '@runledger/webhooks/outgoing/route';
 import { startStopwatch, type Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
 import { limitTime } from '@runledger/webhooks/outgoing/time-limit';
-import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
-import { mayConnect, type ResolvingParts } from '@runledger/webhooks/policy/resolve-callback';
 import { nameInDisposition, nameInUrl } from './core/input-name.ts';
 import { notFetched, type FetchedFile } from './fetched-file.ts';
 import { tooLarge, type FileToFetch } from './fetch-upload.ts';
 import { saveBody, TooLarge } from './save-body.ts';
 
-export interface UrlFetcherOptions {
-  readonly policy: CallbackPolicy;
-  readonly resolver: ResolvingParts['resolver'];
-  /** Everything goes through it by CONNECT. */
-  readonly proxy: URL | undefined;
+export interface UrlFetcherOptions extends Egress {
   /** For one file, with its redirects. */
   readonly withinMs: number;
 }
@@ -35,14 +25,7 @@ const IDLE_MS = 30_000;
 
 /** @throws {RangeError} for an invalid proxy */
 export const openUrlFetcher = (options: UrlFetcherOptions): FetchUrl => {
-  const { policy, proxy, withinMs } = options;
-  const parts: FetchParts = {
-    resolve: resolveChecked(options),
-    mayConnect: (host, address, port) => mayConnect(policy, host, address, port),
-    proxy: proxy && readProxy(proxy),
-    secureContext: createSecureContext({ minVersion: 'TLSv1.2' }),
-    withinMs,
-  };
+  const parts: FetchParts = { connect: openChecked(options), withinMs: options.withinMs };
   return async (url, file, stop) => {
     for (let tries = 1; ; tries += 1) {
       const fetched = await fetchOnce(parts, url, file, stop);
@@ -53,8 +36,8 @@ export const openUrlFetcher = (options: UrlFetcherOptions): FetchUrl => {
   };
 };
 
-interface FetchParts extends RouteParts {
-  readonly resolve: ReturnType<typeof resolveChecked>;
+interface FetchParts {
+  readonly connect: OpenChecked;
   readonly withinMs: number;
 }
 
@@ -118,9 +101,7 @@ const get = async (
   clock: Stopwatch,
   signal: AbortSignal,
 ): Promise<IncomingMessage> => {
-  signal.throwIfAborted();
-  const found = await unlessAborted(parts.resolve(url, signal), signal);
-  const socket = await openRoute(routeTo(url, allowedAddresses(found)), { ...parts, clock, signal });
+  const socket = await parts.connect(url, clock, signal);
   clock.enter('wait');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = httpRequest({

@@ -56,7 +56,7 @@ export const bubblewrapOptions = (
   return [
     ...NAMESPACES,
     ...(users.kind === 'executor' ? BY_OTHERS : BY_ROOT),
-    ...(view.network ? [] : ['--unshare-net']),
+    ...(view.network === 'host' ? [] : ['--unshare-net']),
     ...foldersAbove(system).flatMap(enterable),
     ...system.flatMap(mountSystem),
     ...KERNEL_FOLDERS,

@@ -63,7 +63,8 @@ export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, users
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
   const isolation = { kind: 'bubblewrap', command, hidden, users, unfiltered: whyNoFilter() } as const;
-  const view = { readable: [], writable: [], scratch: [], network: true, cards: true, resources: {} };
+  const nothing = { readable: [], writable: [], scratch: [], resources: {} };
+  const view = { ...nothing, network: 'none', cards: true } as const;
   const refusal = await whyNoNamespace(command, bubblewrapOptions(isolation, view, null));
   return refusal === null ? isolation : `bubblewrap does not work: ${refusal}`;
 };
@@ -71,9 +72,10 @@ export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, users
 export const probeLandlock: Probe<'landlock'> = async ({ hidden, before, users }) => {
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
-  if (openSystemCalls().landlockVersion() === 0) return 'the kernel has no Landlock';
+  const version = openSystemCalls().landlockVersion();
+  if (version === 0) return 'the kernel has no Landlock';
   const containment = await probeContainment(users);
-  return { kind: 'landlock', hidden, containment, why: before, users, unfiltered: whyNoFilter() };
+  return { kind: 'landlock', version, hidden, containment, why: before, users, unfiltered: whyNoFilter() };
 };
 
 const whyNoSystemCalls = (): string | null => {

@@ -18,12 +18,20 @@ type Kind =
   | { readonly kind: 'bubblewrap'; readonly command: string; readonly hidden: readonly string[] }
   | {
       readonly kind: 'landlock';
+      readonly version: number;
       readonly hidden: readonly string[];
       readonly containment: Containment;
       /** Why it is not bubblewrap. */
       readonly why: string;
     }
   | { readonly kind: 'none' | 'off'; readonly containment: Containment; readonly why: string };
+
+/**
+ * The network of a process. `none`: its own loopback. `outgoing`: the same, and a proxy to the addresses that the policy allows. `host`: that of
+ * the machine, where it may connect to everything and listen on every port.
+ */
+export const NETWORK_ACCESSES = ['none', 'outgoing', 'host'] as const;
+export type NetworkAccess = (typeof NETWORK_ACCESSES)[number];
 
 /**
  * What a process may see beside the system's programs and libraries and its own folder, and what it may use. All paths are absolute and
@@ -34,7 +42,7 @@ export interface View {
   readonly writable: readonly string[];
   /** Folders of the machine in which it makes files by paths that it cannot be told to change. It lists none: other programs have some there too. They are made when missing. */
   readonly scratch: readonly string[];
-  readonly network: boolean;
+  readonly network: NetworkAccess;
   /** The graphics cards of the machine; `CUDA_VISIBLE_DEVICES` says which of them it uses. */
   readonly cards: boolean;
   /** Of the machine, where that is not what the settings say. */
@@ -53,7 +61,7 @@ const howItHolds = (isolation: Isolation): string => {
     case 'bubblewrap':
       return 'programs are in namespaces of their own and see the files of their run only (bubblewrap)';
     case 'landlock':
-      return `programs open the files of their run only (Landlock), ${inWhat(isolation.containment)}; no namespaces by bubblewrap: ${isolation.why}`;
+      return `programs open the files of their run only (Landlock ${isolation.version}), ${inWhat(isolation.containment)}; no namespaces by bubblewrap: ${isolation.why}`;
     case 'none':
     case 'off':
       return `programs see what their user sees, ${inWhat(isolation.containment)}: ${isolation.why}`;

@@ -11,7 +11,8 @@ export interface Openable {
   readonly scratch: readonly string[];
   /** Devices: read, write and control. */
   readonly devices: readonly string[];
-  readonly network: boolean;
+  /** The ports to which it connects by TCP, at any address, and it listens on none then. Null: every port, and it may listen. */
+  readonly ports: readonly number[] | null;
 }
 
 /** Of the user interface of the kernel, linux/landlock.h. Each version of it knows some more. */
@@ -21,21 +22,23 @@ const [MAKE_CHAR, MAKE_FOLDER, MAKE_REGULAR, MAKE_BLOCK] = [1n << 6n, 1n << 7n, 
 const [TRUNCATE, IOCTL_DEVICE] = [1n << 14n, 1n << 15n];
 const FILE_BITS_OF_VERSION = [0, 13, 14, 15, 15, 16];
 const TCP_SINCE = 4;
-const TCP = 0b11n;
+/** Binding a port, and connecting to one. */
+const [BIND_TCP, CONNECT_TCP] = [1n << 0n, 1n << 1n];
 const SCOPES_SINCE = 6;
 /** Signals, and sockets without a file. */
 const SCOPES = 0b11n;
 
 const holdsSignals = (version: number): boolean => version >= SCOPES_SINCE;
-const holdsNetwork = (version: number): boolean => version >= TCP_SINCE;
+export const holdsTcp = (version: number): boolean => version >= TCP_SINCE;
 
 /** From now on this thread may open nothing else. What is open already stays open. */
 export const obeyLandlock = (calls: SystemCalls, openable: Openable): void => {
   const version = calls.landlockVersion();
   const handled = (1n << BigInt(FILE_BITS_OF_VERSION[version] ?? FILE_BITS_OF_VERSION.at(-1) ?? 0)) - 1n;
+  const holdsPorts = holdsTcp(version) && openable.ports !== null;
   const rules = calls.createRules({
     files: handled,
-    network: holdsNetwork(version) && !openable.network ? TCP : 0n,
+    network: holdsPorts ? BIND_TCP | CONNECT_TCP : 0n,
     scopes: holdsSignals(version) ? SCOPES : 0n,
   });
   const ofFiles = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE;
@@ -55,6 +58,7 @@ export const obeyLandlock = (calls: SystemCalls, openable: Openable): void => {
   openable.shared.forEach(allow(byName));
   openable.scratch.forEach(allow(byName | MAKE_FOLDER | REMOVE_FOLDER));
   openable.devices.forEach(allow(READ_FILE | WRITE_FILE | READ_DIR | IOCTL_DEVICE));
+  if (holdsPorts) for (const port of openable.ports ?? []) calls.allowPort(rules, CONNECT_TCP, port);
   calls.obey(rules);
   closeSync(rules);
 };

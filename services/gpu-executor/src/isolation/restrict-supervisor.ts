@@ -31,8 +31,14 @@ export const parseSetup = (text = ''): SupervisorSetup => {
 const OOM_SCORE = 500;
 const OOM_SCORE_FILE = '/proc/self/oom_score_adj';
 
-/** From now on, programs that this thread starts have no more rights than these, and cannot look into this process. */
-export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): void => {
+/**
+ * From now on, programs that this thread starts have no more rights than these, and cannot look into this process. `proxyPort` is where they find
+ * the proxy, if they have one.
+ */
+export const restrictSupervisor = (
+  { isolation, rlimits }: SupervisorSetup,
+  proxyPort: number | null,
+): void => {
   // Nobody may lower it.
   if (Number(readFileSync(OOM_SCORE_FILE, 'utf8')) < OOM_SCORE)
     writeFileSync(OOM_SCORE_FILE, String(OOM_SCORE));
@@ -45,7 +51,7 @@ export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): voi
   if (mounts !== null) mountOwn(calls, mounts);
   calls.giveUpNewPrivileges();
   calls.beginKeyring();
-  if (openable !== null) obeyLandlock(calls, openable);
+  if (openable !== null) obeyLandlock(calls, withPort(openable, proxyPort));
   if (user !== null) become(user);
   // Outside of a namespace of its own it ends what it started when its parent is gone.
   if (process.pid === 1) calls.dieWithParent();
@@ -67,3 +73,6 @@ const become = ({
   if (process.geteuid?.() !== uid || process.getegid?.() !== gid)
     throw new Error(`The supervisor did not become the user ${uid}:${gid}.`);
 };
+
+const withPort = (openable: Openable, port: number | null): Openable =>
+  port === null || openable.ports === null ? openable : { ...openable, ports: [port] };

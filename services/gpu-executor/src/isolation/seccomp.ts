@@ -12,6 +12,8 @@ export interface Exposed {
   readonly attributes: boolean;
   /** It sees processes, and memory and queues with keys, of others: it changes priorities and limits of the calling process or thread only, and shares nothing by keys. */
   readonly processes: boolean;
+  /** It shares the network of the machine, of which it is to have nothing but its proxy. Landlock asks only TCP: what is not that, or gets around it, is refused, and it listens on no port. */
+  readonly network: boolean;
 }
 
 /** Allows a call whose argument at this index compares like this; without arguments always. Of libseccomp, seccomp.h. */
@@ -30,6 +32,11 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 /** What the container engines allow from a version of Linux on: to look into the memory of processes of the same user. */
 const INTO_PROCESSES = ['ptrace', 'process_vm_readv', 'process_vm_writev'];
 
+/** The type of a socket, without flags, and what its protocol may be: the only one for the type, or TCP, but not Multipath TCP. */
+const [TYPE, STREAM, TCP] = [0xf, 1, [0, 6]];
+/** A message that connects a socket by itself, which Landlock does not ask. Where each call has its flags. */
+const MSG_FASTOPEN = 0x2000_0000;
+const FLAGS_OF_SENDING = { sendto: 3, sendmsg: 2, sendmmsg: 3 } as const;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16];
 const SHARED_BY_KEYS = /^(?:shm|sem|msg|mq_)/;
 /** Their first argument is a process or thread; 0 is the calling one. */
@@ -87,7 +94,17 @@ export const obeyFilter = (exposed: Exposed): void => {
 
   // Node has opened a ring, for its own use. Nobody can open another one, and none is passed on.
   allow('io_uring_enter');
-  for (const family of [AF_INET, AF_INET6, AF_NETLINK]) allow('socket', equal(0, family));
+  allow('socket', equal(0, AF_NETLINK));
+  for (const family of [AF_INET, AF_INET6]) {
+    if (!exposed.network) allow('socket', equal(0, family));
+    else
+      for (const protocol of TCP)
+        allow('socket', equal(0, family), bits(1, TYPE, STREAM), equal(2, protocol));
+  }
+  if (exposed.network) {
+    refuse(EACCES, 'listen');
+    for (const [name, index] of Object.entries(FLAGS_OF_SENDING)) allow(name, bits(index, MSG_FASTOPEN, 0));
+  }
   if (exposed.paths) refuse(EACCES, 'socket', equal(0, AF_UNIX));
   else allow('socket', equal(0, AF_UNIX));
   if (exposed.attributes) {
@@ -132,9 +149,10 @@ interface ProfileRule {
 }
 
 /** Whether this filter has rules of its own for the call, or none. */
-const isNarrowed = (name: string, { attributes, processes }: Exposed): boolean =>
+const isNarrowed = (name: string, { attributes, processes, network }: Exposed): boolean =>
   name === 'socket' ||
   INTO_PROCESSES.includes(name) ||
+  (network && (name === 'listen' || name in FLAGS_OF_SENDING)) ||
   (attributes && (OF_ATTRIBUTES.test(name) || name.startsWith('utimensat'))) ||
   (processes && (SHARED_BY_KEYS.test(name) || OF_A_PROCESS.includes(name) || name in OF_SEVERAL));
 
@@ -145,6 +163,13 @@ const attributeCalls = (): readonly string[] => [
 ];
 
 const equal = (index: number, value: number): Condition => ({ index, op: 'SCMP_CMP_EQ', value });
+/** Of these bits of the argument. */
+const bits = (index: number, mask: number, value: number): Condition => ({
+  index,
+  op: 'SCMP_CMP_MASKED_EQ',
+  value: mask,
+  valueTwo: value,
+});
 const other = (index: number, value: number): Condition => ({ index, op: 'SCMP_CMP_NE', value });
 
 /** struct scmp_arg_cmp: an index, an operator, and two numbers of 64 bits. */

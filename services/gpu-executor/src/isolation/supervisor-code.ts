@@ -31,6 +31,7 @@ export const packagesOf = (name: 'koffi'): readonly string[] =>
 const sourceCode = (modules: string): string[] => [
   HERE,
   join(HERE, '../supervision'),
+  join(HERE, '../network'),
   join(HERE, '../../package.json'),
   ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
   join(modules, '@runledger'),

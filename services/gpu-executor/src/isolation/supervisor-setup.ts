@@ -35,7 +35,7 @@ export const supervisorSetup = (
       : null,
     memoryFolders: memoryFolders(isolation, hasOwnMounts),
     user: user === null ? null : { ...user, groups: view.cards ? cardGroups() : [] },
-    exposed: isolation.unfiltered === null ? exposedBy(isolation) : null,
+    exposed: isolation.unfiltered === null ? exposedBy(isolation, view) : null,
   };
 };
 
@@ -56,11 +56,12 @@ const memoryFolders = ({ kind }: Isolation, hasOwnMounts: boolean): readonly str
   return hasOwnMounts ? [SHARED_MEMORY] : [];
 };
 
-const exposedBy = (isolation: Isolation): Exposed => ({
+const exposedBy = (isolation: Isolation, { network }: View): Exposed => ({
   paths: isolation.kind !== 'bubblewrap',
   // Where it has mounts of its own they are read-only, and another user owns nothing.
   attributes: !isInNamespace(isolation) && isolation.users.kind === 'executor',
   processes: !isInNamespace(isolation),
+  network: isolation.kind !== 'bubblewrap' && network !== 'host',
 });
 
 const openableOf = (
@@ -68,7 +69,6 @@ const openableOf = (
   view: View,
   { folder, scratch }: { readonly folder: string; readonly scratch: readonly string[] },
 ): Openable | null => {
-  const { network } = view;
   const devices = [...DEVICES, ...(view.cards ? cardDevices() : [])];
   switch (isolation.kind) {
     case 'bubblewrap':
@@ -79,7 +79,7 @@ const openableOf = (
         shared: [],
         scratch: [],
         devices,
-        network,
+        ports: null,
       };
     case 'landlock':
       return {
@@ -88,7 +88,7 @@ const openableOf = (
         shared: [SHARED_MEMORY].filter((path) => !isInNamespace(isolation) && existsSync(path)),
         scratch,
         devices,
-        network,
+        ports: view.network === 'host' ? null : [],
       };
     case 'none':
     case 'off':

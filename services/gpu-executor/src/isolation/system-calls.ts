@@ -24,6 +24,7 @@ export interface SystemCalls {
   /** The descriptor of a new set of rules. */
   createRules(handled: { readonly files: bigint; readonly network: bigint; readonly scopes: bigint }): number;
   allow(rules: number, access: bigint, descriptor: number): void;
+  allowPort(rules: number, access: bigint, port: number): void;
   obey(rules: number): void;
 }
 
@@ -53,7 +54,7 @@ const [CREATE_RULESET, ADD_RULE, RESTRICT_SELF] = [444, 445, 446];
 const KEYCTL: Readonly<Record<string, number>> = { x64: 250, arm64: 219 };
 const JOIN_SESSION_KEYRING = 1;
 const VERSION_FLAG = 1;
-const PATH_BENEATH = 1;
+const [PATH_BENEATH, NET_PORT] = [1, 2];
 
 type Library = ReturnType<typeof koffi.load>;
 
@@ -137,6 +138,12 @@ const ofLandlock = (libc: Library) => {
       rule.writeBigUInt64LE(access);
       rule.writeInt32LE(descriptor, 8);
       checked('landlock_add_rule', addRule(ADD_RULE, rules, PATH_BENEATH, rule, 0));
+    },
+    allowPort: (rules: number, access: bigint, port: number) => {
+      const rule = Buffer.alloc(16);
+      rule.writeBigUInt64LE(access);
+      rule.writeBigUInt64LE(BigInt(port), 8);
+      checked('landlock_add_rule', addRule(ADD_RULE, rules, NET_PORT, rule, 0));
     },
     obey: (rules: number) => void checked('landlock_restrict_self', restrictSelf(RESTRICT_SELF, rules, 0)),
   };

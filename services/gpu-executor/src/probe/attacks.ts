@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createConnection } from 'node:net';
+import { createConnection, createServer, type NetConnectOpts } from 'node:net';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import koffi from 'koffi';
 
@@ -24,6 +24,8 @@ export interface Target {
   /** A file of the executor's user, and a socket with a path, outside of every view. */
   readonly outsideFile: string;
   readonly outsideSocket: string;
+  /** Where a service of the machine listens on 127.0.0.1. */
+  readonly port: number;
   readonly workFolder: string;
   readonly installation: string;
   /** Names of what the victim shares between its own processes. */
@@ -90,6 +92,9 @@ const CALLS = {
   utimensat: X64 ? 280 : 88,
   setxattr: X64 ? 188 : 5,
   getxattr: X64 ? 191 : 8,
+  socket: X64 ? 41 : 198,
+  connect: X64 ? 42 : 203,
+  sendto: X64 ? 44 : 206,
   clone: X64 ? 56 : 220,
   exit_group: X64 ? 231 : 94,
   shmctl: X64 ? 31 : 195,
@@ -142,9 +147,9 @@ const any = <Each>(all: readonly Each[], tries: (each: Each) => boolean): boolea
       return false;
     }
   });
-const connects = (path: string): Promise<boolean> =>
+const connects = (to: NetConnectOpts): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = createConnection({ path });
+    const socket = createConnection(to);
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
     void socket.once('close', () => resolve(false));
     socket.once('connect', () => socket.destroy());
@@ -165,6 +170,38 @@ const startOf = (pid: number): string | undefined => {
 
 /** Those, and who started it. */
 const around = (target: Target): readonly number[] => [...named(target), process.ppid];
+
+const [AF_INET, AF_VSOCK, AF_ALG] = [2, 40, 38];
+const [STREAM, DATAGRAM, IPPROTO_MPTCP] = [1, 2, 262];
+
+/** By TCP, by Multipath TCP, and by a message that connects the socket itself. A datagram tells who sends it nothing: the executor looks for it. */
+const reachesPort = async (port: number): Promise<boolean> => {
+  const address = Buffer.from([AF_INET, 0, port >> 8, port & 0xff, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  const socket = (type: number, protocol: number): number => call('socket', AF_INET, type, protocol);
+  const send = (descriptor: number, flags: number): number =>
+    call('sendto', descriptor, Buffer.from('x'), 1, flags, address, address.length);
+  const udp = socket(DATAGRAM, 0);
+  if (udp >= 0) send(udp, 0);
+  const multipath = socket(STREAM, IPPROTO_MPTCP);
+  const fast = socket(STREAM, 0);
+  return (
+    (await connects({ port, host: '127.0.0.1' })) ||
+    (multipath >= 0 && call('connect', multipath, address, address.length) >= 0) ||
+    (fast >= 0 && send(fast, MSG_FASTOPEN) >= 0)
+  );
+};
+
+const MSG_FASTOPEN = 0x2000_0000;
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => {
+      server.close();
+      resolve(true);
+    });
+  });
 
 /** As `clone` makes one. The child ends at once. */
 const makesNamespaces = (flags: number): boolean => {
@@ -320,11 +357,11 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     can: 'connect to sockets of others by their path',
-    tries: ({ outsideSocket }) => connects(outsideSocket),
+    tries: ({ outsideSocket }) => connects({ path: outsideSocket }),
   },
   {
     can: 'connect to sockets of others by their name',
-    tries: ({ shared }) => connects(`\0${shared.socket}`),
+    tries: ({ shared }) => connects({ path: `\0${shared.socket}` }),
   },
   {
     can: 'read System V shared memory of other runs',
@@ -349,6 +386,16 @@ export const ATTACKS: readonly Attack[] = [
     can: 'keep keys in the kernel',
     tries: ({ shared }) =>
       call('add_key', 'user', `${shared.keyName}-attack`, Buffer.from('x'), 1, KEYRINGS.session) >= 0,
+  },
+  { can: 'reach services of the machine on its loopback', tries: ({ port }) => reachesPort(port) },
+  {
+    can: 'listen on ports of the machine',
+    // The port of the service is taken there, and nowhere else.
+    tries: async ({ port }) => (await listens(0)) && !(await listens(port)),
+  },
+  {
+    can: 'use sockets of the hypervisor or of the kernel',
+    tries: () => call('socket', AF_VSOCK, 1, 0) >= 0 || call('socket', AF_ALG, 5, 0) >= 0,
   },
   { can: 'make user namespaces', tries: () => makesNamespaces(NEW.user) },
   {

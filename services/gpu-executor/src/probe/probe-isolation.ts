@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createSocket } from 'node:dgram';
+import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -73,6 +74,8 @@ const probeIsolation = async ({
   open.defer(() => void listener.close());
   await once(listener, 'listening');
   chmodSync(outsideSocket, 0o666);
+  const machine = await openServices();
+  open.defer(() => machine.close());
 
   const marker = `runledger-probe-${newUuid()}`;
   const shared: Shared = {
@@ -92,6 +95,7 @@ const probeIsolation = async ({
       secretFiles: [outsideFile, ...secretFiles],
       outsideFile,
       outsideSocket,
+      port: machine.port,
       workFolder: settings.workFolder,
       installation: INSTALLATION,
       shared,
@@ -102,16 +106,35 @@ const probeIsolation = async ({
     const attacker = start('attacker', target);
     const tried = JSON.parse(await firstLine(attacker.process)) as string[];
     const isLeft = keysOfMemory().includes(shared.key) ? ['leave System V shared memory behind'] : [];
+    const isSent = machine.gotDatagram() ? ['send datagrams to services of the machine'] : [];
     await attacker.leave();
     victim.process.stdin.end();
     await victim.leave();
-    return [...(isRoot ? ['be root'] : []), ...tried, ...isLeft];
+    return [...(isRoot ? ['be root'] : []), ...tried, ...isSent, ...isLeft];
   });
   const left = SHARED_FOLDERS.map((folder) => join(folder, marker));
   await gone(left);
   const isLeft = left.some(existsSync) ? ['leave files in folders of the machine'] : [];
   for (const path of left) rmSync(path, { force: true });
   return [...reached, ...isLeft].filter((can) => isShared || can !== OF_OTHERS);
+};
+
+/** What listens on the loopback of the machine, by TCP and UDP on one port. */
+const openServices = async (): Promise<{ port: number; gotDatagram: () => boolean; close: () => void }> => {
+  const tcp = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(tcp, 'listening');
+  const { port } = tcp.address() as AddressInfo;
+  let isReached = false;
+  const udp = createSocket('udp4', () => void (isReached = true)).on('error', () => undefined);
+  udp.bind(port, '127.0.0.1');
+  return {
+    port,
+    gotDatagram: () => isReached,
+    close: () => {
+      tcp.close();
+      udp.close();
+    },
+  };
 };
 
 /** With one slot there is no program of another organisation at the same time. */
@@ -178,7 +201,7 @@ const VIEW: View = {
   ],
   writable: [],
   scratch: [],
-  network: true,
+  network: 'outgoing',
   cards: false,
   resources: {},
 };

@@ -2,6 +2,7 @@ import { isJsonObject } from '@runledger/contracts/json';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { NETWORK_ACCESSES, type NetworkAccess } from '../isolation/isolation.ts';
 import { readOwnLimits, type OwnLimits } from '../limits/program-limits.ts';
 
 /** A command that the operator allows, as settings have it. */
@@ -15,8 +16,8 @@ export interface OperatorCommand {
   readonly readable?: readonly string[];
   /** Those that it may also change. */
   readonly writable?: readonly string[];
-  /** It has one unless this is false. */
-  readonly network?: boolean;
+  /** `outgoing` without it, for a program; a model server has `host`. */
+  readonly network?: NetworkAccess;
   /** Its process may be kept from the run of one organisation to that of another one. */
   readonly shared?: boolean;
   /** What it may use of the machine, where that is not what the settings say. */
@@ -32,7 +33,8 @@ export const readCommand = (given: Readonly<Record<string, unknown>>): OperatorC
   if (cwd !== undefined && !(isText(cwd) && isAbsolute(cwd))) return 'whose cwd is not an absolute path';
   if (readable !== undefined && !isPaths(readable)) return 'whose readable is not a list of absolute paths';
   if (writable !== undefined && !isPaths(writable)) return 'whose writable is not a list of absolute paths';
-  if (network !== undefined && typeof network !== 'boolean') return 'whose network is neither true nor false';
+  if (network !== undefined && !isNetworkAccess(network))
+    return `whose network is none of ${NETWORK_ACCESSES.join(', ')}`;
   if (shared !== undefined && typeof shared !== 'boolean') return 'whose shared is neither true nor false';
   const ownLimits = readOwnLimits(resources);
   if (typeof ownLimits === 'string') return ownLimits;
@@ -101,6 +103,9 @@ export const whyNotExecutable = async (command: string): Promise<string | null> 
     return error instanceof Error && 'code' in error ? String(error.code) : String(error);
   }
 };
+
+const isNetworkAccess = (value: unknown): value is NetworkAccess =>
+  NETWORK_ACCESSES.some((access) => access === value);
 
 /** A program may name so many folders of its own. */
 const MAX_PATHS = 64;

@@ -7,7 +7,16 @@ import type { OperatorCommand } from './operator-command.ts';
 
 /** What the process of a command may see: what the command names itself, and what its operator adds. */
 export const programView = (
-  { command, args, env, cwd, readable = [], writable = [], network = true, resources = {} }: OperatorCommand,
+  {
+    command,
+    args,
+    env,
+    cwd,
+    readable = [],
+    writable = [],
+    network = 'outgoing',
+    resources = {},
+  }: OperatorCommand,
   { device }: Pick<GpuSlot, 'device'>,
 ): View => ({
   readable: [

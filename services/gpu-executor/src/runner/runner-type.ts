@@ -3,6 +3,7 @@ import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { Static, TObject, TProperties } from 'typebox';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { NetworkAccess } from '../isolation/isolation.ts';
 import type { ResidentProcesses } from '../resident-process/resident-processes.ts';
 import type { HostEnvironment } from '../supervision/process-environment.ts';
 import type { Mark } from '../supervision/process-mark.ts';
@@ -38,6 +39,8 @@ export interface ConfiguredRunner {
   readonly kind: string;
   /** The capabilities that the executor registers for this runner. */
   readonly capabilities: RunnerCapabilities;
+  /** The networks that entries of its setting say, by the names of the entries. */
+  readonly networks?: ReadonlyMap<string, NetworkAccess>;
   readonly open: (host: RunnerHost) => OpenRunner;
 }
 

@@ -32,6 +32,9 @@ export const processEnvironment = ({
   PATH: host.PATH ?? '/usr/local/bin:/usr/bin:/bin',
   HOME: host.HOME ?? temporary,
   LANG: host.LANG ?? 'C.UTF-8',
+  // Its user need not have a name, and libraries ask for one.
+  USER: 'runledger',
+  LOGNAME: 'runledger',
   ...env,
   TMPDIR: temporary,
   // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { Server } from 'node:net';
 import { Duplex } from 'node:stream';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
@@ -12,6 +13,7 @@ import type { User } from '../isolation/users.ts';
 import { supervisorFile } from '../isolation/supervisor-code.ts';
 import { supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
+import type { ProgramConnections } from '../network/outgoing-proxy.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
@@ -40,6 +42,8 @@ export interface SupervisorSettings {
   readonly folder: string;
   /** With the mark of this executor. */
   readonly env: Readonly<Record<string, string>>;
+  /** The way out for its programs; null when they have none, or need none. */
+  readonly connections: ProgramConnections | null;
   /** Of what it starts. */
   readonly streams: StreamsKind;
 }
@@ -78,13 +82,7 @@ export const openSupervisor = (
     }
     if (current !== null) pass(kind, content, current);
   });
-  link.on('data', (chunk: Buffer) => {
-    try {
-      receive(chunk);
-    } catch {
-      killGroup(child.pid);
-    }
-  });
+  link.on('data', orKill(receive, child));
 
   const close = (): void => {
     link.resume();
@@ -106,6 +104,7 @@ export const openSupervisor = (
         settings.streams === 'direct' ? () => streamsOf(child) : relayedStreams,
       );
       env = start.env;
+      connectWhileItRuns(current, settings.connections);
       link.write(encodeMessage('start', JSON.stringify(start)));
       return current;
     },
@@ -121,6 +120,23 @@ export const openSupervisor = (
     current.release();
   });
   return supervisor;
+};
+
+/** What sends something else is no supervisor. */
+const orKill =
+  (receive: (chunk: Buffer) => void, child: ChildProcess) =>
+  (chunk: Buffer): void => {
+    try {
+      receive(chunk);
+    } catch {
+      killGroup(child.pid);
+    }
+  };
+
+/** It has its connections to the outside no longer. */
+const connectWhileItRuns = ({ ended }: LinkedProcess, connections: ProgramConnections | null): void => {
+  connections?.begin();
+  void ended.then(() => connections?.end());
 };
 
 const pass = (kind: MessageKind, content: Buffer, process: LinkedProcess): void => {
@@ -141,6 +157,7 @@ const spawnSupervisor = ({
   view,
   folder,
   env,
+  connections,
   streams,
 }: SupervisorSettings): ChildProcess => {
   const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder, user), rlimits };
@@ -156,9 +173,21 @@ const spawnSupervisor = ({
     env,
     // Its own session and process group, led by the supervisor (or by what made its namespaces).
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', ...pipes.map(() => 'pipe' as const)],
+    stdio: [
+      ...(['ignore', 'ignore', 'pipe'] as const),
+      ...pipes.map(() => 'pipe' as const),
+      ...(connections === null ? [] : ['ipc' as const]),
+    ],
   });
-  for (const end of ['exit', 'error'] as const) child.once(end, () => void cgroup?.close());
+  child.once('message', (_name, listener) => {
+    if (listener instanceof Server) connections?.serve(listener);
+    if (child.connected) child.disconnect();
+  });
+  for (const end of ['exit', 'error'] as const)
+    child.once(end, () => {
+      connections?.close();
+      void cgroup?.close();
+    });
   return child;
 };
 

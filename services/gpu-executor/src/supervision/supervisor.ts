@@ -12,6 +12,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { backoff } from '@runledger/resilience/backoff';
 import { watchMemory } from '../isolation/memory-folders.ts';
 import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
+import { handOverListener } from '../network/hand-over-listener.ts';
+import { proxyEnvironment } from '../network/proxy-environment.ts';
 import { allProcesses, readStat } from './process-mark.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import {
@@ -34,7 +36,9 @@ const isDirect = process.argv[2] === 'direct';
 const setup = parseSetup(process.argv[3]);
 const { value: cpuSeconds = Infinity } =
   setup.rlimits.find(({ resource }) => resource === 'cpuSeconds') ?? {};
-restrictSupervisor(setup);
+/** Null for programs without a proxy: then the executor has opened no channel. */
+const proxyPort = process.connected ? await handOverListener(process) : null;
+restrictSupervisor(setup, proxyPort);
 const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
@@ -61,7 +65,12 @@ const send = (kind: MessageKind, content?: Buffer | string): boolean =>
 const start = (text: string): void => {
   const { command, args, env, folder } = parseStart(text);
   const stdio = isDirect ? [...DIRECT_DESCRIPTORS] : 'pipe';
-  const program = spawn(command, args, { cwd: folder, env, detached: true, stdio });
+  const program = spawn(command, args, {
+    cwd: folder,
+    env: proxyPort === null ? env : { ...env, ...proxyEnvironment(proxyPort) },
+    detached: true,
+    stdio,
+  });
   current = program;
   if (isDirect) DIRECT_DESCRIPTORS.forEach((descriptor) => closeSync(descriptor));
   // In a namespace this number means another process to the executor.

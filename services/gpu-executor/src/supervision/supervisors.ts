@@ -5,6 +5,8 @@ import { giveTo, type User } from '../isolation/users.ts';
 import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
+import { networkInEffect } from '../network/network-hold.ts';
+import type { OutgoingProxy } from '../network/outgoing-proxy.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
 import { withinLimits } from './within-limits.ts';
@@ -42,6 +44,8 @@ export interface SupervisorsSettings {
   readonly enforcement: Enforcement;
   /** Of programs whose view says nothing else. */
   readonly limits: ProgramLimits;
+  /** For programs whose network is `outgoing`. */
+  readonly proxy: OutgoingProxy;
   readonly mark: Mark;
   readonly path: string;
   /** For the folders of the places. */
@@ -115,17 +119,23 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
 };
 
 const openKept = (
-  { isolation, enforcement, mark, path, workFolder, limits: ofAll }: SupervisorsSettings,
-  { key, view, streams }: { readonly key: string; readonly view: View; readonly streams: StreamsKind },
+  { isolation, enforcement, proxy, mark, path, workFolder, limits: ofAll }: SupervisorsSettings,
+  {
+    key,
+    view: wanted,
+    streams,
+  }: { readonly key: string; readonly view: View; readonly streams: StreamsKind },
   onClosed: () => Promise<void>,
 ): Kept => {
+  const view = { ...wanted, network: networkInEffect(isolation, wanted.network) };
+  const connections = view.network === 'outgoing' ? proxy.open() : null;
   const user = isolation.users.take();
   const folder = makeFolder(workFolder, user);
   const limits = { ...ofAll, ...view.resources };
   const { rlimits, cgroup } = limitsFor(enforcement, limits);
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
   const supervisor = openSupervisor(
-    { isolation, user, rlimits, cgroup, view, folder, env, streams },
+    { isolation, user, rlimits, cgroup, view, folder, env, connections, streams },
     { idle: () => void (kept.isIdle = true), closed: () => void onClosed() },
   );
   const isReusable = streams === 'relayed';

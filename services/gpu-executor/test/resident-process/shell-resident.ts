@@ -19,7 +19,7 @@ export const shellResident = (
   command: '/bin/sh',
   args: ['-c', script],
   env: {},
-  view: () => ({ readable: [], writable, scratch: [], network: true, cards: false, resources: {} }),
+  view: () => ({ readable: [], writable, scratch: [], network: 'outgoing', cards: false, resources: {} }),
   shared: false,
   limits: { startTimeoutMs: 30_000, idleTimeoutMs: null, maxRuns: null, preload: false, ...limits },
   connect: (process) => {

@@ -78,7 +78,7 @@ const serverView = (
 ): View => {
   const { cwd, writable = [] } = command;
   const written = writesWhereItRuns && cwd !== undefined ? [...writable, cwd] : writable;
-  return { ...programView({ ...command, writable: written, network: true }, slot), scratch };
+  return { ...programView({ ...command, writable: written, network: 'host' }, slot), scratch };
 };
 
 const acquire = async <Api>(

@@ -16,6 +16,8 @@ export const readServerEntry = async (entry: unknown, path: string): Promise<Ser
   if (url === undefined) return 'whose url is not an absolute http or https URL without credentials';
   if (entry['command'] === undefined) return { url, command: null };
   const given = readCommand(entry);
+  if (typeof given !== 'string' && (given.network ?? 'host') !== 'host')
+    return 'whose network can only be host: the executor reaches it at a port of the machine';
   const command = typeof given === 'string' ? given : await locateCommand(given, path);
   return typeof command === 'string' ? command : { url, command };
 };

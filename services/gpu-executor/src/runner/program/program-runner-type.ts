@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import type { NetworkAccess } from '../../isolation/isolation.ts';
+import type { OperatorCommand } from '../operator-command.ts';
 import { residentRunner } from '../resident/resident-runner.ts';
 import { dedicatedOf } from '../organisations.ts';
 import type { RunnerHost, RunnerType } from '../runner-type.ts';
@@ -26,6 +28,7 @@ export const programRunnerType: RunnerType<typeof settings> = {
     return {
       kind: 'program',
       capabilities: { programs: names, dedicated: dedicatedOf(programs.organisations) },
+      networks: networksOf([...programs.once, ...programs.resident]),
       open: (host) => ({
         run: runnerOf(host, programs),
         outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
@@ -33,6 +36,13 @@ export const programRunnerType: RunnerType<typeof settings> = {
     };
   },
 };
+
+const networksOf = (
+  programs: readonly (readonly [string, OperatorCommand])[],
+): ReadonlyMap<string, NetworkAccess> =>
+  new Map(
+    programs.flatMap(([name, { network }]) => (network === undefined ? [] : [[name, network] as const])),
+  );
 
 const runnerOf = (host: RunnerHost, { once, resident }: AllowList): Runner['run'] => {
   const onceRunner = programRunner({ ...host, programs: once });

@@ -68,6 +68,8 @@ describe('EXECUTOR_PROGRAMS', () => {
       'no folder': { command: render, cwd: 'work' },
       'one organisation': { command: render, organisations: ORG },
       'no id': { command: render, organisations: ['acme'] },
+      'no word': { command: render, network: 'none at all' },
+      'no boolean': { command: render, network: false },
       crowd: { command: render, organisations: Array.from({ length: 65 }, () => ORG) },
     };
     const read = await readAllowList(JSON.stringify(setting), folder);

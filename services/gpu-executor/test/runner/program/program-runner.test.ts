@@ -9,6 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { networkHold } from '../../../src/network/network-hold.ts';
+import { proxyEnvironment } from '../../../src/network/proxy-environment.ts';
 import { isolations } from '../../fixtures/isolations.ts';
 import { run, start, temporaryFolder } from './run-a-program.ts';
 
@@ -45,6 +47,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'CUDA_VISIBLE_DEVICES',
         'HOME',
         'LANG',
+        'LOGNAME',
         'MODEL_HOME',
         'PATH',
         'RUNLEDGER_ATTEMPT',
@@ -53,6 +56,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'RUNLEDGER_OUTPUT_DIR',
         'RUNLEDGER_RUN_ID',
         'TMPDIR',
+        ...(networkHold(isolation) === 'none' ? [] : Object.keys(proxyEnvironment(1))),
       ]),
     );
     // Its own three, and not the supervisor's pipe to the executor.

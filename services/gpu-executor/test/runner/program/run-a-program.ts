@@ -11,7 +11,8 @@ import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
-import { BY_RLIMITS, SOME_LIMITS } from '../../fixtures/limited.ts';
+import { BY_RLIMITS, NO_WAY_OUT, SOME_LIMITS } from '../../fixtures/limited.ts';
+import type { OutgoingProxy } from '../../../src/network/outgoing-proxy.ts';
 import type { Enforcement } from '../../../src/supervision/enforcement.ts';
 import type { ProgramLimits } from '../../../src/limits/program-limits.ts';
 import { runFolders } from '../run-folders.ts';
@@ -25,6 +26,7 @@ export interface Options {
   readonly isolation?: Isolation;
   readonly enforcement?: Enforcement;
   readonly limits?: Partial<ProgramLimits>;
+  readonly proxy?: OutgoingProxy;
   readonly graceMs?: number;
   readonly workflow?: unknown;
   readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
@@ -74,6 +76,7 @@ export const openPrograms = async (
   const supervisors = openSupervisors({
     enforcement: options.enforcement ?? BY_RLIMITS,
     limits: { ...SOME_LIMITS, ...options.limits },
+    proxy: options.proxy ?? NO_WAY_OUT,
     isolation,
     mark,
     path: process.env.PATH ?? '',

@@ -9,8 +9,9 @@ import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
+import type { OutgoingProxy } from '../../../src/network/outgoing-proxy.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
-import { limited } from '../../fixtures/limited.ts';
+import { limited, NO_WAY_OUT } from '../../fixtures/limited.ts';
 import { observed } from '../observed.ts';
 import { temporaryFolder } from '../program/run-a-program.ts';
 import { runFolders } from '../run-folders.ts';
@@ -35,12 +36,13 @@ interface StartedResidentRun extends StartedRun {
 interface Options {
   readonly isolation?: Isolation;
   readonly graceMs?: number;
+  readonly proxy?: OutgoingProxy;
 }
 
 /** A resident program as the executor has it: each run says in its inputs what it does. */
 export const openResidentProgram = async (
   program: ResidentProgram,
-  { isolation = noIsolation('chosen by the test'), graceMs = 60_000 }: Options = {},
+  { isolation = noIsolation('chosen by the test'), graceMs = 60_000, proxy = NO_WAY_OUT }: Options = {},
 ): Promise<(workload: string, run?: StartOptions) => StartedResidentRun> => {
   const folder = temporaryFolder();
   const [workFolder, processFolder] = [join(folder, 'runs'), join(folder, 'processes')];
@@ -51,6 +53,7 @@ export const openResidentProgram = async (
   const mark = await ownMark(processFolder);
   const supervisors = openSupervisors({
     ...limited,
+    proxy,
     isolation,
     mark,
     path: process.env.PATH ?? '',
