@@ -78,6 +78,13 @@ describe('an executor with EXECUTOR_RUN_AS', () => {
     expect(executor.output()).toMatch(said);
   });
 
+  it.runIf(isRoot)('ends with exit code 78 as root that can be nobody else', async () => {
+    const before = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'];
+    const executor = startExecutor({}, { before });
+    expect(await executor.exit()).toBe(78);
+    expect(executor.output()).toMatch(/EXECUTOR_RUN_AS is not set, and programs would be root: .*SETUID/);
+  });
+
   it.runIf(isRoot && canRefuse)(
     'ends with exit code 78 where programs cannot reach its work folder, and nothing can be mounted for them',
     async () => {

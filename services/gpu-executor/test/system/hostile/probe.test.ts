@@ -67,6 +67,14 @@ describe.runIf(canFilter)('the isolation that an executor finds at its start', (
     expect(await tried(IN_A_GROUP, { uid: ORDINARY, before })).toMatchObject(gaps);
   });
 
+  it('is weak without a filter of system calls, and says what that means', async () => {
+    const { isolation, isolation_gaps } = await tried('landlock without a filter', { uid: ORDINARY });
+    expect(isolation).toBe('weak');
+    expect(isolation_gaps).toEqual(
+      expect.arrayContaining(['connect to sockets of others by their path', 'use io_uring']),
+    );
+  });
+
   it
     .runIf(isRoot)
     .each(['landlock', IN_A_GROUP, ...(hasBubblewrap ? (['bubblewrap'] as const) : [])] as const)(
