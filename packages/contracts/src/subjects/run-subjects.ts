@@ -21,6 +21,18 @@ export interface RunKey {
 /** The filter that fences every lifecycle append, and by which a run's lifecycle is read. */
 export const lifecycleFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.life.>`;
 
+/** What services wrote in the lifecycle of a run: no executor may write under these. */
+export const serviceFilters = (run: RunKey): readonly string[] =>
+  [...new Set(Object.values(RUN_EVENTS).map(({ writer }) => writer))]
+    .filter((writer) => writer !== 'executor')
+    .map((writer) => `runs.${run.org_id}.${run.run_id}.life.*.${writer}.>`);
+
+/** What the executor of an attempt wrote in the lifecycle of a run. */
+export const attemptFilter = (
+  run: RunKey,
+  { attempt, executor_id }: { readonly attempt: number; readonly executor_id: ExecutorId },
+): string => `runs.${run.org_id}.${run.run_id}.life.*.executor.${attempt}.${executor_id}`;
+
 /** Every lifecycle fact of every run. */
 export const ALL_LIFECYCLES = 'runs.*.*.life.>';
 

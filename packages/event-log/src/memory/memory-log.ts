@@ -60,7 +60,8 @@ export const memoryLog = (): MemoryLog => {
         ...new Map(under(filter).map((message) => [message.subject, message])).values(),
       ],
       last: async (filter) => last(filter),
-      next: async (filter, from) => under(filter).find(({ sequence }) => sequence >= from),
+      next: async (filter, from) =>
+        stored.slice(Math.max(from - 1, 0)).find(({ subject }) => matchesFilter(filter, subject)),
       at: async (sequence) => stored[sequence - 1],
       follow: (options) => followMemory(stored, changes, options),
     },

@@ -18,6 +18,8 @@ export interface DirectRead {
    * another query, and for a response without messages.
    */
   readonly upTo: number;
+  /** How many more there are than the query's `max_bytes` let through; 0 where the end of the response does not say it. */
+  readonly left: number;
 }
 
 const END_OF_BATCH = 204;
@@ -120,9 +122,13 @@ const readOnce = async (
         messages.push(messageOf(response, header));
         break;
       case END_OF_BATCH:
-        return { messages, upTo: Number(header.get('Nats-UpTo-Sequence')) };
+        return {
+          messages,
+          upTo: Number(header.get('Nats-UpTo-Sequence')),
+          left: Number(header.get('Nats-Num-Pending')),
+        };
       case NOT_FOUND:
-        return { messages, upTo: 0 };
+        return { messages, upTo: 0, left: 0 };
       default:
         throw new DirectReadRefused(stream, response);
     }

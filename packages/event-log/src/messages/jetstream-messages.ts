@@ -60,10 +60,15 @@ const readUpTo = async (log: EventLog, filter: string, upTo: number): Promise<Di
   }
 };
 
-/** Undefined for more subjects than one response holds (1,024). */
+/** More than the largest facts of a run with 100 attempts. Only who forges messages fills more, and nobody should wait for those. */
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+
+/** Undefined for more subjects than one response holds (1,024), or more bytes. */
 const readLast = async (log: EventLog, filters: string[]): Promise<DirectRead | undefined> => {
   try {
-    return await readDirect(log, 'RUNS', { multi_last: filters }, `reading ${filters[0]}`);
+    const query = { multi_last: filters, max_bytes: MAX_RESPONSE_BYTES };
+    const read = await readDirect(log, 'RUNS', query, `reading ${filters[0]}`);
+    return read.left > 0 ? undefined : read;
   } catch (error) {
     if (isTooMany(error)) return undefined;
     throw error;

@@ -11,7 +11,8 @@ import {
 import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog, RunMessages } from '../messages/run-messages.ts';
 import { earliest, readAllUnder } from './read-all-under.ts';
-import { isClean, partOf } from './read-run.ts';
+import { partOf } from './part-of.ts';
+import { isClean } from './read-run.ts';
 import { MAX_OF_RUN, MAX_OF_WEBHOOK, queuedOf } from './read-whole-chain.ts';
 
 /** All messages of a run, by their chains. */

@@ -1,4 +1,5 @@
 import type { Chain, NewerEvent, StoredMessage } from '@runledger/contracts/fold/chain';
+import { assignedAttempts, isStray } from '@runledger/contracts/fold/assigned-attempts';
 import {
   readChain,
   type ReadChain,
@@ -21,6 +22,7 @@ import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/su
 import { LogUnavailable } from '../connect/event-log.ts';
 import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
+import { partOf } from './part-of.ts';
 import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
 
 export type ReadRun =
@@ -51,7 +53,8 @@ export interface ReadRunOptions {
 
 /**
  * A run and its notifications from the log. As a rule this is one request to any replica. When its response is empty, behind
- * `atLeast` or not a whole chain, the run is read from the stream's leader.
+ * `atLeast` or not a whole chain, the run is read from the stream's leader. What executors store that it was not assigned to does not
+ * matter then: it is not read, and not all of it is in `refused`.
  * @throws {LogUnavailable}
  */
 export const readRun = async (
@@ -63,17 +66,19 @@ export const readRun = async (
   let messages: readonly StoredMessage[] = [];
   // A replica may be a moment behind the leader, so it is read a second time.
   for (let reads = 0; reads < 2; reads += 1) {
-    // Every fact has a subject of its own, so this is the whole run, unless a forged message hides a fact.
+    // Every fact has a subject of its own, so this is the whole run, unless a forged message hides a fact. Under the subjects of a fact
+    // only services may write, and the executors that the run was assigned to.
     messages = await stored.lastOfEachSubject(runFilter(key));
     const life = readChain(RUN_CHAIN, partOf(RUN_CHAIN, key, messages));
     const webhook = readChain(WEBHOOK_CHAIN, partOf(WEBHOOK_CHAIN, key, messages));
-    if (!isClean(life) || life.history.state === undefined) break;
+    if (life.kind !== 'whole' || !hidesNothing(key, messages, life) || life.history.state === undefined)
+      break;
     if (webhook.kind !== 'newer_version' && !isClean(webhook)) break;
     if (Math.max(life.history.head, headOf(webhook)) >= atLeast) return summary(life, webhook);
   }
   // Waits for a leader that is a moment behind the reader that this message was delivered to.
   const handed = atLeast > 0 ? await stored.at(atLeast) : undefined;
-  const life = await readWholeRun(stored, key, partOf(RUN_CHAIN, key, messages));
+  const life = await readWholeRun(stored, key, partOf(RUN_CHAIN, key, messages), handed);
   if (life.kind === 'damaged' || life.kind === 'newer_version') return life;
   const webhook = await readWholeWebhook(stored, key, life, partOf(WEBHOOK_CHAIN, key, messages));
   if (
@@ -88,16 +93,6 @@ export const readRun = async (
   return summary(life, webhook);
 };
 
-/** The messages that are in this chain. */
-export const partOf = (
-  chain: Pick<Chain<never, never, never>, 'filterOf'>,
-  key: RunKey,
-  messages: readonly StoredMessage[],
-): StoredMessage[] => {
-  const prefix = chain.filterOf(key).slice(0, -1);
-  return messages.filter(({ subject }) => subject.startsWith(prefix));
-};
-
 /** Whether the message is in this chain, and was not read. */
 const lacks = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,
@@ -106,6 +101,21 @@ const lacks = <Type extends string, Event, State>(
   message: StoredMessage,
 ): boolean =>
   partOf(chain, key, [message]).length > 0 && read.kind === 'whole' && read.history.head < message.sequence;
+
+/** Whether none of the messages that are no facts is under a subject that a fact has too. A reader of the last ones would miss that. */
+const hidesNothing = (
+  key: RunKey,
+  messages: readonly StoredMessage[],
+  { refused }: WholeChain<RunEvent, RunState>,
+): boolean => {
+  if (refused.length === 0) return true;
+  const attempts = assignedAttempts(key, messages).map((assigned) => ({
+    ...assigned,
+    after: 0,
+    before: Infinity,
+  }));
+  return refused.every(({ message }) => isStray(attempts, message));
+};
 
 /** No fact is missing or hidden. */
 export const isClean = <Event, State>(read: ReadChain<Event, State>): read is WholeChain<Event, State> =>

@@ -7,16 +7,18 @@ import {
   type NewerEvent,
   type StoredMessage,
 } from '@runledger/contracts/fold/chain';
+import { assignedAttempts, isStray, type AssignedAttempt } from '@runledger/contracts/fold/assigned-attempts';
 import { readChain, type ReadChain, type WholeChain } from '@runledger/contracts/fold/read-chain';
 import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { attemptFilter, serviceFilters, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunMessages } from '../messages/run-messages.ts';
+import { partOf } from './part-of.ts';
 import { earliest, readAllUnder } from './read-all-under.ts';
 
-/** Some facts of a run are missing, or more messages are stored under its subjects than a run can have. */
+/** Some facts of a run are missing, or its own executors have stored more messages under its subjects than a run can have. */
 export interface DamagedRun extends Omit<Gap, 'kind'> {
   readonly kind: 'damaged';
   readonly why: string;
@@ -29,23 +31,124 @@ export const MAX_OF_WEBHOOK = 500;
 
 const NOTHING = { kind: 'whole', history: EMPTY_HISTORY, facts: [], refused: [] } as const;
 
-/** Every message of the run's lifecycle, including hidden ones, from the first known sequence of the run. */
+/**
+ * What can be facts of the run's lifecycle, including hidden ones: what services stored, and what the executors did that the run was
+ * assigned to. What others stored under it is neither read nor counted, however much it is. It is read from the leader, one by one.
+ * `handed`: a message that the caller wants to know about.
+ */
 export const readWholeRun = async (
   messages: RunMessages,
   key: RunKey,
   known: readonly StoredMessage[],
+  handed?: StoredMessage,
 ): Promise<WholeChain<RunEvent, RunState> | NewerEvent | DamagedRun> => {
-  const filter = RUN_CHAIN.filterOf(key);
-  const head = (await messages.last(filter))?.sequence ?? 0;
-  if (head === 0) return NOTHING;
-  const queued = await queuedOf(messages, key);
-  const from = earliest([...known, ...(queued ? [queued] : [])], filter, head);
-  const read = await readFrom(messages, RUN_CHAIN, key, { from, most: MAX_OF_RUN });
-  if (read === undefined) {
-    const why = `run ${key.run_id} has more than ${MAX_OF_RUN} messages, so most of them are forged`;
-    return { kind: 'damaged', why, after: 0, expected: 0, sequence: head };
+  const last = await messages.last(RUN_CHAIN.filterOf(key));
+  if (!last) return NOTHING;
+  const { sequence: upTo } = last;
+  const services = await ofServices(messages, key, known, upTo);
+  const attempts = services && assignedAttempts(key, services);
+  const executors =
+    attempts && (await ofExecutors(messages, key, attempts, MAX_OF_RUN - services.length, upTo));
+  if (!executors) {
+    const why = `run ${key.run_id} has more than ${MAX_OF_RUN} messages of its own executors, so most of them are forged`;
+    return { kind: 'damaged', why, after: 0, expected: 0, sequence: upTo };
   }
+  const own = [...services, ...executors];
+  const read = await foldBehindStrays(messages, key, { own, last, attempts, handed });
   return read.kind === 'gap' ? { ...read, kind: 'damaged', why: damage(key, read) } : read;
+};
+
+/** Undefined for more than a run can have. */
+const ofServices = async (
+  messages: RunMessages,
+  key: RunKey,
+  known: readonly StoredMessage[],
+  upTo: number,
+): Promise<readonly StoredMessage[] | undefined> => {
+  const fence = RUN_CHAIN.filterOf(key);
+  const filters = serviceFilters(key);
+  const queued = await queuedOf(messages, key);
+  // Too many messages for one response may be of executors.
+  const newest =
+    known.length > 0
+      ? known
+      : (await Promise.all(filters.map((filter) => messages.lastOfEachSubject(filter)))).flat();
+  const from = earliest([...newest, ...(queued ? [queued] : [])], fence, upTo);
+  const found: StoredMessage[] = [];
+  for (const filter of filters) {
+    const some = await readAllUnder(messages, filter, { from, fence, upTo, most: MAX_OF_RUN - found.length });
+    if (!some) return undefined;
+    found.push(...some);
+  }
+  return found;
+};
+
+/** Nothing of an attempt is before its assignment. */
+const NO_FENCE = '';
+
+/** Undefined for more than `most`. */
+const ofExecutors = async (
+  messages: RunMessages,
+  key: RunKey,
+  attempts: readonly AssignedAttempt[],
+  most: number,
+  upTo: number,
+): Promise<readonly StoredMessage[] | undefined> => {
+  const found: StoredMessage[] = [];
+  for (const attempt of attempts) {
+    const some = await readAllUnder(messages, attemptFilter(key, attempt), {
+      from: attempt.after + 1,
+      fence: NO_FENCE,
+      upTo: Math.min(attempt.before - 1, upTo),
+      most: most - found.length,
+    });
+    if (!some) return undefined;
+    found.push(...some);
+  }
+  return found;
+};
+interface OwnMessages {
+  readonly own: readonly StoredMessage[];
+  /** Of the whole chain. */
+  readonly last: StoredMessage;
+  readonly attempts: readonly AssignedAttempt[];
+  readonly handed: StoredMessage | undefined;
+}
+
+/** Farther back nobody looks for what a stray was stored behind. An attempt has five facts at most. */
+const MAX_LOOKED_UP = 16;
+
+/**
+ * Facts may be fenced on strays, which are read too, and those on others. What they were stored behind is looked up: where the log has lost
+ * an assignment, the facts of its attempt look like strays, and the run is damaged.
+ */
+const foldBehindStrays = async (
+  messages: RunMessages,
+  key: RunKey,
+  { own, last, attempts, handed }: OwnMessages,
+): Promise<ReadChain<RunEvent, RunState>> => {
+  const stray = (message: StoredMessage): boolean => isStray(attempts, message);
+  const straysAt = async (sequences: readonly number[]): Promise<StoredMessage[]> => {
+    const found = await Promise.all(sequences.map((sequence) => messages.at(sequence)));
+    const stored = found.filter((message) => message !== undefined);
+    return partOf(RUN_CHAIN, key, stored).filter(stray);
+  };
+  const isRead = new Set(own.map(({ sequence }) => sequence));
+  const beside = partOf(RUN_CHAIN, key, handed ? [last, handed] : [last]);
+  const fencedOn = new Set(own.map(({ expectedSequence }) => expectedSequence ?? 0));
+  const read = [
+    ...own,
+    ...beside.filter(({ sequence }) => sequence <= last.sequence && !isRead.has(sequence)),
+    ...(await straysAt([...fencedOn].filter((sequence) => sequence > 0 && !isRead.has(sequence)))),
+  ];
+  for (let lookedUp = 0; lookedUp < MAX_LOOKED_UP; lookedUp += 1) {
+    const folded = readChain(RUN_CHAIN, read);
+    if (folded.kind !== 'gap') return folded;
+    const before = await straysAt([folded.expected]);
+    if (before.length === 0) return folded;
+    read.push(...before);
+  }
+  return readChain(RUN_CHAIN, read, stray);
 };
 
 /** The first fact of a run, which alone has its subject. */

@@ -11,6 +11,8 @@ import {
   aRun,
   assigned,
   cancelRequested,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   queued,
   requeued,
   started,
@@ -180,6 +182,94 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
       const key = aRun();
       const forged = await test.forge(runEventSubject(queued(key)), queued(key));
       expect(await readRun(test.log, key)).toEqual({ kind: 'none', head: forged });
+    });
+  });
+
+  describe('what an executor stores under a run that it is not assigned to', () => {
+    /** More than a run can have, each behind the one before, under as many subjects. */
+    const MORE = 2_010;
+    const disturb = async (
+      key: RunKey,
+      messages: number,
+      about = { attempt: 1, executor: OTHER_EXECUTOR },
+    ) => {
+      // In turns, so that a slow disk does not let the driver's time limit pass.
+      for (let sent = 0; sent < messages; sent += 201) {
+        const attempts = Array.from({ length: 201 }, (_, n) => about.attempt + ((sent + n) % 1_500));
+        await Promise.all(
+          attempts.map((attempt) => {
+            const event = started(key, attempt, about.executor);
+            return test.forge(runEventSubject(event), event);
+          }),
+        );
+      }
+      const event = started(key, about.attempt, about.executor);
+      const fence = { filter: lifecycleFilter(key), sequence: await head(test.log, key) };
+      return test.forge(runEventSubject(event), event, fence);
+    };
+
+    it('is neither read nor counted, and the run and its notifications go on', async () => {
+      const { key, last } = await aStartedRun();
+      const notified = await appendAll(0, webhookStarted(key));
+      const stray = await disturb(key, MORE);
+      const read = await readRun(test.log, key, { atLeast: stray });
+      expect(read).toMatchObject({
+        kind: 'found',
+        run: { status: 'running' },
+        history: { head: stray },
+        facts: [{}, {}, { sequence: last }],
+        webhook: { head: notified },
+      });
+      const refused = read.kind === 'found' ? read.refused : [];
+      expect(refused.at(-1)).toMatchObject({ message: { sequence: stray }, refusal: 'impossible' });
+      const end = await appendAll(stray, succeeded(key));
+      const later = await disturb(key, 1);
+      await appendAll(notified, webhookDelivered(key));
+      expect(await readRun(test.log, key)).toMatchObject({
+        run: { status: 'success' },
+        history: { head: later },
+        facts: [{}, {}, {}, { sequence: end }],
+        webhook: { state: { status: 'success' } },
+      });
+    });
+
+    it('also hides nothing once its own attempt is over', async () => {
+      const { key, last } = await aStartedRun();
+      const next = await appendAll(last, requeued(key));
+      const stray = await disturb(key, MORE, { attempt: 1, executor: EXECUTOR });
+      expect(await readRun(test.log, key)).toMatchObject({
+        run: { status: 'queued', attempt: { number: 1 } },
+        facts: [{}, {}, { sequence: last }, { sequence: next }],
+        history: { head: stray },
+      });
+      const about = { attempt: 2, executor: OTHER_EXECUTOR };
+      await appendAll(stray, assigned(key, about), started(key, 2, OTHER_EXECUTOR));
+      expect(await readRun(test.log, key)).toMatchObject({
+        run: { status: 'running', attempt: { number: 2 } },
+      });
+    });
+
+    it('makes no run, and one that it disturbed before its first fact is found', async () => {
+      const key = aRun();
+      const strays = [await disturb(key, 1), await disturb(key, 1)];
+      expect(await readRun(test.log, key)).toEqual({ kind: 'none', head: strays[1] });
+      await appendAll(strays[1] ?? 0, queued(key));
+      expect(await readRun(test.log, key)).toMatchObject({ kind: 'found', facts: { length: 1 } });
+    });
+
+    it('damages a run only while that is assigned to it', async () => {
+      const { key } = await aStartedRun();
+      const at = await disturb(key, MORE);
+      const own = Array.from({ length: MORE }, () => started(key));
+      for (let sent = 0; sent < MORE; sent += 201)
+        await Promise.all(
+          own.slice(sent, sent + 201).map((event) => test.forge(runEventSubject(event), event)),
+        );
+      expect(await readRun(test.log, key)).toMatchObject({
+        kind: 'damaged',
+        why: `run ${key.run_id} has more than 2000 messages of its own executors, so most of them are forged`,
+        sequence: at + MORE,
+      });
     });
   });
 

@@ -20,7 +20,7 @@ describe('a direct read of a stream', () => {
     await using test = await anEmptyLog();
     const reading = read(test.log);
     await provision(test.log);
-    expect(await reading).toEqual({ messages: [], upTo: 0 });
+    expect(await reading).toEqual({ messages: [], upTo: 0, left: 0 });
   });
 
   it.each<[string, string, (log: EventLog) => Promise<unknown>]>([
@@ -58,6 +58,19 @@ describe('a direct read of a stream', () => {
     });
     expect(await readDirectLast(test.log, STREAM, 'dead_letters.one')).toBeNull();
     expect(requests).toHaveLength(2);
+  });
+
+  it('says how many messages did not fit into its response', async () => {
+    await using test = await anEmptyLog();
+    await provision(test.log);
+    for (const n of [1, 2, 3])
+      await test.log.js.publish(`dead_letters.RUNS.reader.message.${n}`, 'x'.repeat(1024));
+    const last = (max_bytes: number) =>
+      readDirect(test.log, STREAM, { multi_last: ['dead_letters.>'], max_bytes }, 'reading');
+    expect(await last(64 * 1024)).toMatchObject({ messages: { length: 3 }, left: 0 });
+    const { messages, left } = await last(1024);
+    expect(left).toBeGreaterThan(0);
+    expect(messages.length + left).toBe(3);
   });
 
   it('gives the last and the next message under a subject', async () => {

@@ -8,6 +8,7 @@ import {
   runOfSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
+import { executorWriterOf } from '@runledger/contracts/subjects/executor-writer';
 import { ALL_TOLD_TERMS, isToldTerm } from '@runledger/contracts/subjects/terms';
 import { rememberMessage } from '@runledger/event-log/append/previous-hash';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -81,8 +82,12 @@ const takeMessage = async (
     case 'known':
       return;
     case 'gap':
-      // It follows an end that was taken.
-      if (!scheduling.historyOf(key).state && isAfterEnd(message)) return;
+      if (!scheduling.historyOf(key).state) {
+        // It follows an end that was taken.
+        if (isAfterEnd(message)) return;
+        // No read: any executor may write this under any run, as often as it likes.
+        if (isOfExecutor(message)) return refuse(log, options, message, NOT_EXECUTING);
+      }
       return readAgain(log, options, key, message);
     case 'newer_version':
       throw new NewerVersion(accepted);
@@ -91,6 +96,11 @@ const takeMessage = async (
 
 const isAfterEnd = ({ subject }: StoredMessage): boolean =>
   followsEnd(parseLifecycleSubject(subject)?.fact ?? '');
+
+/** Every run that executes is known here, but for one whose assignment has left the log. */
+const NOT_EXECUTING = 'its run is not executing, or the log does not hold its assignment any more';
+
+const isOfExecutor = ({ subject }: StoredMessage): boolean => executorWriterOf(subject) !== undefined;
 
 /** The run did not change, but the broker compares the next append with this message. */
 const moveHead = ({ scheduling, take }: FollowRunsOptions, key: RunKey, message: StoredMessage): void => {
