@@ -29,7 +29,10 @@ export const SHARED_GPU = 'L4';
 const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
 
 /** Programs append a line to this file when they start. The services do not know of it. */
-export const programStartsPath = (folder: string): string => join(folder, 'program-starts.txt');
+export const programStartsPath = (folder: string): string => join(programsFolder(folder), 'starts.txt');
+
+/** Programs may write here, whatever user an executor gives them. */
+export const programsFolder = (folder: string): string => join(folder, 'programs');
 
 /** Each executor has its own user at the broker. */
 export const executorNameOf = (index: number): string => `box${index + 1}`;
@@ -106,7 +109,7 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
             command: '/bin/sh',
             args: [WORK],
             env: { SOAK_PROGRAM_STARTS: programStartsPath(addresses.folder) },
-            writable: [addresses.folder],
+            writable: [programsFolder(addresses.folder)],
           },
         }),
         EXECUTOR_CANCEL_GRACE_S: String(size.cancelGraceS),
