@@ -1,7 +1,6 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { programsFolder, programStartsPath } from './cluster/service-environment.ts';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
 import type { ClientRecords, CreatedRecord, Drain, Exchange, RunStream } from './clients/client-records.ts';
@@ -49,7 +48,6 @@ export const soak = async (
   { env, print, interrupted }: SoakEnvironment,
 ): Promise<SoakResult> => {
   const folder = await mkdtemp(join(tmpdir(), 'runledger-soak-'));
-  await openToPrograms(folder);
   let passed = false;
   try {
     await using open = new AsyncDisposableStack();
@@ -168,13 +166,4 @@ const reportsOf = (
     .slice(0, MAX_FURTHER_VIOLATIONS)
     .map(({ run, message }) => `  ${run ?? 'no run'}: ${message}`);
   return [violationReport(first, evidence, context), `${others.length} more violations.`, ...lines];
-};
-
-/** Executors may give each program a user of its own. */
-const openToPrograms = async (folder: string): Promise<void> => {
-  await chmod(folder, 0o711);
-  await mkdir(programsFolder(folder));
-  await chmod(programsFolder(folder), 0o777);
-  await writeFile(programStartsPath(folder), '');
-  await chmod(programStartsPath(folder), 0o666);
 };

@@ -1,3 +1,4 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
@@ -19,7 +20,14 @@ import {
 import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
 import { freePorts } from '@runledger/local-servers/free-port';
 import { database, databaseStore } from './servers.ts';
-import { environmentOf, executorNameOf, originOf, type ServiceAddresses } from './service-environment.ts';
+import {
+  environmentOf,
+  executorNameOf,
+  originOf,
+  programStartsPath,
+  programsFolder,
+  type ServiceAddresses,
+} from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
 
 /** A whole deployment, as processes of this machine. */
@@ -55,6 +63,7 @@ export interface ClusterOptions {
 const BASE_PATH = '/api';
 
 export const startCluster = async (options: ClusterOptions): Promise<Cluster> => {
+  await openToPrograms(options.folder);
   await using opened = new AsyncDisposableStack();
   const parts = partsIn(opened, options);
   const [databasePort = 0, ...gatewayPorts] = await freePorts(3);
@@ -169,4 +178,13 @@ const withDatabase = (server: string): string => {
   const url = new URL(server);
   url.pathname = '/runledger';
   return url.href;
+};
+
+/** Executors may give each program a user of its own. */
+const openToPrograms = async (folder: string): Promise<void> => {
+  await chmod(folder, 0o711);
+  await mkdir(programsFolder(folder));
+  await chmod(programsFolder(folder), 0o777);
+  await writeFile(programStartsPath(folder), '');
+  await chmod(programStartsPath(folder), 0o666);
 };

@@ -44,7 +44,8 @@ describe('a standalone with a full disk', () => {
       const why = whyNoSmallDisk();
       if (why !== undefined) return context.skip(why);
       await using standalone = await startStandalone({
-        env: { EXECUTOR_GPUS: 'A10G:2' },
+        // Its root has no other user to give to programs.
+        env: { EXECUTOR_GPUS: 'A10G:2', EXECUTOR_ISOLATION: 'off' },
         through: (dataFolder) => withSmallDisk(storeOf(dataFolder), DISK_BYTES),
       });
       const api = runApi(standalone);

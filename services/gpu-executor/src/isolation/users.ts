@@ -43,12 +43,13 @@ const NOBODY = 65_534;
 export const openUsers = async (runAs: string | undefined): Promise<Users> => {
   if (runAs !== undefined) return oneUser(await readRunAs(runAs));
   const whyNot = whyNotOthers();
-  if (whyNot === null) return eachItsOwn(ownRange());
-  if (geteuid?.() !== 0) return ownUser;
+  const range = whyNot === null ? ownRange() : null;
+  if (range !== null) return eachItsOwn(range);
+  if (geteuid?.() !== 0 || isOrdinaryOutside()) return ownUser;
   throw new ConfigError([
     {
       variable: RUN_AS,
-      wrong: `is not set, and programs would be root: ${whyNot}`,
+      wrong: `is not set, and programs would be root: ${whyNot ?? 'this user namespace has too few users to give each program one of its own'}`,
       right:
         'still unset; start the executor as an ordinary user, or let root have these capabilities (docker run --cap-add)',
     },
@@ -94,21 +95,20 @@ const eachItsOwn = ({ first, last }: Range): Users => {
   };
 };
 
-/** The highest ids that this user namespace has, as users and as groups. */
-const ownRange = (): Range => {
+/** The highest ids that this user namespace has, as users and as groups; null when it has too few. */
+const ownRange = (): Range | null => {
   const ends = ['uid_map', 'gid_map'].map((file) => endOfIds(readFileSync(`/proc/self/${file}`, 'utf8')));
   const end = Math.min(LAST_OF_ALL, ...ends);
   const last = end === NOBODY + 2 ? NOBODY : end;
   const count = Math.min(MOST, Math.floor(last / 4));
-  if (count >= FEWEST) return { first: last - count, last };
-  throw new ConfigError([
-    {
-      variable: RUN_AS,
-      wrong: `is not set, and this user namespace has ${end} users, too few to give each program one of its own`,
-      right: `the user of all programs as uid:gid, or more users for the container (at least ${FEWEST * 4})`,
-    },
-  ]);
+  return count < FEWEST ? null : { first: last - count, last };
 };
+
+/** Whether this root is an ordinary user outside of its user namespace, as in a container that such a user started. */
+const isOrdinaryOutside = (): boolean =>
+  readFileSync('/proc/self/uid_map', 'utf8')
+    .split('\n')
+    .some((line) => /^\s*0\s+[1-9]/.test(line));
 
 /** Of the ids that follow each other from 0. */
 const endOfIds = (map: string): number => {

@@ -1,4 +1,4 @@
-import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
@@ -266,6 +266,8 @@ const REFUSED = ['its earlier attempt: 409', 'the attempt of the other: 401', 'a
 it('a hostile executor that was drained changes nothing of a run of another one, nor once it is removed', async () => {
   await using open = new AsyncDisposableStack();
   const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-hostile-'))).path;
+  // Programs of an executor may have another user.
+  await chmod(folder, 0o755);
   const services = open.use(await startGuardedServices(folder));
   const victim = await aVictim(services, folder);
   const { hostile, run, other, seen, read, fact } = victim;
