@@ -56,6 +56,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'RUNLEDGER_OUTPUT_DIR',
         'RUNLEDGER_RUN_ID',
         'TMPDIR',
+        'USER',
         ...(networkHold(isolation) === 'none' ? [] : Object.keys(proxyEnvironment(1))),
       ]),
     );
