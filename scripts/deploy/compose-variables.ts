@@ -10,6 +10,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   EXECUTOR_MEMORY:
     'the memory of the executor and its programs together, with what lies in /tmp and /dev/shm',
   EXECUTOR_NETWORK_ALLOW: 'where programs may connect besides public addresses, as for gpu-executor',
+  EXECUTOR_RUN_AS:
+    'one user for all programs, such as 1000:1000, who owns the home folder of the image; without it each has one of its own',
   EXECUTOR_SHM:
     'the size of /dev/shm in the container of the executor, where frameworks share tensors between processes',
   EXECUTOR_TMP:

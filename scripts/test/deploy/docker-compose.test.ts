@@ -59,6 +59,10 @@ const allServices = new Map([...servicesOf(watch), ...extendedServicesOf(cluster
 const IMAGE_ONLY = 'gpu-executor-image';
 const containers = new Map([...allServices].filter(([name]) => name !== IMAGE_ONLY));
 const serviceNamed = (name: string) => members(allServices.get(name));
+/** Those that start programs of others. They are root, so that each has another user. */
+const EXECUTORS = ['gpu-executor', 'gpu-executor-2'];
+const ORDINARY_USER = /^[1-9]\d*:[1-9]\d*$/;
+const TO_GIVE_USERS = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'SETGID', 'SETUID'];
 
 /** The service that builds the image of a service: itself, or another one with the same image. */
 const buildingOf = (name: string): Service => {
@@ -114,21 +118,22 @@ describe.each(FILES)('%s', (file) => {
 describe.each([...containers.keys()])('the container of %s', (name) => {
   const service = serviceNamed(name);
 
-  it('has a read-only file system, no capabilities and no way to gain privileges', () => {
+  it('has a read-only file system, no capabilities that it does not need, and no way to gain privileges', () => {
     expect(service).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
     });
     expect(service).not.toHaveProperty('privileged');
-    expect(service).not.toHaveProperty('cap_add');
+    expect(listOf(service, 'cap_add')).toEqual(EXECUTORS.includes(name) ? TO_GIVE_USERS : []);
   });
 
-  it('runs as a user without privileges', () => {
+  it('runs as a user without privileges, or as one who gives each program such a user', () => {
     const inImage = isBuilt(name)
       ? imageStepsOf(name).findLast(({ keyword }) => keyword === 'USER')
       : undefined;
-    expect(service['user'] ?? inImage?.text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    const user = service['user'] ?? inImage?.text;
+    expect(user).toMatch(EXECUTORS.includes(name) ? /^0:0$/ : ORDINARY_USER);
   });
 
   it('has an init that reaps orphaned processes', () => {
@@ -241,6 +246,14 @@ describe('the networks of docker-compose.yml', () => {
 });
 
 describe('the images of docker-compose.yml', () => {
+  it.each(Object.keys(SCHEMAS))(
+    'begin as a user without privileges, wherever they are started: %s',
+    (name) => {
+      const user = imageStepsOf(name).findLast(({ keyword }) => keyword === 'USER')?.text;
+      expect(user).toMatch(ORDINARY_USER);
+    },
+  );
+
   it('include the MongoDB of the tests, for the server and its job', () => {
     expect(withoutDigest(serviceNamed('mongodb')['image'])).toBe(MONGO_IMAGE);
     expect(serviceNamed('mongodb-replica-set')['image']).toBe(serviceNamed('mongodb')['image']);

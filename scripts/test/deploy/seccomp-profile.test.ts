@@ -38,7 +38,14 @@ describe('the profile for system calls', () => {
     const services = servicesOf(readCompose('docker-compose.isolation.yml'));
     expect([...services.keys()]).toEqual(['gpu-executor']);
     expect(members(services.get('gpu-executor'))).toEqual({
-      environment: { EXECUTOR_ISOLATION: 'required' },
+      user: '1000:1000',
+      cap_add: [],
+      environment: {
+        EXECUTOR_ISOLATION: 'required',
+        EXECUTOR_RUN_AS: null,
+        EXECUTOR_WORK_DIR: '/var/lib/runledger/work',
+      },
+      volumes: ['executor:/var/lib/runledger'],
       security_opt: ['seccomp:deploy/docker/seccomp.json', 'systempaths=unconfined'],
     });
   });

@@ -92,6 +92,7 @@ describe('a standalone with a full disk for output files', () => {
     await using standalone = await startStandalone({
       env: {
         EXECUTOR_GPUS: 'A10G:1',
+        EXECUTOR_ISOLATION: 'off',
         RUNLEDGER_OUTPUTS: 'directory',
         RUNLEDGER_OUTPUTS_DIRECTORY: folder.path,
       },

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { cardDevices } from '../gpu/card-devices.ts';
-import { isWithin, systemPaths } from './hidden-paths.ts';
+import { isWithin, realPath, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
 import type { Isolation, View } from './isolation.ts';
 import { supervisorCode } from './supervisor-code.ts';
@@ -51,8 +51,14 @@ export const bubblewrapOptions = (
 ): readonly string[] => {
   const system = systemPaths();
   const covered = [...hidden.filter((path) => isWithin(system, path)), ...KERNEL_HIDDEN.filter(existsSync)];
-  const readable = [...supervisorCode(), ...view.readable];
+  const isOfSystem = (path: string): boolean => isWithin(system, path) && !isWithin(covered, path);
+  const isThere = (path: string): boolean => isOfSystem(path) && isOfSystem(realPath(path) ?? path);
+  const readable = [...supervisorCode(), ...view.readable].filter((path) => !isThere(path));
   const writable = [...view.writable, ...(folder === null ? [] : [folder])];
+  const given = [...readable, ...writable];
+  // Below another mount there are the links of the machine. bubblewrap mounts nothing on a link, from version 0.12 on, but what it leads to can be.
+  const placeOf = (path: string): string =>
+    isOfSystem(path) || isWithin(given, dirname(path)) ? (realPath(path) ?? path) : path;
   return [
     ...NAMESPACES,
     ...(users.kind === 'executor' ? BY_OTHERS : BY_ROOT),
@@ -64,9 +70,9 @@ export const bubblewrapOptions = (
     ...(view.cards ? cardDevices() : []).flatMap((path) => ['--dev-bind', path, path]),
     ...MEMORY_FOLDERS.flatMap(mountMemory),
     ...covered.flatMap(cover),
-    ...foldersAbove([...readable, ...writable]).flatMap(enterable),
-    ...readable.flatMap((path) => ['--ro-bind', path, path]),
-    ...writable.flatMap((path) => ['--bind', path, path]),
+    ...foldersAbove(given.map(placeOf)).flatMap(enterable),
+    ...readable.flatMap((path) => ['--ro-bind', path, placeOf(path)]),
+    ...writable.flatMap((path) => ['--bind', path, placeOf(path)]),
     ...[...covered.filter(isFolder), '/dev', '/'].flatMap((path) => ['--remount-ro', path]),
     ...COMMAND_FOLLOWS,
   ];
