@@ -15,7 +15,13 @@ export interface SupervisorSetup {
     /** Folders of its own namespaces, which a program may leave something in. */
     readonly memoryFolders: readonly string[];
     /** Whom it becomes; null when it stays what it is. */
-    readonly user: { readonly uid: number; readonly gid: number; readonly groups: readonly number[] } | null;
+    readonly user: {
+      readonly uid: number;
+      readonly gid: number;
+      readonly groups: readonly number[];
+      /** Nobody else is this user: all its processes are of the programs of this supervisor. */
+      readonly isItsOwn: boolean;
+    } | null;
     /** For the filter of system calls; null without one. */
     readonly exposed: Exposed | null;
   } | null;

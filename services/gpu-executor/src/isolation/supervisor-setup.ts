@@ -34,7 +34,10 @@ export const supervisorSetup = (
         }
       : null,
     memoryFolders: memoryFolders(isolation, hasOwnMounts),
-    user: user === null ? null : { ...user, groups: view.cards ? cardGroups() : [] },
+    user:
+      user === null
+        ? null
+        : { ...user, groups: view.cards ? cardGroups() : [], isItsOwn: isolation.users.kind === 'each' },
     exposed: isolation.unfiltered === null ? exposedBy(isolation, view) : null,
   };
 };

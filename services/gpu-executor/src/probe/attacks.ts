@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   closeSync,
   constants,
@@ -30,7 +31,7 @@ export interface Target {
   readonly installation: string;
   /** Names of what the victim shares between its own processes. */
   readonly shared: Shared;
-  /** Files with this name that stay in folders of the machine are a breach. */
+  /** Files with this name that stay in folders of the machine, and processes with it in their command line, are a breach. */
   readonly marker: string;
 }
 
@@ -261,6 +262,15 @@ export const ATTACKS: readonly Attack[] = [
         writeFileSync(join(folder, marker), '');
         return false;
       });
+      return false;
+    },
+  },
+  {
+    can: 'leave processes behind',
+    // They have left its group, and nothing of its environment: the executor looks afterwards.
+    tries: ({ marker }) => {
+      const args = ['-c', 'sleep 60; :', marker];
+      spawn('/bin/sh', args, { cwd: '/', env: {}, detached: true, stdio: 'ignore' }).unref();
       return false;
     },
   },

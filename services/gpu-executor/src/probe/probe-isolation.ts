@@ -108,9 +108,11 @@ const probeIsolation = async ({
     const isLeft = keysOfMemory().includes(shared.key) ? ['leave System V shared memory behind'] : [];
     const isSent = machine.gotDatagram() ? ['send datagrams to services of the machine'] : [];
     await attacker.leave();
+    const isAlive = await endMarked(marker);
     victim.process.stdin.end();
     await victim.leave();
-    return [...(isRoot ? ['be root'] : []), ...tried, ...isSent, ...isLeft];
+    const isBehind = isAlive ? ['leave processes behind'] : [];
+    return [...(isRoot ? ['be root'] : []), ...tried, ...isSent, ...isLeft, ...isBehind];
   });
   const left = SHARED_FOLDERS.map((folder) => join(folder, marker));
   await gone(left);
@@ -237,6 +239,27 @@ const pidOf = async (run_id: string, uid: number): Promise<number> => {
   const found = (await allProcesses()).find(isVictim);
   if (found === undefined) throw new Error('the process of the victim was not found');
   return found;
+};
+
+/** Ends what an attack has left, with its group. True when there was something. */
+const endMarked = async (marker: string): Promise<boolean> => {
+  const left = (await allProcesses()).filter((pid) => commandOf(pid).split('\0').includes(marker));
+  for (const pid of left) {
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has ended, or its group has another number.
+    }
+  }
+  return left.length > 0;
+};
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 };
 
 const keysOfMemory = (): readonly number[] =>

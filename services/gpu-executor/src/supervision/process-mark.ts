@@ -56,6 +56,12 @@ export const readStat = async (pid: number): Promise<ProcessStat | null> => {
   return { state, group: Number(group), started: fields[19] ?? '' };
 };
 
+/** Whom a process runs as; null when there is no such process. The owner of its folder in /proc may be another one. */
+export const userOf = (pid: number): number | null => {
+  const uid = /^Uid:\s*(\d+)/m.exec(readProcessFile(`/proc/${pid}/status`)?.toString() ?? '')?.[1];
+  return uid === undefined ? null : Number(uid);
+};
+
 /**
  * The environment that a marked process was started with; null for one without a mark, of another user, or dead. Not asynchronous: a
  * machine has hundreds of processes, and each run that ends looks at all of them.

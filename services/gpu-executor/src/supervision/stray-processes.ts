@@ -6,6 +6,7 @@ import {
   parseMark,
   readMarkedEnvironment,
   readStat,
+  userOf,
   type Mark,
 } from './process-mark.ts';
 
@@ -18,7 +19,7 @@ export interface KilledProcesses {
 
 /** Kills the processes that a killed executor with the same work folder left behind. */
 export const killOrphans = async (own: Mark): Promise<KilledProcesses> =>
-  killMatching(async (environment) => {
+  killMarked(async (environment) => {
     const mark = parseMark(environment.get(MARK_VARIABLE) ?? '');
     if (mark === null || mark.folder !== own.folder) return false;
     return !(await isAlive(mark));
@@ -26,9 +27,13 @@ export const killOrphans = async (own: Mark): Promise<KilledProcesses> =>
 
 /** Kills what a process left outside its process group: those with the marks of this environment. */
 export const killStrays = (env: Readonly<Record<string, string>>): Promise<KilledProcesses> =>
-  killMatching((environment) =>
+  killMarked((environment) =>
     Promise.resolve(OWN_MARKS.every((name) => environment.get(name) === env[name])),
   );
+
+/** Kills all processes of a user, who is not that of this process. */
+export const killAllOf = (uid: number): Promise<KilledProcesses> =>
+  killMatching(async (pid) => userOf(pid) === uid && !(await isDead(pid)));
 
 /** True when no process of the group is alive. A zombie does not count. */
 export const groupHasEnded = async (group: number): Promise<boolean> => {
@@ -50,10 +55,20 @@ export const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
   return stat !== null && stat.started === started && stat.state !== 'Z' && stat.state !== 'X';
 };
 
+const killMarked = (matches: (environment: Environment) => Promise<boolean>): Promise<KilledProcesses> =>
+  killMatching(async (pid) => {
+    const environment = pid === process.pid ? null : readMarkedEnvironment(pid);
+    return environment !== null && (await matches(environment));
+  });
+
+/** A zombie has a user, and no environment. */
+const isDead = async (pid: number): Promise<boolean> => {
+  const stat = await readStat(pid);
+  return stat === null || stat.state === 'Z' || stat.state === 'X';
+};
+
 /** Repeats, because a process may fork between the search and the kill. Returns the processes that cannot be killed. */
-const killMatching = async (
-  matches: (environment: Environment) => Promise<boolean>,
-): Promise<KilledProcesses> => {
+const killMatching = async (matches: (pid: number) => Promise<boolean>): Promise<KilledProcesses> => {
   const killed = new Set<number>();
   let found: number[] = [];
   for (let round = 0; round < 40; round += 1) {
@@ -65,12 +80,9 @@ const killMatching = async (
   return { killed: [...killed], survivors: found };
 };
 
-const findMatching = async (matches: (environment: Environment) => Promise<boolean>): Promise<number[]> => {
+const findMatching = async (matches: (pid: number) => Promise<boolean>): Promise<number[]> => {
   const found: number[] = [];
-  for (const pid of await allProcesses()) {
-    const environment = pid === process.pid ? null : readMarkedEnvironment(pid);
-    if (environment !== null && (await matches(environment))) found.push(pid);
-  }
+  for (const pid of await allProcesses()) if (await matches(pid)) found.push(pid);
   return found;
 };
 

@@ -15,7 +15,7 @@ import { supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
 import type { ProgramConnections } from '../network/outgoing-proxy.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
-import { groupHasEnded, killStrays } from './stray-processes.ts';
+import { groupHasEnded, killAllOf, killStrays, type KilledProcesses } from './stray-processes.ts';
 import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
 import {
   DIRECT_DESCRIPTORS,
@@ -115,7 +115,7 @@ export const openSupervisor = (
     if (current === null) return;
     // It kills what it started as its last action. If it was killed before, that is still there.
     await killWhatIsLeft([child.pid, current.group]);
-    const strays = isInNamespace(settings.isolation) ? NO_STRAYS : await killStrays(env);
+    const strays = await strayProcesses(settings, env);
     current.end({ kind: 'unreported', why, strays });
     current.release();
   });
@@ -240,6 +240,15 @@ const killWhatIsLeft = async (groups: readonly (number | null | undefined)[]): P
     killGroup(group);
     while (!(await groupHasEnded(group))) await sleep(delays.next());
   }
+};
+
+/** Of a supervisor that has ended. */
+const strayProcesses = (
+  { isolation, user }: Pick<SupervisorSettings, 'isolation' | 'user'>,
+  env: Start['env'],
+): Promise<KilledProcesses> => {
+  if (isInNamespace(isolation)) return Promise.resolve(NO_STRAYS);
+  return user !== null && isolation.users.kind === 'each' ? killAllOf(user.uid) : killStrays(env);
 };
 
 const isGroup = (group: number | null | undefined): group is number => typeof group === 'number' && group > 1;

@@ -2,8 +2,8 @@
 // says how they ended. It holds one end of a pipe to the executor: when the executor dies in any way, the run dies. A process that is kept
 // between runs has a supervisor for itself, and pipes of its own to the executor.
 //
-// It is the first process of its own PID namespace, or each program leads a process group. After a program nothing of its run stays alive. Then
-// it takes the next one, if its namespace is as new; else it ends, and with it the namespace.
+// It is the first process of its own PID namespace, or has a user of its own, or each program leads a process group. After a program nothing of
+// its run stays alive. Then it takes the next one, if its namespace is as new; else it ends, and with it the namespace.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, stat } from 'node:fs';
 import { Socket } from 'node:net';
@@ -14,7 +14,7 @@ import { watchMemory } from '../isolation/memory-folders.ts';
 import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
 import { handOverListener } from '../network/hand-over-listener.ts';
 import { proxyEnvironment } from '../network/proxy-environment.ts';
-import { allProcesses, readStat } from './process-mark.ts';
+import { allProcesses, readStat, userOf } from './process-mark.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import {
   DIRECT_DESCRIPTORS,
@@ -34,6 +34,9 @@ const MAX_ZOMBIES = 64;
 const ownNamespace = process.pid === 1;
 const isDirect = process.argv[2] === 'direct';
 const setup = parseSetup(process.argv[3]);
+const ownUser = setup.isolation?.user?.isItsOwn === true ? setup.isolation.user.uid : null;
+/** Every process that it may signal is of its program. */
+const hasAll = ownNamespace || ownUser !== null;
 const { value: cpuSeconds = Infinity } =
   setup.rlimits.find(({ resource }) => resource === 'cpuSeconds') ?? {};
 /** Null for programs without a proxy: then the executor has opened no channel. */
@@ -43,11 +46,11 @@ const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
 
-/** In a namespace to every other process, in one step; else to the program's group. */
+/** To every other process of the namespace or the user, in one step; else to the program's group. */
 const signalAll = (program: ChildProcess, signal: NodeJS.Signals): void => {
   if (program.pid === undefined) return;
   try {
-    process.kill(ownNamespace ? -1 : -program.pid, signal);
+    process.kill(hasAll ? -1 : -program.pid, signal);
   } catch {
     // No process is left to signal; the end of the program will follow.
   }
@@ -80,7 +83,7 @@ const start = (text: string): void => {
   const outputs = [passOn(program.stdout, 'stdout'), passOn(program.stderr, 'stderr')];
   const finish = async (ending: Ending): Promise<void> => {
     await untilAllEnd(program);
-    await end({ ...ending, strays: ownNamespace ? NO_STRAYS : await killStrays(env) }, outputs);
+    await end({ ...ending, strays: hasAll ? NO_STRAYS : await killStrays(env) }, outputs);
   };
   program.once('error', (error: NodeJS.ErrnoException) => {
     void finish({ kind: 'not_started', code: error.code ?? error.message });
@@ -117,14 +120,16 @@ const untilAllEnd = async (program: ChildProcess): Promise<void> => {
   const delays = backoff({ firstMs: 2, longestMs: 500 });
   for (;;) {
     signalAll(program, 'SIGKILL');
-    const ended = ownNamespace ? (await others()).alive === 0 : await groupHasEnded(program.pid);
+    const ended = hasAll ? (await others()).alive === 0 : await groupHasEnded(program.pid);
     if (ended) return;
     await pause(delays.next());
   }
 };
 
+/** Of its namespace or its user. */
 const others = async (): Promise<{ alive: number; zombies: number }> => {
-  const pids = (await allProcesses()).filter((pid) => pid !== process.pid);
+  const isOne = (pid: number): boolean => pid !== process.pid && (ownNamespace || userOf(pid) === ownUser);
+  const pids = (await allProcesses()).filter(isOne);
   const stats = (await Promise.all(pids.map(readStat))).filter((stat) => stat !== null);
   const zombies = stats.filter(({ state }) => state === 'Z' || state === 'X').length;
   return { alive: stats.length - zombies, zombies };

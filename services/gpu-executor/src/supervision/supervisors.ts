@@ -12,6 +12,7 @@ import type { ProgramLimits } from '../limits/program-limits.ts';
 import { withinLimits } from './within-limits.ts';
 import { openLender, type Lender } from './lent-folders.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
+import { killAllOf } from './stray-processes.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Start, StreamsKind } from './supervisor-link.ts';
 import { openSupervisor, type Supervisor } from './supervisor-process.ts';
@@ -160,14 +161,18 @@ const isAsNew = ({ folder, cgroup }: Kept, isolation: Isolation): boolean =>
 /** Whether the supervisor has it for itself: nothing left its process group, with any other trace of its run. */
 const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
 
-/** No process of the user is left. */
+/** The supervisor has ended, and another one may have its user. */
 const giveBack = async (
   { user }: Kept,
   isolation: Isolation,
   log: SupervisorsSettings['log'],
 ): Promise<void> => {
   if (user === null) return;
-  if (isolation.users.kind === 'each' && !isInNamespace(isolation)) await removeShared(user, log);
+  if (isolation.users.kind === 'each' && !isInNamespace(isolation)) {
+    // It has ended them itself, unless one of them killed it.
+    await killAllOf(user.uid);
+    await removeShared(user, log);
+  }
   isolation.users.free(user);
 };
 

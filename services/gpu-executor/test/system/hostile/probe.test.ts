@@ -37,6 +37,7 @@ const tried = async (held: Held, { uid = null, runAs = '', before = [] }: As = {
 const STRONG = { isolation: 'strong', isolation_gaps: [] };
 const weak = (...isolation_gaps: readonly string[]): object => ({ isolation: 'weak', isolation_gaps });
 const SHARED_MEMORY = 'leave files in folders of the machine';
+const PROCESSES = 'leave processes behind';
 const SAME_USER = 'have the user of programs of another organisation';
 const hasBubblewrap = typeof (await isolationNamed('bubblewrap')) !== 'string';
 const canFilter = whyNoFilter() === null;
@@ -61,7 +62,7 @@ describe.runIf(canFilter)('the isolation that an executor finds at its start', (
   });
 
   it('is weak for an ordinary user, with Landlock and without namespaces, as in a container', async () => {
-    const gaps = weak(SAME_USER, SHARED_MEMORY);
+    const gaps = weak(SAME_USER, PROCESSES, SHARED_MEMORY);
     expect(await tried(IN_A_GROUP, { uid: ORDINARY })).toMatchObject(gaps);
     const before = ['setpriv', '--no-new-privs', '--'];
     expect(await tried(IN_A_GROUP, { uid: ORDINARY, before })).toMatchObject(gaps);
@@ -80,7 +81,7 @@ describe.runIf(canFilter)('the isolation that an executor finds at its start', (
     .each(['landlock', IN_A_GROUP, ...(hasBubblewrap ? (['bubblewrap'] as const) : [])] as const)(
     'is weak where all programs have one user: %s',
     async (held) => {
-      const gaps = held === IN_A_GROUP ? [SAME_USER, SHARED_MEMORY] : [SAME_USER];
+      const gaps = held === IN_A_GROUP ? [SAME_USER, PROCESSES, SHARED_MEMORY] : [SAME_USER];
       expect(await tried(held, { runAs: '65534:65534' })).toMatchObject(weak(...gaps));
     },
   );

@@ -32,9 +32,10 @@ const executorWith = async (
   isolation: IsolationName,
   script: string,
   mode: 'once' | 'resident' = 'once',
+  users: 'one user' | '' = '',
 ): Promise<{ workFolder: string; kill: () => Promise<void> }> => {
   const workFolder = temporaryFolder();
-  const child = spawn(process.execPath, [executor, isolation, workFolder, script, mode], {
+  const child = spawn(process.execPath, [executor, isolation, workFolder, script, mode, users], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   killWithParent(child);
@@ -51,6 +52,8 @@ const executorWith = async (
   return { workFolder, kill };
 };
 
+const group = await isolationNamed('group');
+const hasUsers = typeof group !== 'string' && group.users.kind === 'each';
 const namespaces = typeof (await isolationNamed('namespace')) !== 'string';
 
 describe('kill -9 of an executor', () => {
@@ -83,8 +86,18 @@ describe('kill -9 of an executor', () => {
     },
   );
 
+  it.skipIf(!hasUsers)(
+    'ends everything of the user of a program, also processes that left the process group',
+    async () => {
+      const { workFolder, kill } = await executorWith('group', leavesItsGroup);
+      expect((await processesOf(workFolder)).length).toBeGreaterThan(3);
+      await kill();
+      await until(async () => (await processesOf(workFolder)).length === 0);
+    },
+  );
+
   it('leaves processes outside the process group to the next start, which finds them by their mark', async () => {
-    const { workFolder, kill } = await executorWith('group', leavesItsGroup);
+    const { workFolder, kill } = await executorWith('group', leavesItsGroup, 'once', 'one user');
     await kill();
     await until(async () => (await processesOf(workFolder)).length === 3);
     const left = await processesOf(workFolder);
@@ -97,7 +110,7 @@ describe('kill -9 of an executor', () => {
 
 describe('the search for orphans', () => {
   it('skips the processes of a live executor and of another work folder', async () => {
-    const mine = await executorWith('group', leavesItsGroup);
+    const mine = await executorWith('group', leavesItsGroup, 'once', 'one user');
     const before = await processesOf(mine.workFolder);
     expect(await killOrphans(await ownMark(mine.workFolder))).toEqual({ killed: [], survivors: [] });
     await mine.kill();
