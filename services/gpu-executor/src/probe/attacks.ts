@@ -7,7 +7,6 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createConnection, createServer, type NetConnectOpts } from 'node:net';
@@ -242,9 +241,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     can: 'read the installation',
     tries: ({ installation }) =>
-      any([join(installation, 'package.json'), join(installation, 'node_modules/@runledger')], (path) =>
-        statSync(path).isDirectory() ? readdirSync(path).length > 0 : reads(path),
-      ),
+      any(['package.json', 'services/gateway/package.json'], (file) => reads(join(installation, file))),
   },
   {
     can: 'read the passwords of the machine',
