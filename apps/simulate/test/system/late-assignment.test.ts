@@ -1,4 +1,4 @@
-import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
@@ -22,6 +22,8 @@ const programsFor = (folder: string): string => {
 it('an assignment that the log gets only in the next term begins nowhere, exceeds no limit, and its run succeeds', async () => {
   await using open = new AsyncDisposableStack();
   const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-late-'))).path;
+  // Programs of the executor may have another user.
+  await chmod(folder, 0o755);
   const stack = open.use(await startRealStack(folder));
   const proxy = open.use(await tcpProxy(() => stack.account.port));
   await stack.startScheduler('first', { NATS_URL: proxy.url });
