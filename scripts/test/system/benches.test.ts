@@ -16,6 +16,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'packages/event-log/bench/elections.ts': ['1'],
   'packages/event-log/bench/follow.ts': ['100', '1', '200'],
   'packages/event-log/bench/migrate.ts': ['5'],
+  'packages/event-log/bench/read-behind-strays.ts': ['1'],
   'packages/event-log/bench/reads.ts': ['8', '1', '50'],
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
   'services/gateway/bench/frozen-broker.ts': ['1', '1', 'kill', '1'],

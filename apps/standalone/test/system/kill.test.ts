@@ -1,4 +1,4 @@
-import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -43,6 +43,8 @@ describe('kill -9 during 50 runs', () => {
   beforeAll(async () => {
     views = await viewsInMongo();
     folder = await mkdtempDisposable(join(tmpdir(), 'runledger-kill-'));
+    // Programs of the executor may have another user.
+    await chmod(folder.path, 0o755);
     standalone = await startStandalone({
       env: {
         ...(typeof views === 'string' ? {} : views.env),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -18,6 +18,8 @@ let api: RunApi;
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'standalone-logs-'));
+  // Programs of the executor may have another user.
+  chmodSync(folder, 0o755);
   const program = { command: 'sh', args: ['-c', programOf(folder)], readable: [folder] };
   const programs = JSON.stringify({ 'render-image': program });
   standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:1', EXECUTOR_PROGRAMS: programs } });

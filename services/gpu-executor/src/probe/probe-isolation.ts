@@ -30,6 +30,7 @@ export interface Probed {
 
 const SOURCE = fileURLToPath(new URL('probe-program.ts', import.meta.url));
 const TRIES_WITHIN_MS = 30_000;
+const ENDS_WITHIN_MS = 5_000;
 const GOES_WITHIN_MS = 1_000;
 
 /** What the isolation is worth. */
@@ -180,6 +181,7 @@ const between = async (
         run_id,
         file,
         leave: async () => {
+          await within(ENDS_WITHIN_MS, started.ended, () => started.kill());
           await started.ended;
           await place.leave();
         },

@@ -8,7 +8,8 @@ import { ATTACKS, call, KEYRINGS, ownVictim, SECRET, type Shared, type Target } 
 const [role, argument = '', file = ''] = process.argv.slice(2);
 const [PAGE, CREATE, REMOVE] = [4096, 0o1644, 0];
 
-const say = (what: unknown): void => void process.stdout.write(`${JSON.stringify(what)}\n`);
+const say = (what: unknown, then = (): void => undefined): void =>
+  void process.stdout.write(`${JSON.stringify(what)}\n`, then);
 
 /** It has what the attack is for, as far as it can, until its input ends. */
 const beVictim = async ({ key, memory, keyName, socket }: Shared): Promise<void> => {
@@ -43,7 +44,8 @@ const attack = async (target: Target): Promise<void> => {
       // It was refused, or there is no such thing here.
     }
   }
-  say(reached);
+  // Whatever is still open.
+  say(reached, () => process.exit());
 };
 
 /* eslint-disable typescript/no-unsafe-type-assertion -- it comes from the executor that starts this program */
