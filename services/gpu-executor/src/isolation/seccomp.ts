@@ -33,7 +33,7 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 const INTO_PROCESSES = ['ptrace', 'process_vm_readv', 'process_vm_writev'];
 
 /** The type of a socket, without flags, and what its protocol may be: the only one for the type, or TCP, but not Multipath TCP. */
-const [TYPE, STREAM, TCP] = [0xf, 1, [0, 6]];
+const [TYPE, STREAM, SEQUENCED, TCP] = [0xf, 1, 5, [0, 6]];
 /** A message that connects a socket by itself, which Landlock does not ask. Where each call has its flags. */
 const MSG_FASTOPEN = 0x2000_0000;
 const FLAGS_OF_SENDING = { sendto: 3, sendmsg: 2, sendmmsg: 3 } as const;
@@ -105,8 +105,11 @@ export const obeyFilter = (exposed: Exposed): void => {
     refuse(EACCES, 'listen');
     for (const [name, index] of Object.entries(FLAGS_OF_SENDING)) allow(name, bits(index, MSG_FASTOPEN, 0));
   }
-  if (exposed.paths) refuse(EACCES, 'socket', equal(0, AF_UNIX));
-  else allow('socket', equal(0, AF_UNIX));
+  if (exposed.paths) {
+    refuse(EACCES, 'socket', equal(0, AF_UNIX));
+    // One of a pair of datagrams could connect to a path.
+    for (const type of [STREAM, SEQUENCED]) allow('socketpair', bits(1, TYPE, type));
+  } else allow('socket', equal(0, AF_UNIX));
   if (exposed.attributes) {
     for (const name of attributeCalls()) refuse(EPERM, name);
     // Without a path it is of an open file.
@@ -149,9 +152,10 @@ interface ProfileRule {
 }
 
 /** Whether this filter has rules of its own for the call, or none. */
-const isNarrowed = (name: string, { attributes, processes, network }: Exposed): boolean =>
+const isNarrowed = (name: string, { paths, attributes, processes, network }: Exposed): boolean =>
   name === 'socket' ||
   INTO_PROCESSES.includes(name) ||
+  (paths && name === 'socketpair') ||
   (network && (name === 'listen' || name in FLAGS_OF_SENDING)) ||
   (attributes && (OF_ATTRIBUTES.test(name) || name.startsWith('utimensat'))) ||
   (processes && (SHARED_BY_KEYS.test(name) || OF_A_PROCESS.includes(name) || name in OF_SEVERAL));
