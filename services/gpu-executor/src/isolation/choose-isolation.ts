@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute, join } from 'node:path';
 import { bubblewrapOptions } from './bubblewrap.ts';
 import { probeContainment, processGroup, whyNoNamespace } from './containment.ts';
-import { realPath } from './hidden-paths.ts';
+import { realPath, realPaths } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
 import { whyNoFilter } from './seccomp.ts';
 import { INSTALLATION } from './supervisor-code.ts';
@@ -24,7 +24,7 @@ export const chooseIsolation = async (
   probes: readonly (Probe<'bubblewrap'> | Probe<'landlock'>)[] = [probeBubblewrap, probeLandlock],
 ): Promise<Isolation> => {
   if (!isWanted) return noIsolation('EXECUTOR_ISOLATION is off', users);
-  const paths = [INSTALLATION, ...hidden].map(realPath).filter((each) => each !== null);
+  const paths = realPaths([INSTALLATION, ...hidden]);
   const refusals: string[] = [];
   for (const probe of probes) {
     const probed = await probe({ path, hidden: [...new Set(paths)], before: refusals.join('; '), users });

@@ -103,6 +103,10 @@ export const closedFolderAbove = (path: string): string | null => {
   return closedFolderAbove(above) ?? ((lstatSync(above).mode & 0o001) === 0 ? above : null);
 };
 
+/** Of those that exist. Landlock knows files, not the links to them. */
+export const realPaths = (paths: readonly string[]): readonly string[] =>
+  paths.map(realPath).filter((path) => path !== null);
+
 /** Null when there is nothing, or it may not be looked at. */
 export const realPath = (path: string): string | null => {
   try {

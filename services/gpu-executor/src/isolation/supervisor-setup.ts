@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { geteuid } from 'node:process';
 import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
-import { pathsWithout, realPath, systemPaths } from './hidden-paths.ts';
+import { pathsWithout, realPaths, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
 import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
 import type { Openable } from './landlock.ts';
@@ -24,12 +24,12 @@ export const supervisorSetup = (
   if (user !== null) for (const path of view.writable) mustBeWritable(path, user);
   const scratch = isolation.kind === 'landlock' ? view.scratch.map(scratchFolder) : [];
   const hasOwnMounts = isolation.kind !== 'bubblewrap' && isolation.containment.kind === 'namespace';
-  const writable = targets([folder, ...view.writable, ...scratch]);
+  const writable = realPaths([folder, ...view.writable, ...scratch]);
   return {
     openable: openableOf(isolation, view, { folder, scratch }),
     mounts: hasOwnMounts
       ? {
-          reached: user === null ? [] : [...targets(view.readable), ...writable],
+          reached: user === null ? [] : [...realPaths(view.readable), ...writable],
           writable: isViewless(isolation) ? null : writable,
         }
       : null,
@@ -77,7 +77,7 @@ const openableOf = (
     case 'bubblewrap':
       // The same paths once more. What is hidden below them is covered.
       return {
-        readable: [...targets(systemPaths()), '/proc', ...view.readable],
+        readable: [...realPaths(systemPaths()), '/proc', ...view.readable],
         writable: [folder, ...view.writable, ...MEMORY_FOLDERS],
         shared: [],
         scratch: [],
@@ -86,8 +86,8 @@ const openableOf = (
       };
     case 'landlock':
       return {
-        readable: [...pathsWithout(systemPaths(), isolation.hidden), '/proc', ...targets(view.readable)],
-        writable: [folder, ...targets(view.writable), ...(isInNamespace(isolation) ? [SHARED_MEMORY] : [])],
+        readable: [...pathsWithout(systemPaths(), isolation.hidden), '/proc', ...realPaths(view.readable)],
+        writable: [folder, ...realPaths(view.writable), ...(isInNamespace(isolation) ? [SHARED_MEMORY] : [])],
         shared: [SHARED_MEMORY].filter((path) => !isInNamespace(isolation) && existsSync(path)),
         scratch,
         devices,
@@ -98,10 +98,6 @@ const openableOf = (
       return null;
   }
 };
-
-/** Landlock knows files, not the links to them. */
-const targets = (paths: readonly string[]): readonly string[] =>
-  paths.map(realPath).filter((path) => path !== null);
 
 /** Whoever knows a path in it may use that path; only the executor sees what is there. @throws when something else is there */
 const scratchFolder = (path: string): string => {
