@@ -69,7 +69,9 @@ describe('progress', () => {
     await expect
       .poll(() => lastProgress(log, run, 2, OTHER_EXECUTOR), { timeout: 10_000 })
       .toEqual({ progress: 0.2, live_status: 'sampling', time });
-    expect(await lastProgress(log, run, 1, EXECUTOR)).toMatchObject({ progress: 0.5 });
+    await expect
+      .poll(() => lastProgress(log, run, 1, EXECUTOR), { timeout: 10_000 })
+      .toMatchObject({ progress: 0.5 });
     expect(await lastProgress(log, run, 1, OTHER_EXECUTOR)).toBeUndefined();
     expect(await lastProgress(log, aRun(), 1, EXECUTOR)).toBeUndefined();
   });

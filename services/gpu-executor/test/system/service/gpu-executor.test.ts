@@ -62,7 +62,11 @@ describe('an executor', () => {
       },
     });
     expect(service.gateway.stored.get('a.png')?.toString()).toBe('12345');
-    expect(await progressOf(run)).toMatchObject({ progress: 0.5, live_status: 'half' });
+    // Not acknowledged, and read within a limit: it may come a moment later than the end.
+    expect(await waitFor('progress', () => progressOf(run))).toMatchObject({
+      progress: 0.5,
+      live_status: 'half',
+    });
     await over();
   });
 
