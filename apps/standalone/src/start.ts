@@ -20,6 +20,7 @@ import { executorsOf } from './components/executors.ts';
 import { chooseSlots } from './components/gpu-slots.ts';
 import type { Slots } from './components/gpu-slots.ts';
 import { startServices } from './components/services.ts';
+import { awaitWholeLog } from './records/await-whole-log.ts';
 import { openFirstOrganisation } from './records/first-organisation.ts';
 import type { FirstOrganisation } from './records/first-organisation.ts';
 import { followWebhookSecret } from './records/follow-webhook-secret.ts';
@@ -56,8 +57,7 @@ export const start = async (
   const first = await prepareLog(folder, broker.operator, { settings, slots, secretKeys });
   stopping.throwIfAborted();
   const views = await startDatabase(open, folder, { env, given: settings.MONGODB_URL, print, stopping });
-  stopping.throwIfAborted();
-
+  await untilLogIsWhole(broker.operator, { views, print, stopping });
   print('Starting gateway, scheduler, gpu-executor and notifier.');
   const webhookAllow = webhookAllowOf(settings.RUNLEDGER_WEBHOOK_ALLOW, host);
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
@@ -138,6 +138,15 @@ const prepareLog = async (
     webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now),
     link: await newOwnerLink(log, owner, now()),
   };
+};
+
+const untilLogIsWhole = async (
+  { nats_url: url, nats_nkey: seed }: Operator,
+  options: Parameters<typeof awaitWholeLog>[1],
+): Promise<void> => {
+  options.stopping.throwIfAborted();
+  await using log = await openEventLog({ url, seed, name: 'standalone' }, silentLogger);
+  await awaitWholeLog(log, options);
 };
 
 interface KeptSecret {

@@ -40,7 +40,8 @@ export const contract: ServiceContract = {
   blobs: { WORKFLOWS: 'keeps', BLOBS: 'keeps' },
   erases: ['ACTIVITY', 'BLOBS', 'DELIVERY_ATTEMPTS', 'TIMERS', 'WORKFLOWS'],
   objects: ['ARCHIVE', 'OUTPUTS'],
-  leases: ['projection.*', 'schedules'],
+  // The third is no lease: where RUNS ends, beside them.
+  leases: ['projection.*', 'schedules', 'log_end'],
   partitions: false,
   createsConsumers: false,
   heartbeats: false,

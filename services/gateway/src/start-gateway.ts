@@ -5,6 +5,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
 import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
+import { logEndNotes, type LostFacts } from '@runledger/event-log/provision/lost-facts';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { respondAsInstance } from '@runledger/request-reply/instances';
 import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
@@ -24,11 +25,13 @@ import { ownServices } from './own-services.ts';
 import { VIEW_VERSION } from './projection/core/stored-run.ts';
 import { openViewStore } from './projection/stores/open-view-store.ts';
 import { whileProjecting } from './projection/while-projecting.ts';
+import { nameLostRuns } from './projection/name-lost-runs.ts';
 import { openFormerDrops } from './projection/rebuild/drop-former.ts';
 import { openFirstViews } from './projection/rebuild/first-views.ts';
 import { openRebuilds } from './projection/rebuild/rebuilds.ts';
 import type { RebuildOptions } from './projection/rebuild/running-rebuild.ts';
 import { openRunProjection, type RunProjection } from './projection/run-projection.ts';
+import type { RunViews } from './projection/run-views.ts';
 
 /**
  * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
@@ -41,18 +44,13 @@ export const startGateway = async (
 ): Promise<{ http: string }> => {
   const { config, instance, logger, metrics, checks } = begun;
   const files = await consoleFiles(config.RUNLEDGER_CONSOLE);
-  const log = withFreshReads(
-    await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping),
-    clock,
-  );
-
-  await checkOwnLifetimes(log, config, stopping);
-
   const views = open.use(openViewStore(config, { version: VIEW_VERSION, clock }));
+  const log = await openLog(begun, open, { views, stopping });
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
   const isProjecting = (): boolean => projection.position() !== undefined;
   open.use(gatheringLeaders(log, logger, isProjecting));
+  open.use(notingLogEnd(log, logger, isProjecting));
   projectionGauges(metrics, log, projection);
   logGauges(metrics, log);
 
@@ -98,6 +96,21 @@ export const startGateway = async (
   return { http: http.url };
 };
 
+/** The log is whole, and its lifetimes fit together, or this waits. */
+const openLog = async (
+  begun: ServiceBase<GatewayConfig>,
+  open: AsyncDisposableStack,
+  { views, stopping }: { readonly views: RunViews; readonly stopping: AbortSignal },
+): Promise<EventLog> => {
+  const say = (sentence: string, about: object): void => begun.logger.error(about, sentence);
+  const onLost = (lost: LostFacts): Promise<void> =>
+    nameLostRuns(views, lost, { say, atMost: MAX_NAMED_RUNS });
+  const opened = await openServiceLog({ ...begun, streams: streamsOf(contract), onLost }, open, stopping);
+  const log = withFreshReads(opened, clock);
+  await checkOwnLifetimes(log, begun.config, stopping);
+  return log;
+};
+
 const shownBy = (projection: RunProjection): Pick<GatewayParts, 'seenPosition' | 'between'> => ({
   seenPosition: () => projection.seenPosition(),
   between: (work) => projection.between(work),
@@ -128,6 +141,15 @@ const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boo
     work: leaderGathering(log, streamsOf(contract)),
   });
 
+const notingLogEnd = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
+  whileProjecting({
+    failure: 'where the log ends could not be noted',
+    everyMs: NOTE_LOG_END_EVERY_MS,
+    isProjecting,
+    logger,
+    work: logEndNotes(log),
+  });
+
 /** Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever. */
 const makeViews = (
   { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
@@ -140,6 +162,10 @@ const makeViews = (
   open.use(openFormerDrops({ ...kept, logger }));
 };
 
+/** Each is a line of the log. */
+const MAX_NAMED_RUNS = 1_000;
+/** A fact that was lost is known to be, if it was stored a second before. */
+const NOTE_LOG_END_EVERY_MS = 1_000;
 /** One small request for each stream. */
 const GATHER_LEADERS_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;

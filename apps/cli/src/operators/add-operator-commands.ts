@@ -58,6 +58,10 @@ const addLogCommands = (
     });
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
     .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')
+    .option(
+      '--accept-loss <sequences>',
+      'go on without these facts, which the log has lost, such as 1029-1040; services that wait name them',
+    )
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>
       asOperator(async ({ log, record }) => {
         const { provisionLog } = await import('./provision-log.ts');

@@ -3,6 +3,7 @@ import {
   FewerReplicas,
   ForbiddenConfiguration,
   LogClosed,
+  OtherLoss,
   provision,
   type Provisioned,
   type ProvisionOptions,
@@ -26,7 +27,7 @@ export const provisionLog = async (
     const target = { kind: 'log', id: null };
     return await record({ action: 'log.provisioned', org_id: null, target }, async () => provisioned);
   } catch (error) {
-    const refused = [RangeError, ForbiddenConfiguration, FewerReplicas, LogClosed].some(
+    const refused = [RangeError, ForbiddenConfiguration, FewerReplicas, LogClosed, OtherLoss].some(
       (kind) => error instanceof kind,
     );
     if (refused && error instanceof Error) throw new CommandError(error.message);

@@ -3,7 +3,7 @@ import { retry } from '@runledger/resilience/retry';
 import { callBroker, isTransient } from '../connect/broker-call.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { closedConfig } from '../provision/closed-stream.ts';
-import { explained } from '../provision/explain-refusal.ts';
+import { explained } from '../provision/stream-manager.ts';
 import { CHANGE_WITHIN_MS, findStream, streamManager } from '../provision/stream-manager.ts';
 import type { Logs } from './prove-copy.ts';
 import { openSnapshot, restoreSnapshot } from './stream-snapshot.ts';

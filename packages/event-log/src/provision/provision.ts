@@ -4,10 +4,10 @@ import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import { checkRequired, differences } from './check-stream.ts';
 import { refuseClosed } from './closed-stream.ts';
-import { explained } from './explain-refusal.ts';
-import { CHANGE_WITHIN_MS, findStream, streamManager } from './stream-manager.ts';
+import { CHANGE_WITHIN_MS, explained, findStream, streamManager } from './stream-manager.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { CREATED } from '../messages/stream-identity.ts';
+import { acceptLoss } from './lost-facts.ts';
 import { logSettings, type LogSettings } from './log-settings.ts';
 import { ALL_STREAMS, definitionFor, planStreams, type StreamPlan } from './plan-streams.ts';
 import { awayIn } from './replicas.ts';
@@ -15,6 +15,7 @@ import type { StreamDefinition } from './stream-definitions.ts';
 
 export { ForbiddenConfiguration } from './check-stream.ts';
 export { LogClosed } from './closed-stream.ts';
+export { OtherLoss } from './lost-facts.ts';
 export { ALL_STREAMS, FewerReplicas } from './plan-streams.ts';
 export type { LogSettings } from './log-settings.ts';
 
@@ -24,6 +25,8 @@ const POLL_MS = 500;
 export interface ProvisionOptions {
   /** Streams may get fewer copies than they have. */
   readonly allowFewerReplicas?: boolean;
+  /** Go on without these facts of RUNS, such as `21-41,1029-1040`: exactly those that are lost. */
+  readonly acceptLoss?: string;
 }
 
 export interface Provisioned {
@@ -36,12 +39,12 @@ export interface Provisioned {
  * idempotent, and several processes may run it at once. Settings without `replicas` keep the copies that there are.
  * @throws {LogClosed} @throws {FewerReplicas} @throws {ForbiddenConfiguration} when the guarantees do not hold with an existing
  *   stream; all before anything is changed
- * @throws {LogUnavailable}
+ * @throws {OtherLoss} after that @throws {LogUnavailable}
  */
 export const provision = async (
   log: EventLog,
   settings: Partial<LogSettings> = {},
-  { allowFewerReplicas = false }: ProvisionOptions = {},
+  { allowFewerReplicas = false, acceptLoss: accepted }: ProvisionOptions = {},
 ): Promise<Provisioned> => {
   const manager = await streamManager(log);
   const plans = await planStreams({
@@ -59,6 +62,7 @@ export const provision = async (
     const what = `provisioning stream ${plan.definition.name}`;
     await callBroker(what, () => provisionStream({ log, manager, away }, plan), CHANGE_WITHIN_MS);
   }
+  if (accepted !== undefined) await acceptLoss(log, manager, { ranges: accepted, now: new Date() });
   return { away };
 };
 

@@ -4,8 +4,10 @@ import { isTransient } from '../connect/broker-call.ts';
 import { openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
+import { retryWhileUnavailable } from '../connect/retry-while-unavailable.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
 import { closedAs, whyClosed } from './closed-stream.ts';
+import { describeLost, lostFacts, rangesText, type LostFacts } from './lost-facts.ts';
 import { ALL_STREAMS, awaitProvisioned } from './provision.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { noteOn, replicasOf } from './replicas.ts';
@@ -22,6 +24,8 @@ export interface ServiceLogOptions {
   readonly checks: Record<string, () => Readiness | Promise<Readiness>>;
   /** The streams that must exist first; all streams when left out. A service without permission to read stream states names none, and its first request shows whether they exist. */
   readonly streams?: readonly string[];
+  /** Called when RUNS has lost facts before their time, before the wait for an operator begins: says whose they were. */
+  readonly onLost?: (lost: LostFacts) => Promise<void>;
 }
 
 const RETRY_MS = 1_000;
@@ -50,10 +54,30 @@ export const openServiceLog = async (
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
+  if (streams.includes(RUNS)) await untilWhole(log, beginning, stopping);
   const copies = open.use(watchCopies(log, streams, observer));
   const stream = streams.includes(RUNS) ? RUNS : first;
   checks['log'] = () => whetherItResponds(log, stream, copies);
   return log;
+};
+
+/** Services decide nothing from a log that has lost facts, until an operator does without them or has put them back. */
+const untilWhole = async (
+  log: EventLog,
+  { checks, logger, onLost }: Pick<ServiceLogOptions, 'checks' | 'logger' | 'onLost'>,
+  stopping: AbortSignal,
+): Promise<void> => {
+  for (let logged = false; ; logged = true) {
+    const lost = await retryWhileUnavailable({ signal: stopping, logger }, () => lostFacts(log));
+    if (lost === undefined) return;
+    checks['log'] = () => ({ ok: false, why: describeLost(lost) });
+    if (!logged) {
+      logger.error({ ranges: rangesText(lost.ranges) }, describeLost(lost));
+      await onLost?.(lost);
+    }
+    await sleep(RETRY_MS, stopping);
+    stopping.throwIfAborted();
+  }
 };
 
 /** A broker that is connected may be frozen, or have no quorum with the others. A check is given a second. */
@@ -73,6 +97,8 @@ const whetherItResponds = async (
         why: `stream ${stream} stores nothing: its leader does not reach ${replicas.away.join(' and ')}`,
       };
     }
+    const lost = stream === RUNS ? await lostFacts(log) : undefined;
+    if (lost !== undefined) return { ok: false, why: describeLost(lost) };
     const note = noteOn(stream, replicas, latest);
     return note === undefined ? { ok: true } : { ok: true, note };
   } catch (error) {

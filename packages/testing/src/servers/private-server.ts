@@ -9,6 +9,8 @@ export type PrivateServer = AsyncDisposable & {
   /** The same after every restart. */
   readonly url: string;
   readonly port: number;
+  /** Where it stores its data. */
+  readonly folder: string;
   /** Kills the process with SIGKILL, and resolves when it has ended. */
   kill9(): Promise<void>;
   /** Starts it again on the same port and data. A running one is stopped first. */
@@ -38,6 +40,7 @@ export const privateServer = async (name: string, start: Start): Promise<Private
   return {
     url,
     port,
+    folder: folder.path,
     kill9,
     restart: async () => {
       await server.stop();

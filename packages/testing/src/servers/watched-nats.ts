@@ -81,6 +81,7 @@ export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedN
   const open = opened.move();
   return {
     ...brokerAccess({ url: `nats://127.0.0.1:${port}` }),
+    folder: folder.path,
     pid: () => kept.server().pid,
     natsServerPid: async () => Number(await readFile(pidFileIn(folder.path), 'utf8')),
     output: () => kept.server().tail(),

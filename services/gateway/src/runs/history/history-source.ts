@@ -3,6 +3,7 @@ import { isDeleted, type Run } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { describeAccepted } from '@runledger/event-log/provision/lost-facts';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
 import { Refused } from '../../http/refusal.ts';
@@ -14,6 +15,8 @@ import { runSteps, type RunMoment, type RunStep } from './core/run-steps.ts';
 interface HistorySource {
   /** What the log and the archive have of it. */
   readonly steps: readonly RunStep[];
+  /** Facts that the log has lost to damage, in words, when the first ones of the run are not there; undefined for none. */
+  readonly lost: string | undefined;
   /** The run as it is; undefined when it cannot be read, such as after a fact that a later release wrote. */
   readonly run: Run | undefined;
   readonly webhook: Webhook | undefined;
@@ -41,7 +44,10 @@ export const historySource =
     if (run && isDeleted(run)) throw notFoundRun({ kind: 'deleted' });
     const sent = run?.request.webhook ? await readDeliveries(log, key) : undefined;
     const deliveries = sent ? [...sent.attempts, ...(sent.intermediate ? [sent.intermediate] : [])] : [];
-    return { steps, run, webhook, deliveries };
+    const [first] = steps;
+    const isWhole = first !== undefined && first.step.kind !== 'gap';
+    const lost = isWhole ? undefined : await describeAccepted(log);
+    return { steps, lost, run, webhook, deliveries };
   };
 
 const FORGED = 'The log has more messages of this run than a run can have, so most of them are forged';

@@ -42,11 +42,11 @@ export type ReadHistory = (key: RunKey, selection: HistorySelection) => Promise<
 export const readHistory =
   ({ source, lists, attemptLog, outputUrl }: ReadHistoryOptions): ReadHistory =>
   async (key, { audience, logLines }) => {
-    const { steps, run: now, webhook, deliveries } = await source(key);
+    const { steps, lost, run: now, webhook, deliveries } = await source(key);
     const show = await shownRuns(steps, { lists, outputUrl, showCallback: callbackFor(audience), now });
     const dataOf =
       audience === 'admins' ? (event: Parameters<typeof shownData>[0]) => shownData(event, now) : undefined;
-    const facts = historyEntries(steps, { show, dataOf });
+    const facts = historyEntries(steps, { show, dataOf, lost });
     const others = [
       ...deliveries.map((made) => deliveryEntry(made, callbackFor(audience))),
       ...(now && logLines > 0 ? await logEntries(attemptLog, now, logLines) : []),
@@ -56,7 +56,7 @@ export const readHistory =
       status: now?.status ?? null,
       finished: now !== undefined && isEnded(now),
       webhook_status: now ? webhookStatus(now, webhook) : null,
-      entries: inOrderOfTime(facts.length === 0 && now ? [allExpired(now)] : facts, others),
+      entries: inOrderOfTime(facts.length === 0 && now ? [allGone(now, lost)] : facts, others),
     };
   };
 
@@ -92,13 +92,15 @@ const shownRuns = async (
   return (moment) => shown.get(moment);
 };
 
-const allExpired = ({ created_at }: Run): RunHistoryGap => ({
+const allGone = ({ created_at }: Run, lost: string | undefined): RunHistoryGap => ({
   kind: 'gap',
   time: created_at,
-  reason: 'expired',
+  reason: lost === undefined ? 'expired' : 'missing',
   sequence: null,
   sentence:
-    'The facts of this run have left the log, which keeps them for a limited time, and no archive has them. Its last state is kept.',
+    lost === undefined
+      ? 'The facts of this run have left the log, which keeps them for a limited time, and no archive has them. Its last state is kept.'
+      : `The facts of this run are gone, and no archive has them: they have left the log, which keeps them for a limited time, or were lost with it (${lost}). Its last state is kept.`,
 });
 
 const deliveryEntry = (made: DeliveryAttempt, show: ShowCallback): RunHistoryDelivery => ({

@@ -13,6 +13,8 @@ export interface EntriesOptions {
   readonly show: (moment: RunMoment) => WorkflowRun | undefined;
   /** What a fact says, for those who may see it; undefined for others. */
   readonly dataOf: ((event: RunEvent | WebhookEvent) => JsonValue) | undefined;
+  /** Facts that the log has lost to damage, in words; undefined for none. */
+  readonly lost: string | undefined;
 }
 
 /** The messages of a run, each as an entry of its history. */
@@ -36,7 +38,7 @@ export const historyEntries = (
 const entryOf = (
   { step, before, after, sequence, time }: RunStep,
   causeOf: (event: RunEvent | WebhookEvent) => RunHistoryFact['cause'],
-  { show, dataOf }: EntriesOptions,
+  { show, dataOf, lost }: EntriesOptions,
 ): RunHistoryFact | RunHistoryGap => {
   const gap = (reason: RunHistoryGap['reason'], sentence: string): RunHistoryGap => ({
     kind: 'gap',
@@ -48,10 +50,7 @@ const entryOf = (
   switch (step.kind) {
     case 'gap':
       return step.after === 0
-        ? gap(
-            'expired',
-            `What came before position ${sequence} has left the log, which keeps facts for a limited time.`,
-          )
+        ? gap(lost === undefined ? 'expired' : 'missing', beforeSentence(sequence, lost))
         : gap(
             'missing',
             `The fact at position ${sequence} follows the one at ${step.expected}, which the log does not have. Restore the broker's store from a copy.`,
@@ -108,3 +107,8 @@ export const inOrderOfTime = (
 };
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+const beforeSentence = (sequence: number, lost: string | undefined): string =>
+  lost === undefined
+    ? `What came before position ${sequence} has left the log, which keeps facts for a limited time.`
+    : `What came before position ${sequence} is gone: it has left the log, which keeps facts for a limited time, or was lost with it (${lost}).`;
