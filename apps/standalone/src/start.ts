@@ -20,7 +20,7 @@ import { executorsOf } from './components/executors.ts';
 import { chooseSlots } from './components/gpu-slots.ts';
 import type { Slots } from './components/gpu-slots.ts';
 import { startServices } from './components/services.ts';
-import { awaitWholeLog } from './records/await-whole-log.ts';
+import { awaitWholeLog } from './components/await-whole-log.ts';
 import { openFirstOrganisation } from './records/first-organisation.ts';
 import type { FirstOrganisation } from './records/first-organisation.ts';
 import { followWebhookSecret } from './records/follow-webhook-secret.ts';

@@ -25,7 +25,7 @@ import { ownServices } from './own-services.ts';
 import { VIEW_VERSION } from './projection/core/stored-run.ts';
 import { openViewStore } from './projection/stores/open-view-store.ts';
 import { whileProjecting } from './projection/while-projecting.ts';
-import { nameLostRuns } from './projection/name-lost-runs.ts';
+import { nameLostRuns } from './projection/stores/name-lost-runs.ts';
 import { openFormerDrops } from './projection/rebuild/drop-former.ts';
 import { openFirstViews } from './projection/rebuild/first-views.ts';
 import { openRebuilds } from './projection/rebuild/rebuilds.ts';

@@ -1,8 +1,8 @@
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { LostFacts } from '@runledger/event-log/provision/lost-facts';
-import { VIEW_VERSION } from './core/stored-run.ts';
-import type { RunViews } from './run-views.ts';
-import { openViewStore, type ViewSettings } from './stores/open-view-store.ts';
+import { VIEW_VERSION } from '../core/stored-run.ts';
+import type { RunViews } from '../run-views.ts';
+import { openViewStore, type ViewSettings } from './open-view-store.ts';
 
 const PAGE = 500;
 

@@ -1,8 +1,8 @@
-import { nameLostRunsIn } from '@runledger/gateway/projection/name-lost-runs';
+import { nameLostRunsIn } from '@runledger/gateway/projection/stores/name-lost-runs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { describeLost, lostFacts } from '@runledger/event-log/provision/lost-facts';
 import { sleep } from '@runledger/resilience/abort';
-import type { Views } from '../components/database.ts';
+import type { Views } from './database.ts';
 
 interface WholeLogOptions {
   readonly views: Views;
