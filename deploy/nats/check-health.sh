@@ -1,5 +1,5 @@
 #!/bin/sh
-# check-health.sh MONITOR_PORT STORE_DIR PID_FILE
+# check-health.sh MONITOR_PORT STORE_DIR PID_FILE CONFIG
 # Succeeds while nats-server is well. After one failed write, mostly because the disk was full, a stream takes nothing until
 # nats-server is started again; one of several brokers even switches JetStream off, and holds no copy of the log any more. So
 # with room on the disk this ends it, and whoever keeps the container running starts it again; with none that would change
@@ -8,11 +8,11 @@ set -eu
 port=$1
 store=$2
 pid_file=$3
+config=$4
 # Bytes. With less it would be full again at once.
 room=16777216
 
-# wget of busybox shows nothing of an answer that is not 200, and the reason stands there.
-answer=$(printf 'GET /healthz HTTP/1.0\r\n\r\n' | nc -w 2 127.0.0.1 "$port") || true
+answer=$("$(dirname "$0")/ask-nats.sh" "$port" "$config" /healthz) || true
 case $answer in
   'HTTP/1.'?' 200 '*) exit 0 ;;
   # It says the second only when it has started, never while it still reads its streams.

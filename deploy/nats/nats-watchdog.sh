@@ -22,8 +22,18 @@ case $port in
 esac
 shift
 [ $# -gt 0 ] || fail "The command to run is missing. $usage"
-for command in timeout wget "$1"; do
+ask=$(dirname "$0")/ask-nats.sh
+for command in timeout nc sed "$ask" "$1"; do
   command -v "$command" >/dev/null || fail "The command '$command' is not there. Install it, or put it on PATH."
+done
+# The configuration of nats-server says below which path its monitoring answers.
+config=
+before=
+for argument; do
+  case $before in
+    -c | -config | --config) config=$argument ;;
+  esac
+  before=$argument
 done
 [ -r /proc/uptime ] || fail 'There is no /proc/uptime to read. This needs Linux.'
 
@@ -48,7 +58,7 @@ watch() {
     kill -0 $$ 2>/dev/null || kill -TERM "$server"
     if ! is_silent; then
       # From memory: it waits for no disk, and answers also while nats-server reads its log back or has no majority.
-      answer=$(timeout $((SILENT_S - 1)) wget -q -Y off -O - "http://127.0.0.1:$port/routez" 2>/dev/null)
+      answer=$("$ask" "$port" "$config" /routez 2>/dev/null)
     fi
     if is_silent; then
       # The script ends with nats-server, and waits for this line. What reads it may hang too.

@@ -15,6 +15,8 @@ export interface NodeSettings {
   readonly folder: string;
   /** Absolute: where it stores the log. */
   readonly store: string;
+  /** Below which path its monitoring answers: a secret, of characters that an URL may have. */
+  readonly monitoring: string;
 }
 
 /** The names of the files beside a node's configuration. */
@@ -38,12 +40,13 @@ const CLUSTER = 'runledger';
 export const nodeConfiguration = (
   node: BrokerNode,
   all: readonly BrokerNode[],
-  { folder, store }: NodeSettings,
+  { folder, store, monitoring }: NodeSettings,
 ): string => `server_name: ${quoted(node.name)}
 port: ${CLIENT_PORT}
-# For its health check and its watchdog alone: it tells every program of this machine who is connected and what they listen to. So run no
-# executor on this machine, except in a container.
+# For its health check and its watchdog alone: it tells who is connected and what they listen to. Programs of this machine may reach the port, so
+# all that it answers is below a path that is a secret. Only the user of nats-server may read this file, then.
 http: "127.0.0.1:${MONITOR_PORT}"
+http_base_path: ${quoted(`/${monitoring}`)}
 
 jetstream {
   store_dir: ${quoted(store)}

@@ -14,11 +14,11 @@ import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
+import { commandsIn } from '@runledger/testing/stand-ins/image-commands';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { execForm, imageOf, readDockerfile } from '../deploy/read-dockerfile.ts';
 import { ROOT } from '../deploy/workspaces.ts';
-import { commandsIn } from './image-commands.ts';
 
 const SCRIPT = join(ROOT, 'deploy/nats/check-health.sh');
 const DISK_BYTES = 48 * 1024 ** 2;
@@ -44,10 +44,14 @@ const startBroker = async (folder: string, more = '') => {
   const exited = once(child, 'exit');
   const checkHealth = (): { output: string; code: number | null } => {
     const seen = join(`/proc/${child.pid}/root`, store);
-    const { stdout, status } = spawnSync('sh', [SCRIPT, String(monitorPort), seen, pidFile], {
-      encoding: 'utf8',
-      env: { PATH },
-    });
+    const { stdout, status } = spawnSync(
+      'sh',
+      [SCRIPT, String(monitorPort), seen, pidFile, join(folder, 'nats.conf')],
+      {
+        encoding: 'utf8',
+        env: { PATH },
+      },
+    );
     return { output: stdout.trim(), code: status };
   };
   return {
@@ -86,9 +90,9 @@ const plannedCluster = async (
 describe('the health check of the broker in a container', () => {
   it('reads the monitoring port, the store and the process id of the nats-server in the image', async () => {
     const config = await readFile(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
-    const [command, port, store, pidFile] = execForm(steps, 'HEALTHCHECK') ?? [];
+    const [command, port, store, pidFile, conf] = execForm(steps, 'HEALTHCHECK') ?? [];
     const copied = steps.find(({ keyword }) => keyword === 'COPY')?.words;
-    expect(copied).toEqual(expect.arrayContaining([command, 'nats-watchdog.sh']));
+    expect(copied).toEqual(expect.arrayContaining([command, 'nats-watchdog.sh', 'ask-nats.sh']));
     expect(config).toContain(`http: 127.0.0.1:${port}\n`);
     expect(config).toContain(`store_dir: ${store}\n`);
     expect(execForm(steps, 'ENTRYPOINT')).toEqual([
@@ -98,6 +102,7 @@ describe('the health check of the broker in a container', () => {
       '--pid',
       pidFile,
     ]);
+    expect(execForm(steps, 'CMD')).toEqual(['--config', conf]);
   });
 
   it('ends a nats-server whose disk was full when it has space again, and no other', async (context) => {
@@ -205,7 +210,7 @@ describe('the health check of the broker in a container', () => {
     },
   );
 
-  it.for(['check-health.sh', 'nats-watchdog.sh'])('passes shellcheck: %s', (name, context) => {
+  it.for(['ask-nats.sh', 'check-health.sh', 'nats-watchdog.sh'])('passes shellcheck: %s', (name, context) => {
     const { error, stdout, status } = spawnSync('shellcheck', [join(ROOT, 'deploy/nats', name)], {
       encoding: 'utf8',
     });

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { watchedNatsCluster, type TestNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { watchedNats, type WatchedNats } from '@runledger/testing/servers/watched-nats';
+import { commandsIn } from '@runledger/testing/stand-ins/image-commands';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../deploy/workspaces.ts';
-import { commandsIn } from './image-commands.ts';
 
 const SCRIPT = join(ROOT, 'deploy/nats/nats-watchdog.sh');
 /** Three seconds without an answer are enough. */

@@ -137,7 +137,7 @@ export const configSchema = Type.Object({
   EXECUTOR_RUN_AS: Type.Optional(
     Type.String({
       description:
-        'one user for all programs, by name or as uid:gid, for an executor that is root; without it each supervisor of programs has a user of its own',
+        'one user for all programs, by name or as uid:gid, for an executor that is root: organisations take turns then; without it each supervisor of programs has a user of its own',
     }),
   ),
   EXECUTOR_RUN_CPU_S: Type.Optional(

@@ -6,6 +6,7 @@ import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
 import { configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
@@ -13,7 +14,6 @@ import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
 import { openEgress } from './open-egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
-import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
 import type { ConfiguredRunner, RunnerHost } from './runner/runner-type.ts';
@@ -42,7 +42,7 @@ const start = async (
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
   const { inputFiles, proxy } = openEgress(base, open);
-  const processes = await openProcesses(config, { env, proxy, slots, runners, log: logger }, open);
+  const processes = await openProcesses(config, { env, proxy, runners, log: logger }, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
   const heldBy = { ...processes.tried, limits: processes.supervisors.enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
@@ -57,6 +57,7 @@ const start = async (
     slots,
     runnerFor: openRunners(runners, { ...processes, slots, executorName: executorName(executor_id) }),
     workFolder,
+    turns: processes.turns,
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
@@ -114,19 +115,21 @@ const openProcesses = async (
   {
     env,
     proxy,
-    slots,
     runners,
     log,
   }: {
     readonly env: HostEnvironment;
     readonly proxy: OutgoingProxy;
-    readonly slots: readonly GpuSlot[];
     readonly runners: readonly ConfiguredRunner[];
     readonly log: ServiceBase<ExecutorConfig>['logger'];
   },
   open: AsyncDisposableStack,
 ): Promise<
-  Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number; readonly tried: Tried }
+  Omit<RunnerHost, 'slots' | 'executorName'> & {
+    readonly stopWithinMs: number;
+    readonly tried: Tried;
+    readonly turns: Turns;
+  }
 > => {
   const isWanted = config.EXECUTOR_ISOLATION !== 'off';
   const runAs = config.EXECUTOR_RUN_AS;
@@ -144,20 +147,25 @@ const openProcesses = async (
   const { PATH: path } = config;
   const settings = { isolation, enforcement, limits: limitsOf(config), proxy, mark, path, workFolder, log };
   const secrets = [...hidden, join(workFolder, 'owner')];
-  const isShared = slots.length > 1;
-  const tried = await tryIsolation(
-    { supervisors: settings, secretFiles: secrets, isShared },
+  const { tried, takesTurns } = await tryIsolation(
+    { supervisors: settings, secretFiles: secrets },
     config.EXECUTOR_ISOLATION,
   );
   log[tried.isolation === 'strong' ? 'info' : 'warn'](tried, describeIsolation(isolation));
+  if (takesTurns) log.warn({}, TAKE_TURNS);
   const supervisors = open.use(openSupervisors(settings));
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   const stopGraceMs = Math.min(cancelGraceMs, stopWithinMs * RESIDENTS_STOP_WITHIN);
   const processes = { env, workFolder, supervisors, mark, log };
   const residents = open.use(openResidentProcesses({ ...processes, stopGraceMs }));
-  return { ...processes, residents, cancelGraceMs, stopWithinMs, tried };
+  const turns = takesTurns ? openTurns(() => residents.endUnshared()) : NO_TURNS;
+  return { ...processes, residents, cancelGraceMs, stopWithinMs, tried, turns };
 };
+
+const TAKE_TURNS =
+  'programs of all organisations have one user, so organisations take turns on this executor: a run waits until the programs of another organisation have ended. ' +
+  'Start it as root, without EXECUTOR_RUN_AS, or where it may make user namespaces, and they run at once';
 
 /** The files with the secrets of the executor, as settings name them. */
 const secretFiles = (env: NodeJS.ProcessEnv): string[] =>

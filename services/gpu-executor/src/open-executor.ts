@@ -9,6 +9,7 @@ import type { Assignment } from './attempt/core/assignment.ts';
 import { KnownTerms } from './attempt/core/known-terms.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
+import type { Turns } from './attempt/turns.ts';
 import { executorMetrics, type ExecutorMetrics, type HeldBy } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { appendTo, readSubjects } from './log/attempt-log.ts';
@@ -24,6 +25,7 @@ export interface ExecutorOptions {
   readonly executor_id: ExecutorId;
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
+  readonly turns: Turns;
   readonly workFolder: string;
   readonly keys: AttemptKeys;
   readonly gateway: URL;
@@ -79,6 +81,7 @@ const toolsOf = (
     executor_id,
     slots,
     runnerFor,
+    turns,
     workFolder,
     keys,
     gateway,
@@ -96,6 +99,7 @@ const toolsOf = (
     log: log.logger,
     slots,
     runnerFor,
+    turns,
     workFolder,
     random: Math.random,
     newId: newUuid,

@@ -31,7 +31,13 @@ describe('runledger broker-config --nodes', () => {
         expect(conf).toContain(`"${route}"`);
       expect(conf).toContain(`cert_file: "${folder.at('nodes', name, 'route.crt')}"`);
       expect(mode(folder.at('nodes', name, 'route.key'))).toBe('600');
+      expect(mode(folder.at('nodes', name, 'nats.conf'))).toBe('600');
     }
+    const secrets = NAMES.map(
+      (name) => /^http_base_path: "\/([\da-f]{64})"$/m.exec(textOf(folder, 'nodes', name, 'nats.conf'))?.[1],
+    );
+    expect(new Set(secrets).size).toBe(NAMES.length);
+    expect(secrets).not.toContain(undefined);
     const third = textOf(folder, 'nodes', 'nats-3', 'nats.conf');
     expect(third).toContain('port: 6333\n');
     expect(third).toContain('advertise: "c:6333"\n');

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e35dbc9cfbce83f3228d43acfa77019ae263e07b772ef0e3476f7a0bb3a927a0.
 
 from __future__ import annotations
 

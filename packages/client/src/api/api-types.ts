@@ -3049,7 +3049,8 @@ export interface components {
             /**
              * @description What that program could do: each ends a sentence that begins with "A program can". Empty unless the isolation is weak.
              * @example [
-             *       "have the user of programs of another organisation"
+             *       "leave files in folders of the machine",
+             *       "leave processes behind"
              *     ]
              */
             isolation_gaps: string[];

@@ -31,7 +31,7 @@ export const IsolationGaps = Type.Array(Type.String({ maxLength: 512 }), {
   maxItems: 64,
   description:
     'What that program could do: each ends a sentence that begins with "A program can". Empty unless the isolation is weak.',
-  examples: [['have the user of programs of another organisation']],
+  examples: [['leave files in folders of the machine', 'leave processes behind']],
 });
 
 export const LimitsKind = enumInWords(

@@ -9,6 +9,7 @@ import { type NatsClusterSettings } from '@runledger/local-servers/nats/nats-ser
 import { natsServerConfig } from '@runledger/local-servers/nats/nats-server-config';
 import type { Exit } from '@runledger/local-servers/process/managed-process';
 import { startServer, type ServerProcess } from '@runledger/local-servers/process/server-process';
+import { commandsIn } from '../stand-ins/image-commands.ts';
 import { brokerAccess } from './broker-access.ts';
 import { environment } from './environment.ts';
 import type { TestNats } from './nats.ts';
@@ -43,7 +44,7 @@ export interface Ending {
 export interface WatchedNatsOptions {
   readonly serverName: string;
   readonly cluster?: NatsClusterSettings;
-  /** Of the watchdog; that of this process by default. */
+  /** Of the watchdog; by default with the commands of its image. */
   readonly path?: string;
 }
 
@@ -61,7 +62,8 @@ export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedN
   const [port, monitorPort] = [await freePort(), await freePort()];
   let isWatched = false;
   let said: string[] = [];
-  const start = await watchdogIn(folder.path, { ...options, port, monitorPort }, (line) => {
+  const path = options.path ?? (await commandsIn(join(folder.path, 'bin')));
+  const start = await watchdogIn(folder.path, { ...options, path, port, monitorPort }, (line) => {
     isWatched ||= line.includes(WATCHED);
     if (line.startsWith(SAID)) said.push(line);
   });
@@ -162,16 +164,15 @@ interface Ports {
 /** What starts nats-server as its image does, and waits until it accepts clients. */
 const watchdogIn = async (
   folder: string,
-  { path, port, monitorPort, ...settings }: WatchedNatsOptions & Ports,
+  { path, port, monitorPort, ...settings }: WatchedNatsOptions & Ports & { readonly path: string },
   onLine: (line: string) => void,
 ): Promise<() => Promise<ServerProcess>> => {
   const { path: binary } = await findNatsServer({ env: environment });
   const config = join(folder, 'nats.conf');
   const storeDir = join(folder, 'data');
-  await writeFile(
-    config,
-    natsServerConfig({ ...settings, storeDir, port, monitorPort, syncInterval: 'always' }),
-  );
+  const own = natsServerConfig({ ...settings, storeDir, port, monitorPort, syncInterval: 'always' });
+  // As broker-config makes it.
+  await writeFile(config, `${own}http_base_path: "${MONITORING}"\n`);
   const args = [WATCHDOG, String(monitorPort), binary, '--pid', pidFileIn(folder), '--config', config];
   return async () => {
     const { server } = await startServer({
@@ -179,18 +180,20 @@ const watchdogIn = async (
       file: 'sh',
       args,
       onLine,
-      env: { ...environment, PATH: path ?? environment['PATH'] },
+      env: { ...environment, PATH: path },
       ready: async () => (await answersWell(monitorPort, ACCEPTS)) || undefined,
     });
     return server;
   };
 };
 
+/** Below which path its monitoring answers. */
+const MONITORING = '/a-secret-of-the-test';
 /** JetStream is on, whatever it holds. */
 const ACCEPTS = '?js-enabled-only=true';
 
 const answersWell = async (monitorPort: number, query: string): Promise<boolean> => {
-  const url = `http://127.0.0.1:${monitorPort}/healthz${query}`;
+  const url = `http://127.0.0.1:${monitorPort}${MONITORING}/healthz${query}`;
   const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   return answer?.ok === true;
 };

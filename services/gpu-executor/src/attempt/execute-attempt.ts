@@ -21,11 +21,13 @@ import {
   type RetryAfter,
 } from './core/end-of-attempt.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
+import type { Turns } from './turns.ts';
 
 export interface AttemptTools extends OutputTools {
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
+  readonly turns: Turns;
   readonly workFolder: string;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -92,7 +94,7 @@ const execute = async (
     log: (line) => log.write(line),
     masked: mask,
   };
-  const result = await runWorkflow(ledger, { ...work, ...folders, observe });
+  const result = await runInTurn(ledger, tools, { ...work, ...folders, observe });
   const log_blob = await tools.keepLog(assignment, await log.end());
   // What a failed attempt left is of no use to the next one.
   const isRetried = result.outcome === 'failed' && retry(result.error) !== null;
@@ -111,6 +113,26 @@ interface Work
   readonly slot: GpuSlot;
   readonly observe: RunObserver;
 }
+
+/** It has not begun while it waits, so neither its time limit nor its start counts from there. */
+const runInTurn = async (ledger: AttemptLedger, tools: AttemptTools, work: Work): Promise<RunResult> => {
+  const { org_id, run_id, attempt } = ledger.assignment;
+  let isWaiting = false;
+  using turn = await tools.turns.take(org_id, ledger.stop, () => {
+    isWaiting = true;
+    tools.log.info(
+      { org_id, run_id, attempt },
+      'a run waits until programs of another organisation have ended',
+    );
+    work.observe.progress({ progress: 0, live_status: WAITS_FOR_TURN });
+  });
+  if (turn === null) return NOT_BEGUN;
+  if (isWaiting) work.observe.progress({ progress: 0, live_status: null });
+  return await runWorkflow(ledger, work);
+};
+
+const WAITS_FOR_TURN =
+  'waiting until programs of another organisation have ended: on this executor organisations take turns';
 
 const runWorkflow = async (
   { assignment, stop }: AttemptLedger,

@@ -214,10 +214,13 @@ export const ownVictim = (): Victim => ({
 /** Everybody may write there. */
 export const SHARED_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 
+/** By this alone nothing of another program is reached, while none of another organisation runs. */
+export const ONE_USER = 'have the user of programs of another organisation';
+
 /** What hostile programs try. Tests run each without protection too, where it succeeds. */
 export const ATTACKS: readonly Attack[] = [
   {
-    can: 'have the user of programs of another organisation',
+    can: ONE_USER,
     tries: ({ victim }) => {
       const { uid, userNamespace } = ownVictim();
       return uid === victim.uid && userNamespace === victim.userNamespace;

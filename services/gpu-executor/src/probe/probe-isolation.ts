@@ -18,14 +18,20 @@ import { processEnvironment } from '../supervision/process-environment.ts';
 import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/process-mark.ts';
 import type { SupervisedProcess } from '../supervision/supervised-process.ts';
 import { openSupervisors, type SupervisorsSettings } from '../supervision/supervisors.ts';
-import { SECRET, SHARED_FOLDERS, type ProcessId, type Shared, type Target, type Victim } from './attacks.ts';
+import {
+  ONE_USER,
+  SECRET,
+  SHARED_FOLDERS,
+  type ProcessId,
+  type Shared,
+  type Target,
+  type Victim,
+} from './attacks.ts';
 
 export interface Probed {
   readonly supervisors: SupervisorsSettings;
   /** Files that no program may see. */
   readonly secretFiles: readonly string[];
-  /** Whether programs of two organisations can run at once. */
-  readonly isShared: boolean;
 }
 
 const SOURCE = fileURLToPath(new URL('probe-program.ts', import.meta.url));
@@ -40,12 +46,21 @@ export interface Tried {
   readonly isolation_gaps: readonly string[];
 }
 
+/** What was found, and what the executor has to do about it. */
+export interface Found {
+  readonly tried: Tried;
+  /** Programs of all organisations have one user, so those of two must never run at once. That is no gap then. */
+  readonly takesTurns: boolean;
+}
+
 /** @throws {ConfigError} when isolation is required, and a program can do something of it */
-export const tryIsolation = async (probed: Probed, setting: 'auto' | 'required' | 'off'): Promise<Tried> => {
-  if (setting === 'off') return { isolation: 'none', isolation_gaps: [] };
-  const gaps = await probeIsolation(probed);
-  if (gaps.length === 0) return { isolation: 'strong', isolation_gaps: [] };
-  if (setting === 'auto') return { isolation: 'weak', isolation_gaps: gaps };
+export const tryIsolation = async (probed: Probed, setting: 'auto' | 'required' | 'off'): Promise<Found> => {
+  if (setting === 'off') return { tried: { isolation: 'none', isolation_gaps: [] }, takesTurns: false };
+  const reached = await probeIsolation(probed);
+  const takesTurns = reached.includes(ONE_USER) || (reached.includes(UNTRIED) && mayHaveOneUser(probed));
+  const gaps = reached.filter((can) => can !== ONE_USER);
+  if (gaps.length === 0) return { tried: { isolation: 'strong', isolation_gaps: [] }, takesTurns };
+  if (setting === 'auto') return { tried: { isolation: 'weak', isolation_gaps: gaps }, takesTurns };
   throw new ConfigError([
     {
       variable: 'EXECUTOR_ISOLATION',
@@ -56,15 +71,14 @@ export const tryIsolation = async (probed: Probed, setting: 'auto' | 'required' 
   ]);
 };
 
+/** As long as nothing was tried. */
+const mayHaveOneUser = ({ supervisors: { isolation } }: Probed): boolean => isolation.users.kind !== 'each';
+
 /**
  * What a program can do to the machine and to runs of others, each as the end of a sentence that begins with "A program can"; empty where it holds.
  * A victim and a hostile program of another organisation run in exactly the form that runs will have, and the second one tries it all.
  */
-const probeIsolation = async ({
-  supervisors: settings,
-  secretFiles,
-  isShared,
-}: Probed): Promise<readonly string[]> => {
+const probeIsolation = async ({ supervisors: settings, secretFiles }: Probed): Promise<readonly string[]> => {
   await using open = new AsyncDisposableStack();
   const outside = mkdtempSync(join(settings.workFolder, 'probe-'));
   open.defer(() => rmSync(outside, { recursive: true, force: true }));
@@ -119,7 +133,7 @@ const probeIsolation = async ({
   await gone(left);
   const isLeft = left.some(existsSync) ? ['leave files in folders of the machine'] : [];
   for (const path of left) rmSync(path, { force: true });
-  return [...reached, ...isLeft].filter((can) => isShared || can !== OF_OTHERS);
+  return [...reached, ...isLeft];
 };
 
 /** What listens on the loopback of the machine, by TCP and UDP on one port. */
@@ -140,8 +154,7 @@ const openServices = async (): Promise<{ port: number; gotDatagram: () => boolea
   };
 };
 
-/** With one slot there is no program of another organisation at the same time. */
-const OF_OTHERS = 'have the user of programs of another organisation';
+const UNTRIED = 'do what could not be tried; the log of the executor says why';
 
 interface StartedProbe {
   readonly process: SupervisedProcess;
@@ -191,7 +204,7 @@ const between = async (
     for (const each of all) each.kill();
     const why = error instanceof Error ? error.message : String(error);
     settings.log.warn({ why }, 'the isolation of programs could not be tried');
-    return ['do what could not be tried; the log of the executor says why'];
+    return [UNTRIED];
   }
 };
 

@@ -20,6 +20,8 @@ export interface ResidentProcess<Connection> {
   isReady(): boolean;
   /** Whether it is ready for a run, or executes one. */
   isLoaded(): boolean;
+  /** Whether it may have runs of several organisations. */
+  readonly isShared: boolean;
   /** Waits until it is ready for a run. At most one run at a time. */
   acquire(signal: AbortSignal): Promise<Acquired<Connection>>;
   /** Ends it. Resolves when nothing of it is left. It can be acquired again. */
@@ -71,6 +73,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
   return {
     preload: () => apply(open, { type: 'preload' }),
     isReady: () => open.state.phase === 'idle',
+    isShared: spec.shared,
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
     acquire: (signal) => acquire(open, signal),
     stop: async () => {

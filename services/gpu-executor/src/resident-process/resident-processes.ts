@@ -23,6 +23,8 @@ export interface ResidentProcesses extends AsyncDisposable {
     spec: ResidentSpec<Connection>,
     slots: readonly GpuSlot[],
   ): SlotProcesses<Connection>;
+  /** Ends all that is kept, but what is shared. Resolves when nothing of it is left. No run may have one of them. */
+  endUnshared(): Promise<void>;
   /** What is loaded in the slots: the workflow versions that processes executed last, as long as they live. */
   loaded(): LoadedVersion[];
   /** The listener is called when that has changed. */
@@ -48,7 +50,7 @@ export interface RunOfSlot {
 
 /** What a slot keeps. */
 interface Kept {
-  occupant: Pick<ResidentProcess<unknown>, 'stop' | 'isLoaded'> | null;
+  occupant: Pick<ResidentProcess<unknown>, 'stop' | 'isLoaded' | 'isShared'> | null;
   /** Whose runs the occupant has had; null before the first one. */
   org_id: string | null;
   /** Which workflow version the occupant executed last; null before the first one. */
@@ -112,13 +114,10 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
         },
       };
     },
-    loaded: () =>
-      [...slots].flatMap(([slot, kept]) => {
-        const workflow_version_id = loadedIn(kept);
-        return workflow_version_id === null ? [] : [{ slot, workflow_version_id }];
-      }),
+    endUnshared: () => endIn(slots, ({ isShared }) => !isShared),
+    loaded: () => [...slots].flatMap(([slot, kept]) => versionsIn(slot, kept)),
     onLoadedChange: (listener) => void listeners.add(listener),
-    [Symbol.asyncDispose]: () => endAll(slots),
+    [Symbol.asyncDispose]: () => endIn(slots, () => true),
   };
 };
 
@@ -137,10 +136,18 @@ const vacateFor = (next: Kept['occupant'], kept: Kept): void => {
 const loadedIn = ({ occupant, version }: Kept): string | null =>
   occupant?.isLoaded() === true ? version : null;
 
-const endAll = async (slots: ReadonlyMap<number, Kept>): Promise<void> => {
-  const ended = [...slots.values()].map(async ({ occupant, vacated }) => {
-    await occupant?.stop();
-    await vacated;
+const versionsIn = (slot: number, kept: Kept): LoadedVersion[] => {
+  const workflow_version_id = loadedIn(kept);
+  return workflow_version_id === null ? [] : [{ slot, workflow_version_id }];
+};
+
+const endIn = async (
+  slots: ReadonlyMap<number, Kept>,
+  isEnded: (occupant: NonNullable<Kept['occupant']>) => boolean,
+): Promise<void> => {
+  const ended = [...slots.values()].map(async (kept) => {
+    if (kept.occupant !== null && isEnded(kept.occupant)) vacateFor(null, kept);
+    await kept.vacated;
   });
   await Promise.all(ended);
 };

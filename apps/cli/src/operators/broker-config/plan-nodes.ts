@@ -18,7 +18,7 @@ export interface NodesPlan {
   /** What is written anew. Empty: each broker only gets the present users. */
   readonly made: readonly BrokerNode[];
   /** Where the files of a broker lie on its machine. */
-  readonly installedAt: (name: string) => NodeSettings;
+  readonly installedAt: (name: string) => Omit<NodeSettings, 'monitoring'>;
 }
 
 const NUMBERS: readonly string[] = ['3', '5'];

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE_FILES, nodeConfiguration, type BrokerNode } from '@runledger/broker-access/node-configuration';
@@ -35,12 +36,17 @@ export const writeNodes = async (
       await write(at(NODE_FILES.authority), authority.certificate);
       await write(at(NODE_FILES.key), key, OWNER_ONLY);
       await write(at(NODE_FILES.certificate), certificate);
-      await write(at(NODE_FILES.config), `${HEAD}${nodeConfiguration(node, made, installedAt(node.name))}`);
+      const settings = { ...installedAt(node.name), monitoring: monitoringOf(node, authority) };
+      await write(at(NODE_FILES.config), `${HEAD}${nodeConfiguration(node, made, settings)}`, OWNER_ONLY);
     }
   }
   for (const name of names) await write(join(folder.nodeFolderOf(name), NODE_FILES.users), users);
   return changes.includes(true);
 };
+
+/** The same in each call, and known to who has the key of the authority, or the configuration. */
+const monitoringOf = ({ name }: BrokerNode, { key }: Certified): string =>
+  createHmac('sha256', key).update(`monitoring of ${name}`).digest('hex');
 
 /** A new file keeps the mode of the old one, so that the same users can read it, such as the user of a container. */
 const replaceIfChanged = async (path: string, text: string, mode: number): Promise<boolean> => {

@@ -42,6 +42,7 @@ export interface ServiceTestBed extends AsyncDisposable {
   readonly assign: (
     program: string,
     data?: Partial<RunEventOf<'RunAssigned'>['data']>,
+    org_id?: string,
   ) => Promise<{ run: AssignedRun; head: number }>;
   /** Nothing of any run is left in the work folder: an attempt removes its folders last. Supervisors that are kept have empty ones. */
   readonly over: () => Promise<unknown>;
@@ -160,8 +161,9 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       const page: unknown = await (await healthPage(health, '/readyz')).json();
       return typeof page === 'object' && page !== null && 'checks' in page ? page.checks : page;
     },
-    assign: async (program, data = {}) => {
-      const run = anAssignedRun({ executor, publicKey: registered.public_key, program, data });
+    assign: async (program, data = {}, org_id) => {
+      const of = { executor, publicKey: registered.public_key, program, data };
+      const run = anAssignedRun({ ...of, ...(org_id !== undefined && { org_id }) });
       return { run, head: await appendEvent(run.assigned, await appendEvent(run.queued, 0)) };
     },
     over: () => waitFor('an empty work folder', () => leftIn(workFolder).join() === 'owner'),

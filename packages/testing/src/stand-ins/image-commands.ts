@@ -2,10 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Replaces netcat for the script on a machine without busybox. */
-const NETCAT = `#!${process.execPath}
-const [host, port] = process.argv.slice(-2);
-process.stdin.pipe(require('node:net').connect(Number(port), host)).pipe(process.stdout);
+/** Replaces netcat for the scripts on a machine without busybox. */
+const NETCAT = `#!/bin/bash
+exec 3<>"/dev/tcp/\${@: -2:1}/\${@: -1}" && cat >&3 && cat <&3
 `;
 
 /** The PATH of the image of the broker, with the commands of busybox; without busybox, those of this machine. */
