@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1cc3d32ac70b67e4c03a90405e417e240da8dc2a5d334ff701a4493fb20e66da.
 
 from __future__ import annotations
 
@@ -1436,11 +1436,20 @@ class NewSchedule(TypedDict):
     """
     cron: str
     """
-    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
     """
     time_zone: NotRequired[str | None]
     """
-    An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+    A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+    """
+    day_fields: NotRequired[Literal['or', 'and'] | None]
+    """
+    What a day has to fit when both day of month and day of week are given.
+
+    - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+    - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+
+    Null counts as omitted.
     """
     overlap: NotRequired[Literal['skip', 'allow', 'cancel_other'] | None]
     """
@@ -2778,11 +2787,20 @@ class ScheduleChange(TypedDict):
     """
     cron: NotRequired[str | None]
     """
-    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits. Unchanged when it is null or omitted.
+    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given. Unchanged when it is null or omitted.
     """
     time_zone: NotRequired[str | None]
     """
-    An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+    A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+    """
+    day_fields: NotRequired[Literal['or', 'and'] | None]
+    """
+    What a day has to fit when both day of month and day of week are given.
+
+    - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+    - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+
+    Unchanged when it is null or omitted.
     """
     overlap: NotRequired[Literal['skip', 'allow', 'cancel_other'] | None]
     """
@@ -4815,11 +4833,18 @@ class Schedule(TypedDict):
     """
     cron: str
     """
-    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
     """
     time_zone: str
     """
-    An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
+    A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
+    """
+    day_fields: Literal['or', 'and']
+    """
+    What a day has to fit when both day of month and day of week are given.
+
+    - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+    - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
     """
     overlap: Literal['skip', 'allow', 'cancel_other']
     """

@@ -4268,15 +4268,25 @@ export interface components {
              */
             deployment_id: string;
             /**
-             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
              * @example 0 9 * * MON-FRI
              */
             cron: string;
             /**
-             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+             * @description A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
              * @example Europe/Berlin
              */
             time_zone?: string | null;
+            /**
+             * @description What a day has to fit when both day of month and day of week are given.
+             *
+             *     - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+             *     - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+             *
+             *     Null counts as omitted.
+             * @example or
+             */
+            day_fields?: ("or" | "and") | null;
             /**
              * @description What happens at a time while an earlier run of the schedule has not ended.
              *
@@ -6445,15 +6455,24 @@ export interface components {
              */
             name: string;
             /**
-             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
              * @example 0 9 * * MON-FRI
              */
             cron: string;
             /**
-             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
+             * @description A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
              * @example Europe/Berlin
              */
             time_zone: string;
+            /**
+             * @description What a day has to fit when both day of month and day of week are given.
+             *
+             *     - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+             *     - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+             * @example or
+             * @enum {string}
+             */
+            day_fields: "or" | "and";
             /**
              * @description What happens at a time while an earlier run of the schedule has not ended.
              *
@@ -6561,15 +6580,25 @@ export interface components {
              */
             deployment_id?: string | null;
             /**
-             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits. Unchanged when it is null or omitted.
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given. Unchanged when it is null or omitted.
              * @example 0 9 * * MON-FRI
              */
             cron?: string | null;
             /**
-             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+             * @description A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
              * @example Europe/Berlin
              */
             time_zone?: string | null;
+            /**
+             * @description What a day has to fit when both day of month and day of week are given.
+             *
+             *     - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+             *     - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+             *
+             *     Unchanged when it is null or omitted.
+             * @example or
+             */
+            day_fields?: ("or" | "and") | null;
             /**
              * @description What happens at a time while an earlier run of the schedule has not ended.
              *
