@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1cc3d32ac70b67e4c03a90405e417e240da8dc2a5d334ff701a4493fb20e66da.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7ff76f67c8fe98e58072b02b4b22c7727271edfbce2c780ecb775f30349607f3.
 
 from __future__ import annotations
 
@@ -788,7 +788,7 @@ Why a run or an attempt ended.
 - `executor_lost`: The executor of the attempt sent no more heartbeats, or was stopped; of a run, that of its last attempt. Of `failed`.
 - `no_capacity`: No executor that could have executed it was there when its start deadline was over. Of `timeout`.
 - `start_deadline`: It had not begun to execute when its start deadline was over. Of `timeout`.
-- `run_timeout`: An attempt executed longer than `run_timeout_s`. Of `timeout`.
+- `run_timeout`: An attempt executed longer than `run_timeout_s`, or could not store its files in time. Of `timeout`.
 - `storage_full`: A store had no room: for its outputs (`failed`), or for another attempt until its start deadline was over (`timeout`).
 - `cancelled_by_client`: A request cancelled it. Of `cancelled`.
 - `cancelled_by_operator`: An operator of the installation cancelled it. Of `cancelled`.
@@ -2372,7 +2372,7 @@ class RunError(TypedDict):
     - `executor_left`: The executor was stopped before the attempt ended.
     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
     - `start_deadline`: It had not begun to execute when its start deadline was over.
-    - `run_timeout`: An attempt executed longer than `run_timeout_s`.
+    - `run_timeout`: An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.
     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
     """
     exit_code: NotRequired[int]
@@ -3880,7 +3880,7 @@ class Deployment(TypedDict):
     """
     run_timeout_s: float
     """
-    Seconds that an attempt of a run may execute. A request may ask for less.
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
     """
     start_deadline_s: float
     """
@@ -3949,7 +3949,7 @@ class DeploymentChange(TypedDict):
     """
     run_timeout_s: NotRequired[float | None]
     """
-    Seconds that an attempt of a run may execute. A request may ask for less. Unchanged when it is null or omitted.
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Unchanged when it is null or omitted.
     """
     start_deadline_s: NotRequired[float | None]
     """
@@ -4296,7 +4296,7 @@ class NewDeployment(TypedDict):
     """
     run_timeout_s: NotRequired[float | None]
     """
-    Seconds that an attempt of a run may execute. A request may ask for less. Null counts as omitted.
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
     """
     start_deadline_s: NotRequired[float | None]
     """

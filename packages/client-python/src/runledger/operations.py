@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1cc3d32ac70b67e4c03a90405e417e240da8dc2a5d334ff701a4493fb20e66da.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7ff76f67c8fe98e58072b02b4b22c7727271edfbce2c780ecb775f30349607f3.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -2694,7 +2694,7 @@ export interface components {
              */
             weight: number;
             /**
-             * @description Seconds that an attempt of a run may execute. A request may ask for less.
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
              * @example 3600
              */
             run_timeout_s: number;
@@ -2791,7 +2791,7 @@ export interface components {
              */
             weight?: number | null;
             /**
-             * @description Seconds that an attempt of a run may execute. A request may ask for less. Unchanged when it is null or omitted.
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Unchanged when it is null or omitted.
              * @example 3600
              */
             run_timeout_s?: number | null;
@@ -2942,7 +2942,7 @@ export interface components {
          *     - `executor_lost`: The executor of the attempt sent no more heartbeats, or was stopped; of a run, that of its last attempt. Of `failed`.
          *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over. Of `timeout`.
          *     - `start_deadline`: It had not begun to execute when its start deadline was over. Of `timeout`.
-         *     - `run_timeout`: An attempt executed longer than `run_timeout_s`. Of `timeout`.
+         *     - `run_timeout`: An attempt executed longer than `run_timeout_s`, or could not store its files in time. Of `timeout`.
          *     - `storage_full`: A store had no room: for its outputs (`failed`), or for another attempt until its start deadline was over (`timeout`).
          *     - `cancelled_by_client`: A request cancelled it. Of `cancelled`.
          *     - `cancelled_by_operator`: An operator of the installation cancelled it. Of `cancelled`.
@@ -4065,7 +4065,7 @@ export interface components {
              */
             weight?: number | null;
             /**
-             * @description Seconds that an attempt of a run may execute. A request may ask for less. Null counts as omitted.
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
              * @example 3600
              */
             run_timeout_s?: number | null;
@@ -5732,7 +5732,7 @@ export interface components {
              *     - `executor_left`: The executor was stopped before the attempt ended.
              *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
              *     - `start_deadline`: It had not begun to execute when its start deadline was over.
-             *     - `run_timeout`: An attempt executed longer than `run_timeout_s`.
+             *     - `run_timeout`: An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.
              *     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
              * @enum {string}
              */
