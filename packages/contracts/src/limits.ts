@@ -7,6 +7,10 @@ export const MAX_EXPIRY_BYTES = 1.5 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
+/** Output files of a run. Each takes a few hundred bytes in the list of its outputs. */
+export const MAX_OUTPUT_FILES = 500;
+/** Seconds in which an attempt has to store its output files of so many bytes together: an hour, and another one for each GiB. */
+export const uploadTimeoutS = (bytes: number): number => Math.round(3_600 * (1 + bytes / 1024 ** 3));
 /** The names of a run's inputs that are files, and of those that are secret, together, as JSON. */
 export const MAX_FILE_INPUTS_BYTES = 320;
 /** Of these, for the member `secret_inputs` when there are any. */

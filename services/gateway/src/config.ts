@@ -94,7 +94,6 @@ export const configSchema = Type.Object({
   ...outputUrlsConfig,
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of all output files of a run'),
-  RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),
   RUNLEDGER_FILE_MAX_BYTES: atMost(512 * MiB, 1024 * GiB, 'bytes of a file that a client uploads'),
   RUNLEDGER_FILE_KEEP_DAYS: Type.Integer({
     minimum: 1,

@@ -109,7 +109,7 @@ const toolsOf = (
     openLog: (assignment, mask) => openAttemptLog(logSettings(log, assignment, mask)),
     fetch: (assignment, folders, options) =>
       fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folders, options),
-    store: (assignment, files, stop) => storeFiles(settings, assignment, files, stop),
+    store: (assignment, files, storing) => storeFiles(settings, assignment, files, storing),
     storeList: (assignment, outputs, stop) => storeList(settings, assignment, outputs, stop),
   };
 };

@@ -1,4 +1,4 @@
-import { OverlapPolicy } from '@runledger/contracts/catalogue/schedules';
+import { DayFields, OverlapPolicy } from '@runledger/contracts/catalogue/schedules';
 import type { Schedule } from '@runledger/contracts/http/catalogue/schedules';
 import { Option } from 'commander';
 import type { Command } from 'commander';
@@ -43,6 +43,7 @@ const schedules: RecordKind<Schedule> = {
     ['deployment', schedule.deployment_id],
     ['cron', schedule.cron],
     ['time zone', schedule.time_zone],
+    ['day fields', schedule.day_fields],
     ['overlap', schedule.overlap],
     ['catch up', `${schedule.catch_up_s} s`],
     ['paused', schedule.paused ? 'yes' : null],
@@ -60,6 +61,7 @@ interface ScheduleOptions extends Json, QueueSettings {
   readonly deployment?: string;
   readonly cron?: string;
   readonly timeZone?: string;
+  readonly dayFields?: string;
   readonly overlap?: string;
   readonly catchUp?: string;
   readonly paused?: boolean;
@@ -138,6 +140,12 @@ const addSettings = (command: Command): Command =>
     command
       .option('--time-zone <name>', 'an IANA time zone, such as Europe/Berlin; UTC by default')
       .addOption(
+        new Option(
+          '--day-fields <or|and>',
+          'whether a day has to fit one of both day fields, or both; or by default',
+        ).choices(DayFields.enum),
+      )
+      .addOption(
         new Option('--overlap <policy>', 'while an earlier run has not ended; skip by default').choices(
           OverlapPolicy.enum,
         ),
@@ -160,6 +168,7 @@ const fieldsOf = async (client: Client, options: ScheduleOptions) => ({
   deployment_id: await optionalId(client.call, deployments, options.deployment),
   cron: options.cron,
   time_zone: options.timeZone,
+  day_fields: options.dayFields,
   overlap: options.overlap,
   catch_up_s: secondsOf('--catch-up', options.catchUp),
   paused: options.paused,

@@ -15,13 +15,23 @@ describe('runledger schedules', () => {
   it('creates, lists, shows, changes, pauses, resumes and deletes a schedule', async () => {
     const deployment = await aDeployment('shop');
     const what = ['--name', 'report', '--deployment', 'shop', '--cron', '0 9 * * MON-FRI'];
-    const more = ['--time-zone', 'Europe/Berlin', '--overlap', 'allow', '--catch-up', '2h'];
+    const more = [
+      '--time-zone',
+      'Europe/Berlin',
+      '--day-fields',
+      'and',
+      '--overlap',
+      'allow',
+      '--catch-up',
+      '2h',
+    ];
     const run = ['--input', 'size=512', '--priority', '3', '--run-timeout', '15m'];
     const made = await json(['schedules', 'create', ...what, ...more, ...run]);
     expect(made).toMatchObject({
       deployment_id: deployment.id,
       cron: '0 9 * * MON-FRI',
       time_zone: 'Europe/Berlin',
+      day_fields: 'and',
       overlap: 'allow',
       catch_up_s: 7_200,
       paused: false,
@@ -52,7 +62,7 @@ describe('runledger schedules', () => {
 
   it.each([
     [['--cron', '* * * *'], 'body.cron: '],
-    [['--cron', '@daily', '--time-zone', 'Nowhere'], 'body.time_zone: '],
+    [['--cron', '@daily', '--time-zone', 'BST'], 'such as Europe/London or Asia/Dhaka'],
     [['--cron', '@daily', '--overlap', 'always'], 'Allowed choices are skip, allow, cancel_other.'],
     [['--cron', '@daily', '--catch-up', 'soon'], '--catch-up soon is not a time.'],
   ])('refuses %j with a sentence', async (args, sentence) => {

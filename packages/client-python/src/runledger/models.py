@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e35dbc9cfbce83f3228d43acfa77019ae263e07b772ef0e3476f7a0bb3a927a0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9134a3ec41df471d3c927fcf62ce7c653d6ddb949bd933bd9ed4ec9fdda4a049.
 
 from __future__ import annotations
 
@@ -788,7 +788,7 @@ Why a run or an attempt ended.
 - `executor_lost`: The executor of the attempt sent no more heartbeats, or was stopped; of a run, that of its last attempt. Of `failed`.
 - `no_capacity`: No executor that could have executed it was there when its start deadline was over. Of `timeout`.
 - `start_deadline`: It had not begun to execute when its start deadline was over. Of `timeout`.
-- `run_timeout`: An attempt executed longer than `run_timeout_s`. Of `timeout`.
+- `run_timeout`: An attempt executed longer than `run_timeout_s`, or could not store its files in time. Of `timeout`.
 - `storage_full`: A store had no room: for its outputs (`failed`), or for another attempt until its start deadline was over (`timeout`).
 - `cancelled_by_client`: A request cancelled it. Of `cancelled`.
 - `cancelled_by_operator`: An operator of the installation cancelled it. Of `cancelled`.
@@ -1436,11 +1436,20 @@ class NewSchedule(TypedDict):
     """
     cron: str
     """
-    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
     """
     time_zone: NotRequired[str | None]
     """
-    An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+    A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+    """
+    day_fields: NotRequired[Literal['or', 'and'] | None]
+    """
+    What a day has to fit when both day of month and day of week are given.
+
+    - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+    - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+
+    Null counts as omitted.
     """
     overlap: NotRequired[Literal['skip', 'allow', 'cancel_other'] | None]
     """
@@ -2363,7 +2372,7 @@ class RunError(TypedDict):
     - `executor_left`: The executor was stopped before the attempt ended.
     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
     - `start_deadline`: It had not begun to execute when its start deadline was over.
-    - `run_timeout`: An attempt executed longer than `run_timeout_s`.
+    - `run_timeout`: An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.
     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
     """
     exit_code: NotRequired[int]
@@ -2778,11 +2787,20 @@ class ScheduleChange(TypedDict):
     """
     cron: NotRequired[str | None]
     """
-    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits. Unchanged when it is null or omitted.
+    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given. Unchanged when it is null or omitted.
     """
     time_zone: NotRequired[str | None]
     """
-    An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+    A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+    """
+    day_fields: NotRequired[Literal['or', 'and'] | None]
+    """
+    What a day has to fit when both day of month and day of week are given.
+
+    - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+    - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+
+    Unchanged when it is null or omitted.
     """
     overlap: NotRequired[Literal['skip', 'allow', 'cancel_other'] | None]
     """
@@ -3862,7 +3880,7 @@ class Deployment(TypedDict):
     """
     run_timeout_s: float
     """
-    Seconds that an attempt of a run may execute. A request may ask for less.
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
     """
     start_deadline_s: float
     """
@@ -3931,7 +3949,7 @@ class DeploymentChange(TypedDict):
     """
     run_timeout_s: NotRequired[float | None]
     """
-    Seconds that an attempt of a run may execute. A request may ask for less. Unchanged when it is null or omitted.
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Unchanged when it is null or omitted.
     """
     start_deadline_s: NotRequired[float | None]
     """
@@ -4278,7 +4296,7 @@ class NewDeployment(TypedDict):
     """
     run_timeout_s: NotRequired[float | None]
     """
-    Seconds that an attempt of a run may execute. A request may ask for less. Null counts as omitted.
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
     """
     start_deadline_s: NotRequired[float | None]
     """
@@ -4815,11 +4833,18 @@ class Schedule(TypedDict):
     """
     cron: str
     """
-    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+    Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
     """
     time_zone: str
     """
-    An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
+    A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
+    """
+    day_fields: Literal['or', 'and']
+    """
+    What a day has to fit when both day of month and day of week are given.
+
+    - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+    - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
     """
     overlap: Literal['skip', 'allow', 'cancel_other']
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e35dbc9cfbce83f3228d43acfa77019ae263e07b772ef0e3476f7a0bb3a927a0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9134a3ec41df471d3c927fcf62ce7c653d6ddb949bd933bd9ed4ec9fdda4a049.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -2694,7 +2694,7 @@ export interface components {
              */
             weight: number;
             /**
-             * @description Seconds that an attempt of a run may execute. A request may ask for less.
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
              * @example 3600
              */
             run_timeout_s: number;
@@ -2791,7 +2791,7 @@ export interface components {
              */
             weight?: number | null;
             /**
-             * @description Seconds that an attempt of a run may execute. A request may ask for less. Unchanged when it is null or omitted.
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Unchanged when it is null or omitted.
              * @example 3600
              */
             run_timeout_s?: number | null;
@@ -2942,7 +2942,7 @@ export interface components {
          *     - `executor_lost`: The executor of the attempt sent no more heartbeats, or was stopped; of a run, that of its last attempt. Of `failed`.
          *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over. Of `timeout`.
          *     - `start_deadline`: It had not begun to execute when its start deadline was over. Of `timeout`.
-         *     - `run_timeout`: An attempt executed longer than `run_timeout_s`. Of `timeout`.
+         *     - `run_timeout`: An attempt executed longer than `run_timeout_s`, or could not store its files in time. Of `timeout`.
          *     - `storage_full`: A store had no room: for its outputs (`failed`), or for another attempt until its start deadline was over (`timeout`).
          *     - `cancelled_by_client`: A request cancelled it. Of `cancelled`.
          *     - `cancelled_by_operator`: An operator of the installation cancelled it. Of `cancelled`.
@@ -4066,7 +4066,7 @@ export interface components {
              */
             weight?: number | null;
             /**
-             * @description Seconds that an attempt of a run may execute. A request may ask for less. Null counts as omitted.
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
              * @example 3600
              */
             run_timeout_s?: number | null;
@@ -4269,15 +4269,25 @@ export interface components {
              */
             deployment_id: string;
             /**
-             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
              * @example 0 9 * * MON-FRI
              */
             cron: string;
             /**
-             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+             * @description A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
              * @example Europe/Berlin
              */
             time_zone?: string | null;
+            /**
+             * @description What a day has to fit when both day of month and day of week are given.
+             *
+             *     - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+             *     - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+             *
+             *     Null counts as omitted.
+             * @example or
+             */
+            day_fields?: ("or" | "and") | null;
             /**
              * @description What happens at a time while an earlier run of the schedule has not ended.
              *
@@ -5723,7 +5733,7 @@ export interface components {
              *     - `executor_left`: The executor was stopped before the attempt ended.
              *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
              *     - `start_deadline`: It had not begun to execute when its start deadline was over.
-             *     - `run_timeout`: An attempt executed longer than `run_timeout_s`.
+             *     - `run_timeout`: An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.
              *     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
              * @enum {string}
              */
@@ -6446,15 +6456,24 @@ export interface components {
              */
             name: string;
             /**
-             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
              * @example 0 9 * * MON-FRI
              */
             cron: string;
             /**
-             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
+             * @description A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.
              * @example Europe/Berlin
              */
             time_zone: string;
+            /**
+             * @description What a day has to fit when both day of month and day of week are given.
+             *
+             *     - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+             *     - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+             * @example or
+             * @enum {string}
+             */
+            day_fields: "or" | "and";
             /**
              * @description What happens at a time while an earlier run of the schedule has not ended.
              *
@@ -6562,15 +6581,25 @@ export interface components {
              */
             deployment_id?: string | null;
             /**
-             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits. Unchanged when it is null or omitted.
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given. Unchanged when it is null or omitted.
              * @example 0 9 * * MON-FRI
              */
             cron?: string | null;
             /**
-             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+             * @description A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
              * @example Europe/Berlin
              */
             time_zone?: string | null;
+            /**
+             * @description What a day has to fit when both day of month and day of week are given.
+             *
+             *     - `or`: A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.
+             *     - `and`: A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.
+             *
+             *     Unchanged when it is null or omitted.
+             * @example or
+             */
+            day_fields?: ("or" | "and") | null;
             /**
              * @description What happens at a time while an earlier run of the schedule has not ended.
              *

@@ -21,6 +21,16 @@ export const OverlapPolicy = enumInWords(
 );
 export type OverlapPolicy = Static<typeof OverlapPolicy>;
 
+/** How the two day fields of a cron expression go together. */
+export const DayFields = enumInWords(
+  {
+    or: 'A day that fits one of them fits, as in cron: `0 9 1-7 * MON` is each Monday and each of the first seven days.',
+    and: 'A day has to fit both: `0 9 1-7 * MON` is the first Monday of the month.',
+  },
+  { description: 'What a day has to fit when both day of month and day of week are given.' },
+);
+export type DayFields = Static<typeof DayFields>;
+
 /** Seconds by which a time may have been missed and is still made. */
 export const CatchUpS = Type.Integer({ minimum: 60, maximum: 86_400 });
 export const DEFAULT_CATCH_UP_S = 3_600;
@@ -88,6 +98,7 @@ export const Schedule = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 128 }),
   cron: Type.String({ minLength: 1, maxLength: MAX_CRON }),
   time_zone: Type.String({ minLength: 1, maxLength: MAX_TIME_ZONE }),
+  day_fields: DayFields,
   overlap: OverlapPolicy,
   catch_up_s: CatchUpS,
   paused: Type.Boolean(),

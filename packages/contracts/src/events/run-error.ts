@@ -106,7 +106,8 @@ const ERRORS = {
   run_timeout: {
     end_reason: 'run_timeout',
     retryable: false,
-    means: 'An attempt executed longer than `run_timeout_s`.',
+    means:
+      'An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.',
   },
   log_expired: {
     end_reason: 'log_expired',

@@ -71,7 +71,7 @@ export const RunQueuedData = Type.Object(
     webhook_intermediate_status: Type.Boolean(),
     /** From the last RunQueued or RunRequeued, or from when it may start, to RunStarted, in seconds. */
     start_deadline_s: Seconds,
-    /** From RunStarted to the end, in seconds. */
+    /** From RunStarted to RunUploading, or to the end without files, in seconds. */
     run_timeout_s: Seconds,
     /** It starts while fewer runs of its deployment than this hold slots; no limit when it is left out. */
     concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),

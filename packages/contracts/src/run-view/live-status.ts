@@ -18,9 +18,30 @@ export const liveStatus = (run: Run, reported: string | null, position?: QueuePo
     case 'running':
       return reported ?? 'running';
     case 'uploading':
-      return 'storing output files';
+      return reported?.startsWith(STORING) ? reported : STORING;
   }
 };
+
+const STORING = 'storing output files';
+
+export interface StoringProgress {
+  /** That are stored. */
+  readonly stored: number;
+  readonly files: number;
+  readonly sentBytes: number;
+  readonly bytes: number;
+  readonly isWaiting: boolean;
+}
+
+/** What an executor reports while it stores the files of a run. */
+export const storingStatus = ({ stored, files, sentBytes, bytes, isWaiting }: StoringProgress): string => {
+  const percent = bytes === 0 ? 100 : Math.floor((100 * sentBytes) / bytes);
+  const sent = `${STORING}: ${stored} of ${files} stored, ${percent} % of ${inWords(bytes)} sent`;
+  return isWaiting ? `${sent}, waiting for the gateway` : sent;
+};
+
+const inWords = (bytes: number): string =>
+  bytes < 1024 ** 2 ? `${bytes} bytes` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 
 /** It waits for a time, in no queue. */
 export const isLater = (position: QueuePosition | undefined): boolean =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GpuModel } from '../../src/gpu.ts';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
-import { liveStatus } from '../../src/run-view/live-status.ts';
+import { liveStatus, storingStatus } from '../../src/run-view/live-status.ts';
 import { Capacity, type QueuePosition } from '../../src/requests/queue-position.ts';
 import type { RunEventOf } from '../../src/events/run-event.ts';
 import type { Run } from '../../src/fold/run.ts';
@@ -100,4 +100,31 @@ describe('the live status of a waiting run', () => {
       }
     }
   });
+});
+
+describe('the live status of a run whose files are stored', () => {
+  const uploading = runAfter(
+    anEvent('RunQueued'),
+    anEvent('RunAssigned'),
+    anEvent('RunStarted'),
+    anEvent('RunUploading'),
+  );
+  const progress = {
+    stored: 3,
+    files: 12,
+    sentBytes: 5 * 1024 ** 2,
+    bytes: 10 * 1024 ** 2,
+    isWaiting: false,
+  };
+
+  it('is what its executor reports about that, and not what the program said before', () => {
+    const status = storingStatus(progress);
+    expect(status).toBe('storing output files: 3 of 12 stored, 50 % of 10.0 MiB sent');
+    expect(liveStatus(uploading, status)).toBe(status);
+    expect(liveStatus(uploading, 'row 7 of 9')).toBe('storing output files');
+    expect(liveStatus(uploading, null)).toBe('storing output files');
+  });
+
+  it('says that the gateway does not take them', () =>
+    expect(storingStatus({ ...progress, isWaiting: true })).toMatch(/, waiting for the gateway$/));
 });

@@ -1,3 +1,4 @@
+import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
@@ -22,7 +23,6 @@ export interface ExecutionRoutes {
   readonly config: {
     readonly RUNLEDGER_OUTPUT_FILE_MAX_BYTES: number;
     readonly RUNLEDGER_OUTPUT_RUN_MAX_BYTES: number;
-    readonly RUNLEDGER_OUTPUT_MAX_FILES: number;
   };
   readonly log: EventLog;
   readonly stores: BlobStores;
@@ -51,7 +51,7 @@ export const executionRoutes = ({
   const limits = {
     fileBytes: config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES,
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
-    files: config.RUNLEDGER_OUTPUT_MAX_FILES,
+    files: MAX_OUTPUT_FILES,
   };
   const route = (method: PlainRoute['method'], name: string, serve: PlainRoute['serve']): PlainRoute => ({
     method,

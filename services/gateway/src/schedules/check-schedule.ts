@@ -8,7 +8,7 @@ import type { DeploymentQueue } from '../runs/queue/deployment-queue.ts';
 import { queueRequestOf } from '../runs/queue/queue-request.ts';
 import { inputsProblems, type InputLimits } from '../runs/queue/input-limits.ts';
 import { own } from '../validation/node.ts';
-import { readCron } from './core/cron-times.ts';
+import { readCron, type CronSettings } from './core/cron-times.ts';
 
 export interface BodyRules {
   readonly limits: InputLimits;
@@ -35,12 +35,20 @@ export const bodyProblems = (
 
 /** Each is checked with a usual one of the other, since a change may have one of them only. */
 const cronProblems = (body: JsonValue | undefined, now: number): Invalid[] => {
-  const [cron, zone] = [own(body, 'cron'), own(body, 'time_zone')];
-  const read = [
-    ...(typeof cron === 'string' ? [readCron(cron, 'UTC', now)] : []),
-    ...(typeof zone === 'string' ? [readCron('@daily', zone, now)] : []),
+  const [cron, time_zone] = [own(body, 'cron'), own(body, 'time_zone')];
+  const day_fields = own(body, 'day_fields') === 'and' ? 'and' : 'or';
+  return [
+    ...(typeof cron === 'string' ? timesProblems({ ...USUAL, cron, day_fields }, now) : []),
+    ...(typeof time_zone === 'string' ? timesProblems({ ...USUAL, time_zone }, now) : []),
   ];
-  return read.flatMap((one) => (one.kind === 'wrong' ? [valueError(one.member, one.why)] : []));
+};
+
+const USUAL: CronSettings = { cron: '@daily', time_zone: 'UTC', day_fields: 'or' };
+
+/** What is wrong with the times of a schedule as a whole. */
+export const timesProblems = (settings: CronSettings, now: number): Invalid[] => {
+  const read = readCron(settings, now);
+  return read.kind === 'wrong' ? [valueError(read.member, read.why)] : [];
 };
 
 /** What the runs of a schedule are queued with. It says by itself when they start. */

@@ -11,12 +11,18 @@ import { changed, created, deleted, found, newOrigin, refusedBy } from '../catal
 import { checkRecordCursor, isNamed, recordSpan } from '../catalogue/record-lists.ts';
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
-import type { Conflict } from '../http/refusal.ts';
+import { invalidRequest, type Conflict } from '../http/refusal.ts';
 import { overQuota } from '../quotas/over-quota.ts';
 import type { QuotaBound } from '../quotas/quota-bound.ts';
 import type { DeploymentQueue } from '../runs/queue/deployment-queue.ts';
 import { showCallback } from '../webhooks/core/show-callback.ts';
-import { bodyProblems, checkRequest, scheduledRequestOf, type BodyRules } from './check-schedule.ts';
+import {
+  bodyProblems,
+  checkRequest,
+  scheduledRequestOf,
+  timesProblems,
+  type BodyRules,
+} from './check-schedule.ts';
 import { changedSchedule, newSchedule, shownSchedule } from './core/schedule.ts';
 import type { ScheduleRecords } from './schedule-records.ts';
 
@@ -169,7 +175,10 @@ const changeSchedule =
       const request = scheduledRequestOf({ ...schedule.request, ...requested, ...named });
       // Otherwise a schedule of an archived deployment could not be paused.
       if (!isDeepStrictEqual(request, schedule.request)) await checkRequest(deployments, caller, request);
-      return { kind: 'changed', record: changedSchedule(schedule, body, request, at) };
+      const record = changedSchedule(schedule, body, request, at);
+      const problems = (body.cron ?? body.day_fields) ? timesProblems(record, at) : [];
+      if (problems.length > 0) throw invalidRequest(...problems);
+      return { kind: 'changed', record };
     });
     return shownSchedule(changed(result, 'Schedule', refusedBy), shownTo(caller), at);
   };

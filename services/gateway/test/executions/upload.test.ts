@@ -30,7 +30,6 @@ beforeAll(async () => {
     environment: {
       RUNLEDGER_OUTPUT_FILE_MAX_BYTES: '2000000',
       RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000',
-      RUNLEDGER_OUTPUT_MAX_FILES: '3',
     },
   });
 });
@@ -183,14 +182,30 @@ describe('the limits', () => {
     expect([early.status, early.body.detail]).toEqual([409, expect.stringContaining('RunUploading')]);
   });
 
-  it('hold for the number of files, and a file that is stored again replaces itself', async () => {
+  it('hold for the number of files, which is 500', async () => {
+    const attempt = await anAttempt(bed, gateway);
+    const names = Array.from({ length: 500 }, (_, index) => `${index}.txt`);
+    const statuses: number[] = [];
+    for (let from = 0; from < names.length; from += 20) {
+      const some = names.slice(from, from + 20);
+      const answers = some.map((filename) => upload(gateway, attempt, numbered(1), { filename }));
+      statuses.push(...(await Promise.all(answers)).map(({ status }) => status));
+    }
+    expect(new Set(statuses)).toEqual(new Set([201]));
+    const refused = await upload(gateway, attempt, numbered(1), { filename: 'one more' });
+    expect([refused.status, refused.body]).toMatchObject([
+      413,
+      { code: 'too_many_outputs', detail: 'A run may store at most 500 files' },
+    ]);
+  });
+
+  it('hold for its files, of which one that is stored again replaces itself', async () => {
     const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
     const store = (filename: string, length = 200_000) =>
       upload(gateway, attempt, numbered(length), { filename });
     const first = await store('a');
     expect([first.status, (await store('b')).status, (await store('c')).status]).toEqual([201, 201, 201]);
-    expect((await store('d')).body.code).toBe('too_many_outputs');
     const again = await store('a', 100_000);
     expect([again.status, again.body.key]).toEqual([201, expect.not.stringMatching(first.body.key)]);
     expect(await chunks()).toBe(before + 1 + 2 + 2);

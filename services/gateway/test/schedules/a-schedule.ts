@@ -26,6 +26,7 @@ export const aSchedule = (fields: Partial<Schedule> = {}): Schedule => ({
   name: 'report',
   cron: '* * * * *',
   time_zone: 'UTC',
+  day_fields: 'or',
   overlap: 'allow',
   catch_up_s: 3_600,
   paused: false,

@@ -40,6 +40,7 @@ describe('a schedule', () => {
       org_id: tenant.org_id,
       user_id: tenant.user_id,
       time_zone: 'UTC',
+      day_fields: 'or',
       overlap: 'skip',
       catch_up_s: 3_600,
       paused: false,
@@ -70,7 +71,9 @@ describe('a schedule', () => {
     [{ cron: '61 * * * *' }, [['cron', 'value_error']]],
     [{ cron: '0 0 30 2 *' }, [['cron', 'value_error']]],
     [{ cron: 'x'.repeat(300) }, [['cron', 'string_too_long']]],
-    [{ time_zone: 'Mars/Phobos' }, [['time_zone', 'value_error']]],
+    [{ time_zone: 'BST' }, [['time_zone', 'value_error']]],
+    [{ day_fields: 'xor' }, [['day_fields', 'enum']]],
+    [{ cron: '0 0 30 2 MON', day_fields: 'and' }, [['cron', 'value_error']]],
     [{ overlap: 'always' }, [['overlap', 'enum']]],
     [{ catch_up_s: 59 }, [['catch_up_s', 'greater_than_equal']]],
     [{ webhook: 'http://127.0.0.1/' }, [['webhook', 'value_error']]],
@@ -80,6 +83,18 @@ describe('a schedule', () => {
   ])('is refused with %j', async (fields, wrong) =>
     expect(wrongIn(await admin.post('/schedules', aRequest(fields)))).toEqual(wrong),
   );
+
+  it('has days that fit both day fields, which a change can ask for when there are such days', async () => {
+    const { next_times } = await created({ cron: '0 9 13 * FRI', day_fields: 'and' });
+    expect(next_times.map((time: string) => new Date(time).getUTCDay())).toEqual([5, 5, 5, 5, 5]);
+    expect(next_times.map((time: string) => new Date(time).getUTCDate())).toEqual([13, 13, 13, 13, 13]);
+    const { id } = await created({ cron: '0 0 30 2 MON' });
+    expect(wrongIn(await admin.patch(`/schedules/${id}`, { day_fields: 'and' }))).toEqual([
+      ['cron', 'value_error'],
+    ]);
+    const change = { cron: '0 9 1-7 * MON', day_fields: 'and' };
+    expect((await admin.patch(`/schedules/${id}`, change)).body).toMatchObject(change);
+  });
 
   it('is refused with inputs that do not fit the version, are secret, or are too large', async () => {
     const { deployment_id } = await aDeploymentWith(admin, [

@@ -46,6 +46,9 @@ export interface AttemptTools extends OutputTools {
 /** At most about five progress reports a second of each run reach the log, and none of a run that is over within a moment. */
 const PROGRESS = { firstAfterMs: 50, everyMs: 200 };
 
+/** Most files are stored within a moment: then the last report of the workflow stays. */
+const STORING = { firstAfterMs: 1_000, everyMs: 1_000 };
+
 /** Executes one attempt from its assignment to its end. The ledger decides what may still be stored. */
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
   const { assignment } = ledger;
@@ -96,10 +99,13 @@ const execute = async (
   };
   const result = await runInTurn(ledger, tools, { ...work, ...folders, observe });
   const log_blob = await tools.keepLog(assignment, await log.end());
+  using storing = coalesceProgress((report) => tools.sendProgress(assignment, report), STORING);
+  const report = (live_status: string): void =>
+    storing.report({ progress: progress.last().progress, live_status });
   // What a failed attempt left is of no use to the next one.
   const isRetried = result.outcome === 'failed' && retry(result.error) !== null;
   const outputId = work.runner.outputId(assignment.event.data.runner);
-  const stored = isRetried ? {} : await storeOutputs(ledger, tools, { result, outputId, ...folders });
+  const stored = isRetried ? {} : await storeOutputs(ledger, tools, { result, outputId, report, ...folders });
   const ended = { ...ending(result, progress, retry), ...stored, log_blob };
   const isEnded = await ledger.append((state) => endOf(state, ended));
   if (isEnded && log_blob) log.clear();

@@ -1,12 +1,13 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { contentTypeOf } from '@runledger/contracts/content-type';
 import { errorOf } from '@runledger/contracts/events/run-error';
-import type { RunOutput } from '@runledger/contracts/events/run-event-data';
+import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
-import { MAX_INLINE_BYTES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { MAX_INLINE_BYTES, MAX_OUTPUT_FILES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { identityOf } from '../runner/output-files.ts';
 import type { OutputFile, RunResult } from '../runner/runner.ts';
-import type { StoredFiles } from '../upload/store-files.ts';
+import type { StoredFiles, StoringAttempt } from '../upload/store-files.ts';
 import type { StoredList } from '../upload/store-list.ts';
 import type { AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
@@ -20,7 +21,7 @@ export interface OutputTools {
   readonly store: (
     assignment: Assignment,
     files: readonly OutputFile[],
-    stop: AbortSignal,
+    storing: StoringAttempt,
   ) => Promise<StoredFiles>;
   readonly storeList: (
     assignment: Assignment,
@@ -33,6 +34,8 @@ interface Executed {
   readonly result: RunResult;
   readonly outputId: string;
   readonly makePrivateDir: AttemptFolders['makePrivateDir'];
+  /** Takes the live status while files are stored. */
+  readonly report: StoringAttempt['report'];
 }
 
 /**
@@ -42,7 +45,7 @@ interface Executed {
 export const storeOutputs = async (
   ledger: AttemptLedger,
   { store, storeList, newId }: OutputTools,
-  { result, outputId, makePrivateDir }: Executed,
+  { result, outputId, makePrivateDir, report }: Executed,
 ): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
   if (result.outcome === 'not_runnable' || result.outcome === 'cancelled') {
     return { storing: { kind: 'stored' }, outputs: NO_OUTPUTS };
@@ -50,7 +53,7 @@ export const storeOutputs = async (
   const data = result.outcome === 'succeeded' ? result.data : {};
   const large = largeTexts(data, result.files);
   const files = [...(await textFiles(large, makePrivateDir)), ...result.files];
-  const stored = await storeFiles(ledger, store, files);
+  const stored = await storeFiles(ledger, store, { files, report });
   const texts = withStoredTexts(data, large, stored.files.slice(0, large.length));
   const outputs = runOutputs(newId(), outputId, texts, stored.files.slice(large.length));
   return list(ledger, storeList, stored.storing, outputs);
@@ -95,14 +98,36 @@ const TOO_LONG: Storing = {
 const storeFiles = async (
   ledger: AttemptLedger,
   store: OutputTools['store'],
-  files: readonly OutputFile[],
+  { files, report }: Pick<Executed, 'report'> & { readonly files: readonly OutputFile[] },
 ): Promise<StoredFiles> => {
   if (files.length === 0) return { storing: { kind: 'stored' }, files: [] };
+  if (files.length > MAX_OUTPUT_FILES) return { storing: tooMany(files.length), files: [] };
+  if (jsonBytes(files.map(entryOf)) > MAX_OUTPUTS_BYTES) return { storing: TOO_LONG, files: [] };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return (await ledger.append((state) => beginStoring(state, files.length, bytes)))
-    ? store(ledger.assignment, files, ledger.stop)
+    ? store(ledger.assignment, files, { stop: ledger.stop, report })
     : { storing: { kind: 'stopped' }, files: [] };
 };
+
+/** As the list of outputs names it once it is stored. */
+const entryOf = ({ filename, subfolder, bytes }: OutputFile): StoredFile => ({
+  key: '-'.repeat(43),
+  filename,
+  subfolder,
+  content_type: contentTypeOf(filename),
+  bytes,
+  sha256: '0'.repeat(64),
+  type: 'output',
+  upload_duration: 0,
+});
+
+const tooMany = (files: number): Storing => ({
+  kind: 'refused',
+  error: errorOf(
+    'output_too_large',
+    `The run has ${files} output files with those of its large texts, and may have ${MAX_OUTPUT_FILES}. Nothing was stored. Leave fewer files, such as one archive of many.`,
+  ),
+});
 
 const textFiles = async (
   texts: readonly LargeText[],

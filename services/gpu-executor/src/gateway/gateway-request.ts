@@ -1,7 +1,6 @@
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
 
@@ -10,7 +9,11 @@ export interface GatewayRequest {
   readonly url: URL;
   /** Of the attempt. */
   readonly token: string;
-  readonly body?: { readonly type: string; readonly bytes: number; readonly content: Readable | Uint8Array };
+  readonly body?: {
+    readonly type: string;
+    readonly bytes: number;
+    readonly content: AsyncIterable<Uint8Array> | Uint8Array;
+  };
 }
 
 export type GatewayRefusal =

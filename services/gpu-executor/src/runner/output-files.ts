@@ -2,16 +2,18 @@ import { constants, type Dirent } from 'node:fs';
 import { open, opendir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { problemOfFileName } from '@runledger/contracts/file-name';
+import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
 import type { OutputFile } from './runner.ts';
 
 export interface CollectedFiles {
-  readonly files: OutputFile[];
-  /** The first few entries that are not outputs, with the reason. */
-  readonly skipped: LeftEntry[];
-  /** The first entry that should be an output and cannot be read. */
-  unreadable: LeftEntry | null;
-  /** True when there is more than the limits allow. */
-  tooMany: boolean;
+  /** The first ones by path, as many as the limits allow. */
+  readonly files: readonly OutputFile[];
+  /** The first few entries that are no data, such as pipes, with the reason. */
+  readonly skipped: readonly LeftEntry[];
+  /** The first few entries that should be outputs and cannot be, such as links, with the reason. */
+  readonly refused: readonly LeftEntry[];
+  /** What was left beyond the limits, as what follows "the program"; null when it is within them. */
+  readonly tooMany: string | null;
 }
 
 export interface LeftEntry {
@@ -26,9 +28,8 @@ export interface FileLimits {
   depth: number;
 }
 
-/** Each file takes a few hundred bytes in the list of outputs, which may have 256 KiB. */
-export const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
-const MAX_SKIPPED_REPORTED = 20;
+export const FILE_LIMITS: FileLimits = { files: MAX_OUTPUT_FILES, entries: 10_000, depth: 16 };
+const MAX_REPORTED = 20;
 
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** How an output is opened: not through a link, and without waiting for the other end of a pipe. */
@@ -39,69 +40,86 @@ export const OPEN_OUTPUT = constants.O_RDONLY | constants.O_NOFOLLOW | constants
  * folder is opened once, no link is followed anywhere, not even in place of the folder itself, and each file is known by its identity.
  */
 export const collectFiles = async (root: string, limits: FileLimits): Promise<CollectedFiles> => {
-  const found: CollectedFiles = { files: [], skipped: [], unreadable: null, tooMany: false };
+  const files: OutputFile[] = [];
+  const skipped: LeftEntry[] = [];
+  const refused: LeftEntry[] = [];
   let entries = 0;
+  let isWhole = true;
   let owner: number | undefined;
 
-  const skip = (path: string, why: string): void => {
-    if (found.skipped.length < MAX_SKIPPED_REPORTED) found.skipped.push({ path, why });
+  const add = (to: LeftEntry[], path: string, why: string): void => {
+    if (to.length < MAX_REPORTED) to.push({ path, why });
   };
-
-  /** Undefined when it cannot be opened: a missing entry was removed by the program itself. */
-  const tryOpen = async (opened: string, path: string, flags: number): Promise<FileHandle | undefined> => {
-    try {
-      return await open(opened, flags);
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === 'ELOOP' || code === 'ENOTDIR') found.unreadable ??= { path, why: 'it was replaced' };
-      else if (code !== 'ENOENT') found.unreadable ??= { path, why: `it cannot be read (${code})` };
-      return undefined;
-    }
-  };
+  const refuse = (path: string, why: string): void => add(refused, path, why);
 
   const takeFile = async (opened: string, subfolder: string, filename: string): Promise<void> => {
     const path = join(subfolder, filename);
-    await using file = await tryOpen(opened, path, OPEN_OUTPUT);
+    await using file = await tryOpen(opened, OPEN_OUTPUT, (why) => refuse(path, why));
     const stats = await file?.stat();
     if (!stats) return;
-    if (!stats.isFile()) return skip(path, NO_FILE);
-    if (stats.nlink > 1 && stats.uid !== owner)
-      return skip(path, 'it is a second name of a file of another user');
+    if (!stats.isFile()) return add(skipped, path, NO_FILE);
+    if (stats.nlink > 1 && stats.uid !== owner) return refuse(path, OF_ANOTHER);
     const { size: bytes } = stats;
-    found.files.push({ path: join(root, path), filename, subfolder, bytes, identity: identityOf(stats) });
+    files.push({ path: join(root, path), filename, subfolder, bytes, identity: identityOf(stats) });
   };
 
   const take = async (entry: Dirent, opened: string, subfolder: string, depth: number): Promise<void> => {
     const { name } = entry;
     const path = join(subfolder, name);
     const problem = problemOfFileName(name);
-    if (problem !== null) skip(path, `its name ${problem}`);
+    if (problem !== null) refuse(path, `its name ${problem}`);
     else if (entry.isDirectory()) await walk(opened, path, depth + 1);
-    else if (!entry.isFile()) skip(path, NO_FILE);
-    else if (found.files.length >= limits.files) found.tooMany = true;
+    else if (entry.isSymbolicLink()) refuse(path, LINK);
+    else if (!entry.isFile()) add(skipped, path, NO_FILE);
     else await takeFile(opened, subfolder, name);
   };
 
   const walk = async (opened: string, path: string, depth: number): Promise<void> => {
-    if (depth > limits.depth) return skip(path, `it lies deeper than ${limits.depth} folders`);
-    await using folder = await tryOpen(opened, path, OPEN_FOLDER);
+    if (depth > limits.depth) return refuse(path, `it lies deeper than ${limits.depth} folders`);
+    await using folder = await tryOpen(opened, OPEN_FOLDER, (why) => refuse(path, why));
     if (!folder) return;
     owner ??= (await folder.stat()).uid;
     const inside = `/proc/self/fd/${folder.fd}`;
     for await (const entry of await opendir(inside)) {
-      entries += 1;
-      if (entries > limits.entries || found.tooMany) {
-        found.tooMany = true;
+      if (entries === limits.entries) {
+        isWhole = false;
         return;
       }
+      entries += 1;
       await take(entry, `${inside}/${entry.name}`, path, depth);
     }
   };
 
   await walk(root, '', 0);
-  found.files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return found;
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const kept = files.slice(0, limits.files);
+  return { files: kept, skipped, refused, tooMany: beyond(limits, files.length, isWhole) };
 };
+
+/** Undefined when it cannot be opened: a missing entry was removed by the program itself. */
+const tryOpen = async (
+  opened: string,
+  flags: number,
+  refuse: (why: string) => void,
+): Promise<FileHandle | undefined> => {
+  try {
+    return await open(opened, flags);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ELOOP' || code === 'ENOTDIR') refuse('it was replaced');
+    else if (code !== 'ENOENT') refuse(`it cannot be read (${code})`);
+    return undefined;
+  }
+};
+
+const beyond = ({ files, entries }: FileLimits, found: number, isWhole: boolean): string | null => {
+  const most = `a run may have ${files} output files`;
+  if (!isWhole) return `it left more than ${entries} files and folders, and ${most}`;
+  return found > files ? `it left ${found} files, and ${most}` : null;
+};
+
+const LINK = 'it is a link, and links are not stored: leave a copy of the file in its place';
+const OF_ANOTHER = 'it is a second name of a file of another user: leave a copy of the file in its place';
 
 const NO_FILE = 'it is neither a regular file nor a folder';
 

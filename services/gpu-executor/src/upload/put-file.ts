@@ -16,6 +16,8 @@ export interface PutTarget {
   readonly url: URL;
   readonly token: string;
   readonly contentType: string;
+  /** Called with how many more bytes of the file were sent. */
+  readonly onSent: (bytes: number) => void;
 }
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -29,16 +31,27 @@ const openUnchanged = async ({ path, identity, bytes }: OutputFile): Promise<Fil
   return undefined;
 };
 
+async function* readCounted(
+  source: FileHandle,
+  bytes: number,
+  onSent: PutTarget['onSent'],
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source.createReadStream({ end: bytes - 1, autoClose: false })) {
+    const read = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+    yield read;
+    onSent(read.byteLength);
+  }
+}
+
 /** Sends one file, once. An abort gives `unavailable`. */
 export const putFile = async (
   file: OutputFile,
-  { url, token, contentType }: PutTarget,
+  { url, token, contentType, onSent }: PutTarget,
   signal: AbortSignal,
 ): Promise<PutResult> => {
   await using source = await openUnchanged(file);
   if (!source) return { kind: 'changed' };
-  const content =
-    file.bytes === 0 ? new Uint8Array() : source.createReadStream({ end: file.bytes - 1, autoClose: false });
+  const content = file.bytes === 0 ? new Uint8Array() : readCounted(source, file.bytes, onSent);
   const body = { type: contentType, bytes: file.bytes, content };
   const response = await requestGateway(
     { method: 'PUT', url, token, body, maxResponseBytes: MAX_RESPONSE_BYTES },

@@ -1,3 +1,4 @@
+import { storingStatus } from '@runledger/contracts/run-view/live-status';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import type { Assignment } from '../attempt/core/assignment.ts';
@@ -7,12 +8,18 @@ import { requestSpan } from '../gateway/request-span.ts';
 import { untilAnswered } from '../gateway/until-answered.ts';
 import type { OutputFile } from '../runner/runner.ts';
 import { contentTypeOf } from '@runledger/contracts/content-type';
-import { putFile } from './put-file.ts';
+import { putFile, type PutResult } from './put-file.ts';
 import { refusalKind } from './refusal-kind.ts';
 
 export interface StoredFiles {
   readonly storing: Storing;
   readonly files: readonly StoredFile[];
+}
+
+export interface StoringAttempt {
+  readonly stop: AbortSignal;
+  /** Takes the live status, whenever it changes. */
+  readonly report: (liveStatus: string) => void;
 }
 
 /**
@@ -23,12 +30,25 @@ export const storeFiles = async (
   settings: GatewaySettings,
   assignment: Assignment,
   files: readonly OutputFile[],
-  stop: AbortSignal,
+  { stop, report }: StoringAttempt,
 ): Promise<StoredFiles> => {
   const gateway = openAttemptGateway(settings, assignment);
   const stored: StoredFile[] = [];
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  let storedBytes = 0;
   for (const file of files) {
-    const result = await storeFile(settings, gateway, file, stop);
+    const tell = (sent: number, isWaiting: boolean): void =>
+      report(
+        storingStatus({
+          stored: stored.length,
+          files: files.length,
+          sentBytes: storedBytes + sent,
+          bytes,
+          isWaiting,
+        }),
+      );
+    const result = await storeFile(settings, gateway, file, { stop, tell });
+    storedBytes += file.bytes;
     if (result.kind !== 'file') return { storing: result, files: stored };
     stored.push(result.file);
   }
@@ -39,11 +59,16 @@ type StoredOrNot =
   | { readonly kind: 'file'; readonly file: StoredFile }
   | Exclude<Storing, { readonly kind: 'stored' }>;
 
+interface FileProgress extends Pick<StoringAttempt, 'stop'> {
+  /** Takes how much of the file was sent. */
+  readonly tell: (sentBytes: number, isWaiting: boolean) => void;
+}
+
 const storeFile = async (
   { log }: GatewaySettings,
   { assignment, url, token }: AttemptGateway,
   file: OutputFile,
-  stop: AbortSignal,
+  { stop, tell }: FileProgress,
 ): Promise<StoredOrNot> => {
   const { run_id, attempt } = assignment;
   const { filename, subfolder, bytes } = file;
@@ -52,10 +77,18 @@ const storeFile = async (
     token: await token(),
     contentType: contentTypeOf(filename),
   };
-  const onRetry = (why: string): void =>
+  const onRetry = (why: string): void => {
+    tell(0, true);
     log.warn({ run_id, attempt, file: filename, why }, 'storing a file again');
+  };
+  const send = async (): Promise<PutResult> => {
+    let sent = 0;
+    const onSent = (more: number): void => tell((sent += more), false);
+    return putFile(file, { ...target, onSent }, stop);
+  };
+  tell(0, false);
   const answer = await untilAnswered({ stop, onRetry }, () =>
-    requestSpan({ assignment, method: 'PUT', what: 'output', bytes }, () => putFile(file, target, stop)),
+    requestSpan({ assignment, method: 'PUT', what: 'output', bytes }, send),
   );
   switch (answer.kind) {
     case 'stored':

@@ -37,30 +37,45 @@ describe('the files of a run', () => {
     writeFileSync(join(root, 'own'), '');
     for (const path of [root, join(root, 'own')]) chownSync(path, 1000, 1000);
     linkSync(join(root, 'own'), join(root, 'own-again'));
-    const { files, skipped } = await collectFiles(root, FILE_LIMITS);
+    const { files, refused } = await collectFiles(root, FILE_LIMITS);
     expect(files.map(({ filename }) => filename)).toEqual(['own', 'own-again']);
-    expect(skipped).toEqual([{ path: 'hard', why: 'it is a second name of a file of another user' }]);
+    expect(refused).toEqual([
+      { path: 'hard', why: expect.stringContaining('it is a second name of a file of another user') },
+    ]);
   });
 
-  it('include no links, no pipes and no files with invalid names', async () => {
+  it('include no links, no pipes and no files with invalid names: all but pipes are refused', async () => {
     const root = temporaryFolder();
     symlinkSync('/etc/passwd', join(root, 'passwd'));
     symlinkSync('/etc', join(root, 'etc'));
     execFileSync('mkfifo', [join(root, 'pipe')]);
     writeFileSync(join(root, 'new\nline'), '');
     writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x66, 0xff])]), '');
-    const { files, skipped } = await collectFiles(root, FILE_LIMITS);
+    const { files, skipped, refused } = await collectFiles(root, FILE_LIMITS);
     expect(files).toEqual([]);
-    expect(skipped).toHaveLength(5);
+    expect(skipped).toEqual([{ path: 'pipe', why: 'it is neither a regular file nor a folder' }]);
+    expect(refused).toHaveLength(4);
+    expect(refused).toEqual(
+      expect.arrayContaining(
+        ['passwd', 'etc'].map((path) => ({ path, why: expect.stringContaining('it is a link') })),
+      ),
+    );
   });
 
   it('are limited in number and depth', async () => {
     const root = temporaryFolder();
     for (const name of ['1', '2', '3', '4']) writeFileSync(join(root, name), '');
     const limits = { files: 3, entries: 100, depth: 4 };
-    expect(await collectFiles(root, limits)).toMatchObject({ tooMany: true, files: { length: 3 } });
-    expect(await collectFiles(root, { ...limits, files: 9, entries: 3 })).toMatchObject({ tooMany: true });
+    const { files, tooMany } = await collectFiles(root, limits);
+    expect(files.map(({ filename }) => filename)).toEqual(['1', '2', '3']);
+    expect(tooMany).toBe('it left 4 files, and a run may have 3 output files');
+    expect((await collectFiles(root, { ...limits, files: 4 })).tooMany).toBeNull();
+    expect((await collectFiles(root, { ...limits, files: 9, entries: 3 })).tooMany).toContain(
+      'more than 3 files and folders',
+    );
     mkdirSync(join(root, 'a/b/c/d/e'), { recursive: true });
-    expect((await collectFiles(root, { ...limits, files: 9 })).skipped).toHaveLength(1);
+    expect((await collectFiles(root, { ...limits, files: 9 })).refused).toEqual([
+      { path: 'a/b/c/d/e', why: 'it lies deeper than 4 folders' },
+    ]);
   });
 });

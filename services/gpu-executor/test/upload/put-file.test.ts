@@ -29,7 +29,7 @@ const put = (
 ): Promise<PutResult> =>
   putFile(
     { path, filename: 'a.bin', subfolder: '', bytes, identity: identityOf(statSync(path)) },
-    { url, token: 'token', contentType: 'text/plain' },
+    { url, token: 'token', contentType: 'text/plain', onSent: () => undefined },
     signal,
   );
 
@@ -88,7 +88,8 @@ describe('sending a file', () => {
     const path = aFile(3);
     const file = { path, filename: 'a.bin', subfolder: '', bytes: 3, identity: identityOf(statSync(path)) };
     change(path);
-    const target = { url: new URL('http://127.0.0.1:1/'), token: 'token', contentType: 'text/plain' };
+    const url = new URL('http://127.0.0.1:1/');
+    const target = { url, token: 'token', contentType: 'text/plain', onSent: () => undefined };
     expect(await putFile(file, target, new AbortController().signal)).toEqual({ kind: 'changed' });
   });
 });

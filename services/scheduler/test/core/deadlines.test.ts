@@ -11,7 +11,9 @@ import {
   noHeartbeats,
   passed,
   running,
+  uploading,
 } from './steps.ts';
+import { uploadTimeoutS } from '@runledger/contracts/limits';
 import { ENFORCE_MS, given, PERIOD_MS, type Step } from './test-bed.ts';
 
 describe('a deadline', () => {
@@ -40,6 +42,14 @@ describe('a deadline', () => {
         started('one'),
       ).when(passed(10_000, 'box')),
     ).toEqual(['one is timed out: run_timeout']));
+
+  it('does not count the time in which files are stored, which has a limit of its own', () => {
+    const before = [...running('one', 'box', { runTimeoutS: 10 }), passed(9_000, 'box'), uploading('one', 1)];
+    const limitMs = uploadTimeoutS(1) * 1_000;
+    expect(limitMs).toBe(3_600_000);
+    expect(given(...before).when(passed(limitMs - 1_000, 'box'))).toEqual([]);
+    expect(given(...before).when(passed(limitMs, 'box'))).toEqual(['one is timed out: run_timeout']);
+  });
 
   it('starts again when a run is requeued', () =>
     expect(

@@ -17,6 +17,10 @@ export const started =
   (run: string): Step =>
   (bed) =>
     bed.start(run);
+export const uploading =
+  (run: string, bytes: number): Step =>
+  (bed) =>
+    bed.upload(run, bytes);
 export const succeeded =
   (run: string): Step =>
   (bed) =>

@@ -308,6 +308,10 @@ export class TestBed {
     this.append(name, 'RunStarted', { cold_start_s: 0 });
   }
 
+  upload(name: string, bytes: number): void {
+    this.append(name, 'RunUploading', { files: 1, bytes });
+  }
+
   succeed(name: string): void {
     this.append(name, 'RunSucceeded', { outputs: [], outputs_blob: null });
   }

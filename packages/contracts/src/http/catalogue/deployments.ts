@@ -78,7 +78,8 @@ const Labels = Type.Array(RequiredLabel, {
 const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
-  description: 'Seconds that an attempt of a run may execute. A request may ask for less.',
+  description:
+    'Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.',
   examples: [3600],
 });
 const StartDeadline = Type.Number({

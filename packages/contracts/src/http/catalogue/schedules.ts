@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import {
   CatchUpS as AnyCatchUpS,
+  DayFields as AnyDayFields,
   DEFAULT_CATCH_UP_S,
   MAX_COUNTED,
   MAX_CRON,
@@ -30,15 +31,16 @@ const Cron = Type.String({
   maxLength: MAX_CRON,
   examples: ['0 9 * * MON-FRI'],
   description:
-    'Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.',
+    'Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.',
 });
 const TimeZone = Type.String({
   minLength: 1,
   maxLength: MAX_TIME_ZONE,
   examples: ['Europe/Berlin'],
   description:
-    'An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.',
+    'A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, with its aliases. Abbreviations such as `BST` and offsets are refused, since they mean several. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.',
 });
+const DayFields = { ...AnyDayFields, examples: ['or'] };
 const CatchUpS = {
   ...AnyCatchUpS,
   examples: [3600],
@@ -139,6 +141,7 @@ export const Schedule = Type.Object(
     name: Name,
     cron: Cron,
     time_zone: TimeZone,
+    day_fields: DayFields,
     overlap: OverlapPolicy,
     catch_up_s: CatchUpS,
     paused: Paused,
@@ -164,6 +167,7 @@ export const NewSchedule = Type.Object(
     deployment_id: { ...DeploymentUuid, description: 'The deployment that is to run.' },
     cron: Cron,
     time_zone: optional({ ...TimeZone, default: 'UTC' }),
+    day_fields: optional({ ...DayFields, default: 'or' }),
     overlap: optional({ ...OverlapPolicy, default: 'skip' }),
     catch_up_s: optional({ ...CatchUpS, default: DEFAULT_CATCH_UP_S }),
     paused: optional({ ...Paused, default: false }),
@@ -205,6 +209,7 @@ export const ScheduleChange = Type.Object(
     deployment_id: unchanged({ ...DeploymentUuid, description: 'The deployment that is to run.' }),
     cron: unchanged(Cron),
     time_zone: unchanged(TimeZone),
+    day_fields: unchanged(DayFields),
     overlap: unchanged(OverlapPolicy),
     catch_up_s: unchanged(CatchUpS),
     paused: unchanged(Paused),

@@ -1,3 +1,4 @@
+import { MAX_OUTPUT_FILES } from '../../limits.ts';
 import type { CodeRows } from './code-row.ts';
 
 const QUEUE_AGAIN = 'Queue the run again, with its inputs.';
@@ -47,7 +48,7 @@ export const ATTEMPT_CODES = {
   },
   too_many_outputs: {
     status: 413,
-    cause: 'A run stores more files than it may (RUNLEDGER_OUTPUT_MAX_FILES).',
+    cause: `A run stores more than ${MAX_OUTPUT_FILES} files.`,
     remedy: 'Store fewer files, such as one archive of many.',
   },
   outputs_too_large: {

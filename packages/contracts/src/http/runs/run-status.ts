@@ -24,7 +24,8 @@ const END_REASONS = {
   no_capacity:
     'No executor that could have executed it was there when its start deadline was over. Of `timeout`.',
   start_deadline: 'It had not begun to execute when its start deadline was over. Of `timeout`.',
-  run_timeout: 'An attempt executed longer than `run_timeout_s`. Of `timeout`.',
+  run_timeout:
+    'An attempt executed longer than `run_timeout_s`, or could not store its files in time. Of `timeout`.',
   storage_full:
     'A store had no room: for its outputs (`failed`), or for another attempt until its start deadline was over (`timeout`).',
   cancelled_by_client: 'A request cancelled it. Of `cancelled`.',

@@ -1,5 +1,8 @@
 /* oxlint-disable no-restricted-globals -- it converts times; it does not read the clock */
+import type { DayFields } from '@runledger/contracts/catalogue/schedules';
 import { Cron } from 'croner';
+import { wrongField } from './cron-fields.ts';
+import { wrongZone } from './time-zones.ts';
 
 /** The times of a cron expression in a time zone, in milliseconds since 1970. All are whole minutes. */
 export interface CronTimes {
@@ -28,21 +31,30 @@ const NICKNAMES: ReadonlySet<string> = new Set([
 ]);
 /** No `?`, which would be the time at which it is read. */
 const FIVE_FIELDS = /^[^\s?]+(?: [^\s?]+){4}$/;
-const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 /** Where clocks change, lists and ranges of times of day are given times too, as in Vixie cron. */
 const DAYLIGHT_SAVING = { fixedTimeRule: 'no-wildcard' } as const;
 
+/** What says when the times of a schedule are. */
+export interface CronSettings {
+  readonly cron: string;
+  readonly time_zone: string;
+  readonly day_fields: DayFields;
+}
+
 /** Reads an expression. `now` decides whether it has a time at all: the 30th of February never comes. */
-export const readCron = (cron: string, time_zone: string, now: number): ReadCron => {
-  if (!isZone(time_zone))
-    return wrong('time_zone', `${JSON.stringify(time_zone)} is no IANA time zone, such as Europe/Berlin`);
+export const readCron = (settings: CronSettings, now: number): ReadCron => {
+  const { cron } = settings;
+  const zone = wrongZone(settings.time_zone);
+  if (zone !== undefined) return wrong('time_zone', zone);
   if (!FIVE_FIELDS.test(cron) && !NICKNAMES.has(cron.toLowerCase()))
     return wrong(
       'cron',
       'it needs five fields with one space between: minute, hour, day of month, month, day of week',
     );
+  const field = wrongField(cron);
+  if (field !== undefined) return wrong('cron', field);
   try {
-    const times = timesOf(new Cron(cron, { timezone: time_zone, mode: '5-part', ...DAYLIGHT_SAVING }));
+    const times = cronTimes(settings);
     return times.next(now) === undefined ? wrong('cron', 'no time ever fits it') : { kind: 'read', times };
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError)
@@ -52,13 +64,15 @@ export const readCron = (cron: string, time_zone: string, now: number): ReadCron
 };
 
 /** Of a stored schedule. @throws TypeError when it cannot be read, which was checked before it was stored */
-export const cronTimes = ({
-  cron,
-  time_zone,
-}: {
-  readonly cron: string;
-  readonly time_zone: string;
-}): CronTimes => timesOf(new Cron(cron, { timezone: time_zone, mode: '5-part', ...DAYLIGHT_SAVING }));
+export const cronTimes = ({ cron, time_zone, day_fields }: CronSettings): CronTimes =>
+  timesOf(
+    new Cron(cron, {
+      timezone: time_zone,
+      mode: '5-part',
+      domAndDow: day_fields === 'and',
+      ...DAYLIGHT_SAVING,
+    }),
+  );
 
 const MINUTE_MS = 60_000;
 
@@ -66,14 +80,5 @@ const timesOf = (cron: Cron): CronTimes => ({
   next: (after) => cron.nextRun(new Date(after))?.getTime(),
   last: (upTo) => cron.previousRuns(1, new Date(upTo - (upTo % MINUTE_MS) + MINUTE_MS))[0]?.getTime(),
 });
-
-const isZone = (name: string): boolean => {
-  if (!ZONE_NAME.test(name)) return false;
-  try {
-    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-};
 
 const wrong = (member: WrongCron['member'], why: string): WrongCron => ({ kind: 'wrong', member, why });

@@ -3,10 +3,13 @@ import type { Schedule as ShownSchedule } from '@runledger/contracts/http/catalo
 import type { RecordOrigin } from '../../catalogue/store/core/decided-record.ts';
 import type { ShowCallback } from '../../webhooks/core/show-callback.ts';
 import { advance, finish, textOf } from './advance.ts';
-import { cronTimes } from './cron-times.ts';
+import { cronTimes, type CronSettings } from './cron-times.ts';
 
 /** When a schedule has times, and what it does at them. */
-type Timing = Pick<Schedule, 'name' | 'cron' | 'time_zone' | 'overlap' | 'catch_up_s' | 'paused'>;
+type Timing = Pick<
+  Schedule,
+  'name' | 'cron' | 'time_zone' | 'day_fields' | 'overlap' | 'catch_up_s' | 'paused'
+>;
 
 /** Null counts as left out. */
 type TimingChange = { readonly [Member in keyof Timing]?: Timing[Member] | null | undefined };
@@ -33,6 +36,7 @@ export const newSchedule = (
 
 const DEFAULTS: Omit<Timing, 'name' | 'cron'> = {
   time_zone: 'UTC',
+  day_fields: 'or',
   overlap: 'skip',
   catch_up_s: DEFAULT_CATCH_UP_S,
   paused: false,
@@ -49,6 +53,7 @@ export const changedSchedule = (
   const hasOtherTimes =
     timing.cron !== schedule.cron ||
     timing.time_zone !== schedule.time_zone ||
+    timing.day_fields !== schedule.day_fields ||
     timing.paused !== schedule.paused;
   const take = hasOtherTimes ? finish : advance;
   const before = take(schedule, cronTimes(schedule), now);
@@ -59,6 +64,7 @@ const timingAfter = (before: Timing, change: TimingChange): Timing => ({
   name: change.name ?? before.name,
   cron: change.cron ?? before.cron,
   time_zone: change.time_zone ?? before.time_zone,
+  day_fields: change.day_fields ?? before.day_fields,
   overlap: change.overlap ?? before.overlap,
   catch_up_s: change.catch_up_s ?? before.catch_up_s,
   paused: change.paused ?? before.paused,
@@ -83,7 +89,7 @@ export const shownSchedule = (
   next_times: schedule.paused ? [] : nextTimes(schedule, now),
 });
 
-const nextTimes = (timing: Pick<Timing, 'cron' | 'time_zone'>, now: number): string[] => {
+const nextTimes = (timing: CronSettings, now: number): string[] => {
   const times = cronTimes(timing);
   const found: string[] = [];
   let next = times.next(now);

@@ -10,9 +10,10 @@ export interface Executed {
 
 /** Everything in the output folder was written by the runner, within the limits: only somebody else could make it unreadable. */
 export const succeeded = async (work: RunnerWork, data: RunData): Promise<Executed> => {
-  const { files, unreadable } = await collectFiles(work.outputDir, FILE_LIMITS);
-  if (unreadable === null) return { result: { outcome: 'succeeded', data, files }, isUsable: true };
-  const message = `The run succeeded, but somebody changed its output folder: ${unreadable.why}.`;
+  const { files, refused } = await collectFiles(work.outputDir, FILE_LIMITS);
+  const [first] = refused;
+  if (first === undefined) return { result: { outcome: 'succeeded', data, files }, isUsable: true };
+  const message = `The run succeeded, but somebody changed its output folder: ${first.why}.`;
   return { result: { outcome: 'failed', error: errorOf('invalid_output', message), files }, isUsable: true };
 };
 

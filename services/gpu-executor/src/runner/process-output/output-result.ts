@@ -5,7 +5,7 @@ import type { RunObserver, RunnerWork, RunResult } from '../runner.ts';
 import type { CollectedMessages } from './collect-messages.ts';
 import type { LostOutput } from './program-messages.ts';
 
-/** Takes the files that a program has left from it. The run's log names entries that are not outputs. */
+/** Takes the files that a program has left from it. The run's log names what cannot be an output, before anything is stored. */
 export const collectOutputs = async (
   lent: LentFolders,
   { outputDir }: Pick<RunnerWork, 'outputDir'>,
@@ -13,13 +13,13 @@ export const collectOutputs = async (
 ): Promise<CollectedFiles> => {
   if (!(await lent.takeBack())) return NO_FILES;
   const collected = await collectFiles(outputDir, FILE_LIMITS);
-  for (const { path, why } of collected.skipped) {
+  for (const { path, why } of [...collected.skipped, ...collected.refused]) {
     log({ stream: 'runner', line: `${shownPath(path)} is not an output: ${why}` });
   }
   return collected;
 };
 
-const NO_FILES: CollectedFiles = { files: [], skipped: [], unreadable: null, tooMany: false };
+const NO_FILES: CollectedFiles = { files: [], skipped: [], refused: [], tooMany: null };
 
 /** Nothing in it changes how the rest of a line is shown. */
 const shownPath = (path: string): string =>
@@ -34,12 +34,13 @@ export const outputResult = (
   output: Pick<CollectedMessages, 'data' | 'lost'>,
   collected: CollectedFiles,
 ): RunResult => {
-  const { files, tooMany, unreadable } = collected;
-  const lost = tooMany ? TOO_MANY_FILES : output.lost();
+  const { files, tooMany, refused } = collected;
+  const lost = tooMany === null ? output.lost() : tooManyFiles(tooMany, files.length);
   if (lost !== null) return lostOutput(name, lost, { files, advice: LARGE });
-  return unreadable === null
+  const [first] = refused;
+  return first === undefined
     ? { outcome: 'succeeded', data: output.data(), files }
-    : lostOutput(name, unreadableOutput(unreadable), { files, advice: READABLE });
+    : lostOutput(name, refusedOutput(first, refused.length - 1), { files, advice: READABLE });
 };
 
 const LARGE = 'leave large results as few files in the output folder';
@@ -54,12 +55,13 @@ const lostOutput = (
   return { outcome: 'failed', error, files };
 };
 
-const unreadableOutput = ({ path, why }: LeftEntry): LostOutput => {
+const refusedOutput = ({ path, why }: LeftEntry, others: number): LostOutput => {
   const what = path === '' ? 'its output folder' : `its output ${shownPath(path)}`;
-  return { kind: 'invalid_output', why: `${what} is lost: ${why}` };
+  const more = others === 0 ? '' : `; its log names ${others} more`;
+  return { kind: 'invalid_output', why: `${what} is lost: ${why}${more}` };
 };
 
-const TOO_MANY_FILES: LostOutput = {
+const tooManyFiles = (tooMany: string, kept: number): LostOutput => ({
   kind: 'output_too_large',
-  why: 'it left more files than a run may have',
-};
+  why: `${tooMany}: the first ${kept} by path are kept`,
+});

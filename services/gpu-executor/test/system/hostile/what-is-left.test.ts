@@ -101,15 +101,50 @@ describe('what a program leaves as its outputs', () => {
     });
   });
 
-  it('is only regular files: what else there is, the log of the run names', async () => {
-    const things = 'mkfifo pipe; ln -s /etc/passwd link; ln -s /etc folder; echo x > kept';
+  it('is only regular files: what is no data, the log of the run names', async () => {
+    const things = 'mkfifo pipe; echo x > kept';
     const device = isRoot ? '; mknod device c 1 5' : '';
     const { result, lines } = await start(`${IN_OUTPUTS}${things}${device}`);
     expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'kept' }] });
-    const named = ['folder', 'link', 'pipe', ...(isRoot ? ['device'] : [])];
+    const named = ['pipe', ...(isRoot ? ['device'] : [])];
     expect(lines.map(({ line }) => line).sort()).toEqual(
       named.map((name) => `${name} is not an output: it is neither a regular file nor a folder`).sort(),
     );
+  });
+
+  it.each([
+    ['a link to a file', 'ln -s /etc/passwd lost'],
+    ['a link to a folder', 'ln -s /etc lost'],
+    ['a link to nothing', 'ln -s nothing lost'],
+    ['a link to another output', 'mkdir a; echo x > a/b; ln -s a/b lost'],
+  ])('fails its run for %s, which is named', async (_what, script) => {
+    const { result, lines } = await start(`${IN_OUTPUTS}${script}; echo x > kept`);
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'invalid_output',
+        retryable: false,
+        message: expect.stringContaining('its output lost is lost: it is a link, and links are not stored'),
+      },
+      files: expect.arrayContaining([expect.objectContaining({ filename: 'kept' })]),
+    });
+    expect(lines).toEqual([
+      { stream: 'runner', line: expect.stringContaining('lost is not an output: it is a link') },
+    ]);
+  });
+
+  it('is at most 500 files: a run with more fails with both numbers, and keeps the first ones', async () => {
+    const { result } = await start(`${IN_OUTPUTS}for n in $(seq 1001 1501); do : > $n; done`);
+    const ended = await result;
+    expect(ended).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'output_too_large',
+        message: expect.stringContaining('it left 501 files, and a run may have 500 output files'),
+      },
+      files: { length: 500 },
+    });
+    expect('files' in ended && ended.files.at(-1)?.filename).toBe('1500');
   });
 
   it.each([
@@ -125,15 +160,23 @@ describe('what a program leaves as its outputs', () => {
     ],
   ])('has no names with %s', async (_what, name, said) => {
     const { result, lines } = await start(`${IN_OUTPUTS}echo x > "$(printf '${name}')"`);
-    expect(await result).toMatchObject({ outcome: 'succeeded', files: [] });
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_output', message: expect.stringContaining('its name holds') },
+      files: [],
+    });
     expect(lines).toEqual([{ stream: 'runner', line: said }]);
   });
 
-  it('may be deeper than outputs are kept', async () => {
+  it('fails its run when it is deeper than outputs are kept', async () => {
     const { result, lines } = await start(
       `${IN_OUTPUTS}mkdir -p 1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18`,
     );
-    expect(await result).toMatchObject({ outcome: 'succeeded', files: [] });
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: { message: expect.stringContaining('it lies deeper than 16 folders') },
+      files: [],
+    });
     expect(lines).toEqual([
       { stream: 'runner', line: expect.stringContaining('it lies deeper than 16 folders') },
     ]);
@@ -143,9 +186,9 @@ describe('what a program leaves as its outputs', () => {
     const folder = temporaryFolder();
     shell(folder, 'mkdir a && echo x > a/f && echo x > g && chmod 000 a/f');
     expect(await asOwner('collect', folder)).toMatchObject({
-      result: { files: [{ filename: 'g' }], unreadable: { path: 'a/f', why: 'it cannot be read (EACCES)' } },
+      result: { files: [{ filename: 'g' }], refused: [{ path: 'a/f', why: 'it cannot be read (EACCES)' }] },
     });
     shell(folder, 'chmod 000 a');
-    expect(await asOwner('collect', folder)).toMatchObject({ result: { unreadable: { path: 'a' } } });
+    expect(await asOwner('collect', folder)).toMatchObject({ result: { refused: [{ path: 'a' }] } });
   });
 });

@@ -151,6 +151,18 @@ describe('an executor', () => {
     });
   });
 
+  it('says how far it is while it stores files, and that the gateway does not take them', async () => {
+    service.gateway.failures = [503, 503, 503, 503];
+    const { run } = await service.assign('render');
+    const told = () =>
+      progressOf(run).then((report) => report?.live_status?.endsWith('waiting for the gateway') && report);
+    expect(await waitFor('an upload that waits', told)).toMatchObject({
+      progress: 0.5,
+      live_status: 'storing output files: 0 of 1 stored, 0 % of 5 bytes sent, waiting for the gateway',
+    });
+    await service.fact(run, 'RunSucceeded');
+  });
+
   it('fails a run at once when a store of the gateway is full, and frees its slot', async () => {
     const { tries } = service.gateway;
     service.gateway.failures = [507];

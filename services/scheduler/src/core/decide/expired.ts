@@ -6,6 +6,7 @@ import {
   noRoomFor,
   nobodyCan,
   ranTooLong,
+  storedTooLong,
   waitedAtLimit,
   waitedTooLong,
 } from '../decisions/messages.ts';
@@ -45,5 +46,6 @@ export const expired = (
   if (run.status === 'started') {
     return { ...base, type: 'time_out', reason: 'start_deadline', message: neverBegan(run) };
   }
-  return { ...base, type: 'time_out', reason: 'run_timeout', message: ranTooLong(run) };
+  const message = run.status === 'uploading' ? storedTooLong(run) : ranTooLong(run);
+  return { ...base, type: 'time_out', reason: 'run_timeout', message };
 };

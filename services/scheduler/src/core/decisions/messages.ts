@@ -1,5 +1,6 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
+import { uploadTimeoutS } from '@runledger/contracts/limits';
 import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
 import { allRequirements, type Requirements } from '../slots/requirements.ts';
 
@@ -8,6 +9,10 @@ import { allRequirements, type Requirements } from '../slots/requirements.ts';
 export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
   `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
   'If it needs more, queue it with a longer run_timeout_s, or give the deployment one.';
+
+export const storedTooLong = ({ output_bytes, attempt }: ExecutingRun): string =>
+  `${attempt.executor_id} did not store the ${output_bytes} bytes of output files within the ${uploadTimeoutS(output_bytes)} s that it may take. ` +
+  'The log of that executor says why the gateway did not take them. Queue the run again when it does, or leave smaller files.';
 
 export const waitedTooLong = (deadlineS: number, requirements: Requirements): string =>
   `No ${modelsIn(requirements)} slot became free within the start deadline of ${deadlineS} s. ` +

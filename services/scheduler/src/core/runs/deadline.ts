@@ -1,5 +1,6 @@
 import { timeOf } from '../rows/time-text.ts';
 import { isExecuting, waitsSince, type RunRequest } from '@runledger/contracts/fold/run';
+import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
@@ -22,7 +23,9 @@ export const deadlineOf = (run: LiveRun, { cancelEnforceMs }: DeadlineSettings):
     case 'started':
       return startDeadlineOf(timeOf(waitsSince(run)), run.request);
     case 'running':
-    case 'uploading':
       return timeOf(run.started_at) + run_timeout_s * 1_000;
+    case 'uploading':
+      // Nothing but a cancel request changes such a run: it was changed when storing began.
+      return timeOf(run.updated_at) + uploadTimeoutS(run.output_bytes) * 1_000;
   }
 };
