@@ -31,12 +31,24 @@ describe('a prediction', () => {
     expect(await result).toMatchObject({ data: { text: [JSON.stringify({ size: 2, style: 'oil' })] } });
   });
 
+  it('gets a text as it is, also when it is the name of an input file', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const { result } = start(doing({ echo: true }), {
+      inputs: { picture: 'fox.png', caption: 'fox.png' },
+      inputFiles: { 'fox.png': 'a fox' },
+      fileInputs: ['picture'],
+    });
+    const echoed = { picture: dataUrl('image/png', 'a fox'), caption: 'fox.png' };
+    expect(await result).toMatchObject({ data: { text: [JSON.stringify(echoed)] } });
+  });
+
   it('gets and leaves files of many megabytes', async () => {
     const { start } = await openCog({ models: { painter: await foreignServer() } });
     const content = 'picture '.repeat(2_000_000);
     const run = start(doing({ copy: 'picture', to: 'copy' }), {
       inputs: { picture: 'picture.png' },
       inputFiles: { 'picture.png': content },
+      fileInputs: ['picture'],
     });
     expect(await run.result).toMatchObject({ files: [{ filename: 'copy', bytes: content.length }] });
     const hash = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');

@@ -92,7 +92,7 @@ const send = async (
   giveUp: AbortSignal,
 ): Promise<Sent> => {
   const { model, id, work, temporary } = task;
-  const files = await inputFiles(work);
+  const files = inputFiles(work);
   const since = performance.now();
   for (let tries = 0; ; tries += 1) {
     const body = predictionBody(work, files);

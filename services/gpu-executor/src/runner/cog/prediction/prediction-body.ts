@@ -1,7 +1,8 @@
 import { contentTypeOf } from '@runledger/contracts/content-type';
 import { isJsonObject } from '@runledger/contracts/json';
 import { createReadStream } from 'node:fs';
-
+import { join } from 'node:path';
+import type { FilesOfInput } from '../../model-server/input-files.ts';
 import type { RunnerWork } from '../../runner.ts';
 
 /** As many bytes as base64 has whole groups for, so that the groups of two chunks can be joined. */
@@ -12,8 +13,8 @@ const CHUNK_BYTES = 3 * 64 * 1024;
  * Nothing of a file stays in memory.
  */
 export async function* predictionBody(
-  { workflow, inputs }: Pick<RunnerWork, 'workflow' | 'inputs'>,
-  files: ReadonlyMap<string, string>,
+  { workflow, inputs, inputDir }: Pick<RunnerWork, 'workflow' | 'inputs' | 'inputDir'>,
+  files: ReadonlyMap<string, FilesOfInput>,
 ): AsyncGenerator<string, void> {
   const all = { ...inputsOf(workflow), ...inputs };
   let before = '{"input":{';
@@ -21,9 +22,9 @@ export async function* predictionBody(
     if (value === undefined) continue;
     yield `${before}${JSON.stringify(name)}:`;
     before = ',';
-    const path = files.get(name);
-    if (path === undefined) yield JSON.stringify(value);
-    else yield* dataUrl(path);
+    const file = files.get(name);
+    if (file === undefined) yield JSON.stringify(value);
+    else yield* dataUrls(inputDir, file);
   }
   yield before === ',' ? '}}' : '{"input":{}}';
 }
@@ -32,6 +33,15 @@ const inputsOf = (workflow: unknown): Readonly<Record<string, unknown>> => {
   const input = isJsonObject(workflow) ? workflow['input'] : undefined;
   return isJsonObject(input) ? input : {};
 };
+
+async function* dataUrls(inputDir: string, { names, isList }: FilesOfInput): AsyncGenerator<string, void> {
+  if (isList) yield '[';
+  for (const [index, name] of names.entries()) {
+    if (index > 0) yield ',';
+    yield* dataUrl(join(inputDir, name));
+  }
+  if (isList) yield ']';
+}
 
 async function* dataUrl(path: string): AsyncGenerator<string, void> {
   const [type = ''] = contentTypeOf(path).split(';');
