@@ -5,7 +5,7 @@ import send from 'send';
 
 /** The input files of one run, which a model server on this machine can fetch by URL until it is disposed. */
 export interface ServedInputs extends AsyncDisposable {
-  /** The URL of a file of the input folder. It ends in the name of the file. */
+  /** The URL of a file of the input folder, by its name there. It ends in the name of the file. */
   urlOf(name: string): string;
 }
 
@@ -43,7 +43,10 @@ export const serveInputs = async (inputDir: string, names: Iterable<string>): Pr
   };
 };
 
-const pathOf = (secret: string, name: string): string => `/${secret}/${encodeURIComponent(name)}`;
+const pathOf = (secret: string, name: string): string => `/${secret}/${encoded(name)}`;
+
+/** A file of a list has a folder before its name. */
+const encoded = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
 
 const sendFile = (
   request: IncomingMessage,
@@ -53,7 +56,7 @@ const sendFile = (
 ): void => {
   response.setHeader('Cache-Control', 'no-store');
   const options = { root: inputDir, dotfiles: 'allow', index: false, cacheControl: false } as const;
-  send(request, `/${encodeURIComponent(name)}`, options)
+  send(request, `/${encoded(name)}`, options)
     .on('error', ({ status }: { readonly status?: number }) => refuse(response, status ?? 500))
     .pipe(response);
 };

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,10 +6,11 @@ import { serveInputs, type ServedInputs } from '../../../src/runner/model-server
 
 let inputDir: string;
 let served: ServedInputs;
-const NAMES = ['voice.npz', 'red fox #1 100%.png', 'größe.safetensors', 'empty.txt'];
+const NAMES = ['voice.npz', 'red fox #1 100%.png', 'größe.safetensors', 'empty.txt', 'list/a.png'];
 
 beforeAll(async () => {
   inputDir = await mkdtemp(join(tmpdir(), 'served-'));
+  await mkdir(join(inputDir, 'list'));
   for (const name of NAMES) await writeFile(join(inputDir, name), name === 'empty.txt' ? '' : `<${name}>`);
   await writeFile(join(inputDir, 'other.txt'), 'not an input of the run');
   served = await serveInputs(inputDir, NAMES);
@@ -24,7 +25,9 @@ describe('the files of a run that a model server fetches', () => {
   it('have URLs that end in their names, and come whole', async () => {
     for (const name of NAMES) {
       const url = served.urlOf(name);
-      expect(decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '')).toBe(name);
+      expect(decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '')).toBe(
+        name.replace('list/', ''),
+      );
       const answer = await fetch(url);
       expect([answer.status, await answer.text()]).toEqual([200, name === 'empty.txt' ? '' : `<${name}>`]);
     }
