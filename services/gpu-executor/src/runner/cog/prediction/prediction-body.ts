@@ -3,18 +3,20 @@ import { isJsonObject } from '@runledger/contracts/json';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { FilesOfInput } from '../../model-server/input-files.ts';
+import type { ServedInputs } from '../../model-server/serve-inputs.ts';
 import type { RunnerWork } from '../../runner.ts';
 
 /** As many bytes as base64 has whole groups for, so that the groups of two chunks can be joined. */
 const CHUNK_BYTES = 3 * 64 * 1024;
 
 /**
- * The request of a prediction: the inputs of the workflow version, and over them those of the run, with a data URL for each file.
- * Nothing of a file stays in memory.
+ * The request of a prediction: the inputs of the workflow version, and over them those of the run. A file is its URL, by which the model gets its
+ * name too, or a data URL, of which nothing stays in memory.
  */
 export async function* predictionBody(
   { workflow, inputs, inputDir }: Pick<RunnerWork, 'workflow' | 'inputs' | 'inputDir'>,
   files: ReadonlyMap<string, FilesOfInput>,
+  served: Pick<ServedInputs, 'urlOf'> | null,
 ): AsyncGenerator<string, void> {
   const all = { ...inputsOf(workflow), ...inputs };
   let before = '{"input":{';
@@ -24,7 +26,7 @@ export async function* predictionBody(
     before = ',';
     const file = files.get(name);
     if (file === undefined) yield JSON.stringify(value);
-    else yield* dataUrls(inputDir, file);
+    else yield* fileUrls(inputDir, file, served);
   }
   yield before === ',' ? '}}' : '{"input":{}}';
 }
@@ -34,11 +36,16 @@ const inputsOf = (workflow: unknown): Readonly<Record<string, unknown>> => {
   return isJsonObject(input) ? input : {};
 };
 
-async function* dataUrls(inputDir: string, { names, isList }: FilesOfInput): AsyncGenerator<string, void> {
+async function* fileUrls(
+  inputDir: string,
+  { names, isList }: FilesOfInput,
+  served: Pick<ServedInputs, 'urlOf'> | null,
+): AsyncGenerator<string, void> {
   if (isList) yield '[';
   for (const [index, name] of names.entries()) {
     if (index > 0) yield ',';
-    yield* dataUrl(join(inputDir, name));
+    if (served === null) yield* dataUrl(join(inputDir, name));
+    else yield JSON.stringify(served.urlOf(name));
   }
   if (isList) yield ']';
 }
