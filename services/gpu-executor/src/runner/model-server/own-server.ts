@@ -114,12 +114,18 @@ const acquire = async <Api>(
 };
 
 const leaseOf = <Api>(
-  { writesLogs }: ServerType<Api>,
+  { runLine }: ServerType<Api>,
   { connection, loadingMs, ended, ...held }: Lease<ServerConnection<Api>>,
   onLine: Waiting['onLine'],
 ): ServerLease<Api> => {
   const { api, gone, hide } = connection;
-  const stopListening = writesLogs ? connection.listen(onLine) : undefined;
+  const stopListening =
+    runLine === null
+      ? undefined
+      : connection.listen(({ stream, line: written }) => {
+          const line = runLine(written);
+          if (line !== null) onLine({ stream, line: hide(line) });
+        });
   return {
     api,
     loadingMs,

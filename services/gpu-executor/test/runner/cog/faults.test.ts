@@ -190,6 +190,25 @@ describe('a server of the executor', () => {
     });
   });
 
+  it('shows what child processes of the model print, and not what the server itself logs', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer({ HF_TOKEN: 'hf_12345' }) } });
+    await start(WORKS).result;
+    const run = start(
+      doing({ child: 'frame=1 hf_12345' }, { print: 'saved' }, { child: '' }, { child: 'last' }),
+    );
+    await run.result;
+    expect(run.lines.map(({ line }) => line).toSorted()).toEqual(['frame=1 $HF_TOKEN', 'last', 'saved']);
+  });
+
+  it('shows none of that when organisations share it', async () => {
+    const shared = { ...(await ownServer()), shared: true };
+    const { start } = await openCog({ models: { painter: shared } });
+    await start(WORKS).result;
+    const run = start(doing({ child: 'of somebody' }, { print: 'saved' }));
+    await run.result;
+    expect(run.lines.map(({ line }) => line)).toEqual(['saved']);
+  });
+
   it('gets files also when it has a network of its own, or a proxy', async () => {
     const unreachable = await ownServer({ LOOPBACK: 'none' });
     const { start } = await openCog({ models: { painter: unreachable } });

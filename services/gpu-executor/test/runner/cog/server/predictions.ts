@@ -77,6 +77,8 @@ const take = async (
   else if ('flood' in step) prediction.logs += `${'x'.repeat(999)}\n`.repeat(step.flood / 1_000);
   else if ('fail' in step) fail(prediction, `Prediction failed: Prediction failed: ValueError: ${step.fail}`);
   else if ('echo' in step) prediction.output = JSON.stringify({ ...inputs, steps: undefined });
+  else if ('child' in step)
+    process.stdout.write(`${JSON.stringify({ fields: { message: step.child }, target: 'coglet::user' })}\n`);
   else if ('environment' in step) prediction.output = String(process.env[step.environment]);
   else if ('copy' in step) {
     const url = String(inputs[step.copy]);
