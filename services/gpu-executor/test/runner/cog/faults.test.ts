@@ -55,6 +55,23 @@ describe('a prediction', () => {
     expect(hash(readFileSync(join(run.outputDir, 'copy')))).toBe(hash(content));
   });
 
+  it('puts out one text when its schema says that it gives one in pieces, also a long one', async () => {
+    const iterator = { type: 'array', items: { type: 'string' }, 'x-cog-array-type': 'iterator' };
+    const output = { ...iterator, 'x-cog-array-display': 'concatenate' };
+    const joining = await openCog({ models: { writer: await foreignServer({ output }) } });
+    const pieces = Array.from({ length: 60_000 }, (_, index) => `w${index} `);
+    const { result } = joining.start(doing({ output: pieces }));
+    expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: [pieces.join('')] } });
+    const none = joining.start(doing({ output: [] }));
+    expect(await none.result).toMatchObject({ outcome: 'succeeded', data: { text: [''] } });
+    for (const options of [{ output: iterator }, {}]) {
+      const listing = await openCog({ models: { writer: await foreignServer(options) } });
+      expect(await listing.start(doing({ output: ['a', 'b'] })).result).toMatchObject({
+        data: { text: ['a', 'b'] },
+      });
+    }
+  });
+
   it('gets the files of a list as data URLs from a server that runs anyway', async () => {
     const { start } = await openCog({ models: { painter: await foreignServer() } });
     const { result } = start(doing({ echo: true }), {

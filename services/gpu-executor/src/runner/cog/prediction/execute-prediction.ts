@@ -47,7 +47,7 @@ export const executePrediction = async (
   if (signal.aborted) return stopped(work, { sent, last, forced: cancel.forced });
   switch (sent.kind) {
     case 'ended':
-      return resultOf(task, { answer: sent.answer, last, watched });
+      return resultOf(task, { answer: sent.answer, last, watched, api: lease.api });
     case 'refused':
       return failed(work, sent.error, { isUsable: true });
     case 'too_large':

@@ -7,6 +7,7 @@ import type { RunnerHost } from '../../runner-type.ts';
 import { serverLine, userLine } from '../core/server-line.ts';
 import { cogApi, type CogApi } from './cog-api.ts';
 import { cogState } from './cog-state.ts';
+import { sourceOfCommandJoins } from './model-source.ts';
 
 export type CogServer = ModelServer<CogApi>;
 export type CogLease = ServerLease<CogApi>;
@@ -25,7 +26,7 @@ export const openCogServers = (
   { slots, residents }: Pick<RunnerHost, 'slots' | 'residents'>,
   startTimeoutMs: number,
 ): ReadonlyMap<number, CogServer> => {
-  const type = cogServerType(name, command?.shared ?? false);
+  const type = cogServerType(name, command);
   if (command === null) {
     const server = openForeignServer(type, url, startTimeoutMs);
     return new Map(slots.map(({ index }) => [index, server]));
@@ -42,16 +43,16 @@ export const openCogServers = (
   );
 };
 
-const cogServerType = (model: string, isShared: boolean): ServerType<CogApi> => ({
+const cogServerType = (model: string, command: ServerEntry['command']): ServerType<CogApi> => ({
   title: model,
   name: `The server of the Cog model ${model}`,
-  connect: cogApi,
+  connect: (url) => cogApi(url, async () => command !== null && sourceOfCommandJoins(command)),
   probe: async (api) => cogState(model, await api.health()),
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
   writesWhereItRuns: false,
   // Nothing says of which run such a line is, and a process may write it late: never to the log of another organisation.
-  runLine: isShared ? null : userLine,
+  runLine: command?.shared === true ? null : userLine,
   shownLine: serverLine,
 });
 
