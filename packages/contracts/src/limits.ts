@@ -11,6 +11,8 @@ export const MAX_OUTPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUT_FILES = 500;
 /** Seconds in which an attempt has to store its output files of so many bytes together: an hour, and another one for each GiB. */
 export const uploadTimeoutS = (bytes: number): number => Math.round(3_600 * (1 + bytes / 1024 ** 3));
+/** Files that the inputs of a run name, those of lists each for itself. */
+export const MAX_INPUT_FILES = 256;
 /** The names of a run's inputs that are files, and of those that are secret, together, as JSON. */
 export const MAX_FILE_INPUTS_BYTES = 320;
 /** Of these, for the member `secret_inputs` when there are any. */

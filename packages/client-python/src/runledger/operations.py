@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9134a3ec41df471d3c927fcf62ce7c653d6ddb949bd933bd9ed4ec9fdda4a049.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b02057d986a381c1f0aa08a1055d6c2a8fa4f5db3c0b0f6906db73d8b6c8e8bc.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -14,7 +14,7 @@ export interface Waiting {
   readonly run: RunOfSlot;
   /** It is not ready, or others are before this run. */
   readonly onLoading: () => void;
-  /** What a server of the executor itself writes for this run: while it loads, and afterwards if it writes logs. */
+  /** What a server of the executor itself writes for this run: while it loads, and what is of the run afterwards. */
   readonly onLine: (line: LogLine) => void;
 }
 
@@ -58,8 +58,8 @@ export interface ServerType<Api> {
   readonly scratch: readonly string[];
   /** It makes files in the folder in which it runs. */
   readonly writesWhereItRuns: boolean;
-  /** What it writes during a run is the log of that run. Else its answers have the log. */
-  readonly writesLogs: boolean;
+  /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. Null when no line is. */
+  readonly runLine: ((line: string) => string | null) | null;
   /** A line that it wrote, for people. */
   readonly shownLine: (line: string) => string;
 }

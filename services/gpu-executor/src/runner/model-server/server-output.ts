@@ -6,7 +6,7 @@ import type { LogLine } from '../runner.ts';
 
 /** What a server that the executor started writes. */
 export interface ServerOutput {
-  /** From now on its lines go there. Call what it returns to stop that. */
+  /** From now on its lines go there, as they are written. Call what it returns to stop that. */
   listen(onLine: (line: LogLine) => void): () => void;
   /** The end of a run comes by another way than its last lines, and may overtake them. Resolves when no more come, or after a second. */
   untilQuiet(): Promise<void>;
@@ -14,7 +14,7 @@ export interface ServerOutput {
   lastLines(): readonly LogLine[];
 }
 
-const MAX_LINE_BYTES = 16 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
 const LAST_LINES = 40;
 const QUIET_MS = 100;
 const QUIET_WITHIN_MS = 1_000;
@@ -30,10 +30,9 @@ export const readServerOutput = (
   let lineAt = 0;
   const take = ({ stream, line: written }: LogLine): void => {
     lineAt = performance.now();
-    const line: LogLine = { stream, line: shownLine(written) };
-    last.push(line);
+    last.push({ stream, line: shownLine(written) });
     if (last.length > LAST_LINES) last.shift();
-    listener?.(line);
+    listener?.({ stream, line: written });
   };
   const streams = readStreams(
     { stdout, stderr },

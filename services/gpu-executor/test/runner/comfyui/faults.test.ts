@@ -243,6 +243,18 @@ describe('inputs', () => {
 });
 
 describe('files', () => {
+  it('are what was declared as one: a text that is the name of a file stays a text', async () => {
+    const { server, start } = await open();
+    const { result } = start([], {
+      inputs: { picture: 'fox.png', label: 'fox.png' },
+      inputFiles: { 'fox.png': 'a fox' },
+      fileInputs: ['picture'],
+      inputTargets: [{ name: 'label', node: '1', field: 'label' }],
+    });
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]?.prompt['1']?.inputs['label']).toBe('fox.png');
+  });
+
   it('of two runs are never mixed up', async () => {
     const { server, start } = await open();
     const steps: readonly Step[] = [{ file: 'cat_00001_.png', content: 'a cat' }];
@@ -265,7 +277,11 @@ describe('files', () => {
 
   it('of inputs are uploaded under the name of their content', async () => {
     const { server, start } = await open();
-    const run = { inputs: { picture: 'me.PNG', other: 'x' }, inputFiles: { 'me.PNG': '12345' } };
+    const run = {
+      inputs: { picture: 'me.PNG', other: 'x' },
+      inputFiles: { 'me.PNG': '12345' },
+      fileInputs: ['picture'],
+    };
     const { result, lines } = start([{ copy: 'copy' }], run);
     expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy', bytes: 5 }] });
     expect([...server.inputFiles.keys()]).toEqual([

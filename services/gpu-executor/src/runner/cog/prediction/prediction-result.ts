@@ -6,8 +6,10 @@ import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import { describeEnd } from '../../model-server/describe-end.ts';
 import { cancelled, failed, succeeded, type Executed } from '../../model-server/executed.ts';
 import type { RunData, RunnerWork } from '../../runner.ts';
+import { joinedText } from '../core/joined-text.ts';
 import { readOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';
+import type { CogApi } from '../server/cog-api.ts';
 import type { PredictionTask, Sent } from './execute-prediction.ts';
 import type { ReadAnswer } from './read-answer.ts';
 import type { WatchedPrediction } from './watch-prediction.ts';
@@ -17,16 +19,20 @@ interface EndedPrediction {
   /** What was seen of it last while it ran. */
   readonly last: ReadAnswer | null;
   readonly watched: WatchedPrediction;
+  readonly api: Pick<CogApi, 'joinsOutput'>;
 }
 
 export const resultOf = async (
   { model, work }: PredictionTask,
-  { answer, last, watched }: EndedPrediction,
+  { answer, last, watched, api }: EndedPrediction,
 ): Promise<Executed> => {
   const { prediction } = answer;
   const end = prediction && endOfPrediction(prediction, model);
   if (prediction === null || end === null) return failed(work, noEnd(model), { isUsable: false });
   watched.log(longer(prediction.logs, last?.prediction?.logs ?? ''), true);
+  const text = end.kind === 'succeeded' ? joinedText(prediction.output, answer.files.nonce) : null;
+  // It becomes a file when it is large, however large it is.
+  if (text !== null && (await api.joinsOutput())) return succeeded(work, { text: [text.toWellFormed()] });
   const { data } = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer);
   if (end.kind === 'failed') return failed(work, end.error, { isUsable: !end.isWorkerGone });
   if (end.kind === 'canceled') return failed(work, CANCELED_ELSEWHERE, { isUsable: true });

@@ -2,8 +2,10 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { parseJson } from '@runledger/contracts/json';
 import { boundedText, whyOf } from '../../model-server/http-answer.ts';
 import { readHealth, type Health } from '../core/health.ts';
+import { schemaJoins } from '../core/joined-text.ts';
 
 /** The HTTP interface of one Cog server. Nothing here throws: a server that cannot be reached is a value. */
 export interface CogApi {
@@ -19,6 +21,8 @@ export interface CogApi {
    */
   look(id: string, signal: AbortSignal): Promise<CogAnswer>;
   cancel(id: string): Promise<void>;
+  /** Whether its model says that the list which it puts out is one text in pieces. */
+  joinsOutput(): Promise<boolean>;
 }
 
 export type HealthAnswer =
@@ -38,12 +42,13 @@ type CogAnswer =
 
 const ANSWERS_WITHIN_MS = 30_000;
 const MAX_HEALTH_BYTES = 8 * 1024 ** 2;
+const MAX_SCHEMA_BYTES = 8 * 1024 ** 2;
 const KEEP_ALIVE_MS = 30_000;
 const NO_INPUT = JSON.stringify({ input: [] });
 const JSON_HEADER = { 'Content-Type': 'application/json' };
 
-/** `base` ends with a slash. */
-export const cogApi = (base: URL): CogApi => {
+/** `base` ends with a slash. `sourceJoins` answers for a model that was not built, which has no schema. */
+export const cogApi = (base: URL, sourceJoins: () => Promise<boolean>): CogApi => {
   const predictionUrl = (id: string): URL => new URL(`predictions/${id}`, base);
   return {
     health: async () => {
@@ -70,6 +75,16 @@ export const cogApi = (base: URL): CogApi => {
         return { kind: 'answered', status: response.status, body: response.body ?? Readable.from([]) };
       } catch (error) {
         return { kind: 'lost', why: whyOf(error) };
+      }
+    },
+    joinsOutput: async () => {
+      try {
+        const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+        const { body } = await fetch(new URL('openapi.json', base), { signal, redirect: 'error' });
+        const joins = schemaJoins(parseJson((await boundedText(body, MAX_SCHEMA_BYTES)) ?? ''));
+        return joins ?? (await sourceJoins());
+      } catch {
+        return sourceJoins();
       }
     },
     cancel: async (id) => {

@@ -4,9 +4,10 @@ import { openOwnServer } from '../../model-server/own-server.ts';
 import type { ServerEntry } from '../../model-server/server-entry.ts';
 import type { Organisations } from '../../organisations.ts';
 import type { RunnerHost } from '../../runner-type.ts';
-import { serverLine } from '../core/server-line.ts';
+import { serverLine, userLine } from '../core/server-line.ts';
 import { cogApi, type CogApi } from './cog-api.ts';
 import { cogState } from './cog-state.ts';
+import { sourceOfCommandJoins } from './model-source.ts';
 
 export type CogServer = ModelServer<CogApi>;
 export type CogLease = ServerLease<CogApi>;
@@ -25,7 +26,7 @@ export const openCogServers = (
   { slots, residents }: Pick<RunnerHost, 'slots' | 'residents'>,
   startTimeoutMs: number,
 ): ReadonlyMap<number, CogServer> => {
-  const type = cogServerType(name);
+  const type = cogServerType(name, command);
   if (command === null) {
     const server = openForeignServer(type, url, startTimeoutMs);
     return new Map(slots.map(({ index }) => [index, server]));
@@ -42,15 +43,16 @@ export const openCogServers = (
   );
 };
 
-const cogServerType = (model: string): ServerType<CogApi> => ({
+const cogServerType = (model: string, command: ServerEntry['command']): ServerType<CogApi> => ({
   title: model,
   name: `The server of the Cog model ${model}`,
-  connect: cogApi,
+  connect: (url) => cogApi(url, async () => command !== null && sourceOfCommandJoins(command)),
   probe: async (api) => cogState(model, await api.health()),
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
   writesWhereItRuns: false,
-  writesLogs: false,
+  // Nothing says of which run such a line is, and a process may write it late: never to the log of another organisation.
+  runLine: command?.shared === true ? null : userLine,
   shownLine: serverLine,
 });
 

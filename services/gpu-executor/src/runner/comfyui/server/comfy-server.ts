@@ -37,6 +37,6 @@ const COMFYUI: ServerType<ComfyApi> = {
   preload: true,
   scratch: [],
   writesWhereItRuns: true,
-  writesLogs: true,
+  runLine: (line) => line,
   shownLine: (line) => line,
 };

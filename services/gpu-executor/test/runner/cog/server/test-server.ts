@@ -21,6 +21,8 @@ export interface TestServerOptions {
   readonly onCrash?: () => void;
   /** With the schema of a built model it refuses inputs that are not as it says, even those of a look. */
   readonly hasSchema?: boolean;
+  /** What its schema says of its output; without it there is no document. */
+  readonly output?: object;
 }
 
 export const startTestServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
@@ -65,6 +67,10 @@ interface State {
 const handle = async (state: State, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const [, first, id = '', last] = (request.url ?? '').split('/');
   if (first === 'health-check') return answer(response, 200, health(state));
+  if (first === 'openapi.json')
+    return state.options.output
+      ? answer(response, 200, { components: { schemas: { Output: state.options.output } } })
+      : answer(response, 404, { error: 'OpenAPI schema not available' });
   if (first !== 'predictions') return answer(response, 404, {});
   if (last === 'cancel') return cancel(state, id, response);
   if (request.method !== 'PUT') return answer(response, 405, {});
