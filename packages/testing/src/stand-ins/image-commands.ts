@@ -1,3 +1,4 @@
+import { environment } from '../servers/environment.ts';
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,5 +14,5 @@ export const commandsIn = async (folder: string): Promise<string> => {
   const { error } = spawnSync('busybox', ['--install', '-s', folder]);
   if (error === undefined) return folder;
   await writeFile(join(folder, 'nc'), NETCAT, { mode: 0o700 });
-  return `${folder}:${process.env['PATH']}`;
+  return `${folder}:${environment['PATH']}`;
 };
