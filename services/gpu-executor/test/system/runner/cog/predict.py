@@ -1,6 +1,8 @@
 """A model whose predictions do what the tests of the real server ask for."""
 
+import ctypes
 import os
+import subprocess
 import sys
 import time
 from typing import Any
@@ -19,6 +21,7 @@ class Predictor(BasePredictor):
         what: str = Input(default="text"),
         steps: int = Input(default=4),
         picture: Path = Input(default=None),
+        many: list[Path] = Input(default=None),
     ) -> Any:
         if what == "steps":
             for step in range(steps):
@@ -30,6 +33,15 @@ class Predictor(BasePredictor):
             copy = Path(os.environ["TMPDIR"]) / "copy.png"
             copy.write_bytes(picture.read_bytes())
             return copy
+        if what == "names":
+            return {"names": [str(picture), *map(str, many)], "texts": [path.read_text() for path in many]}
+        if what == "children":
+            subprocess.run(["sh", "-c", "echo child out; echo child err >&2"], check=True)
+            libc = ctypes.CDLL(None)
+            libc.puts(b"from C")
+            libc.fflush(None)
+            print("from Python", flush=True)
+            return "done"
         if what == "object":
             return {"caption": "a cat", "seed": 7}
         if what == "raise":

@@ -63,6 +63,60 @@ describe('a real Cog server', () => {
     expect(readFileSync(join(run.outputDir, 'output.png'), 'utf8') === content).toBe(true);
   });
 
+  it('gets files under their own names, and lists of them in their order', async () => {
+    const cog = await open();
+    const run = cog.start(doing('names'), {
+      inputs: {
+        picture: 'voice.npz',
+        many: ['many/b c.jsonl', 'many/lora.safetensors', 'many/größe.tar.gz'],
+      },
+      inputFiles: {
+        'voice.npz': 'x',
+        'many/b c.jsonl': 'b',
+        'many/lora.safetensors': 'l',
+        'many/größe.tar.gz': 't',
+      },
+      fileInputs: ['picture', 'many'],
+    });
+    expect(await run.result).toMatchObject({
+      outcome: 'succeeded',
+      data: {
+        names: [
+          expect.stringMatching(/voice\.npz$/),
+          expect.stringMatching(/b c\.jsonl$/),
+          expect.stringMatching(/lora\.safetensors$/),
+          expect.stringMatching(/größe\.tar\.gz$/),
+        ],
+        texts: ['b', 'l', 't'],
+      },
+    });
+  });
+
+  it('has the output of child processes and of libraries in C in the log of the run', async () => {
+    const cog = await open();
+    // The first run has what the server wrote while it loaded.
+    await succeeds(cog);
+    const run = cog.start(doing('children'));
+    expect(await run.result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
+    expect(run.lines.map(({ line }) => line).toSorted()).toEqual([
+      'child err',
+      'child out',
+      'from C',
+      'from Python',
+    ]);
+  });
+
+  it('gives one text in pieces, which is one text', async () => {
+    using streaming = await cogCommand(join(import.meta.dirname, 'stream.py'));
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const cog = await openCog({ models: { writer: { ...streaming.entry, url } }, startTimeoutS: 120 });
+    const count = 10_000;
+    expect(await cog.start({ input: { count } }).result).toMatchObject({
+      outcome: 'succeeded',
+      data: { text: [Array.from({ length: count }, (_, number) => `w${number} `).join('')] },
+    });
+  });
+
   it.for(isolations)('executes runs %s, and leaves nothing behind', async ([, isolation], { skip }) => {
     const closed = closedFolderAbove(real.entry.command);
     if (closed !== null && isolation.users.kind !== 'executor' && !isInNamespace(isolation))
