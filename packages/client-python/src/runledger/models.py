@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 073c4110adc387f100d73dc76c1724d375ad8ba767994e6f4ec46d189d751802.
 
 from __future__ import annotations
 
@@ -716,7 +716,7 @@ class DeploymentRunRequest(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -916,13 +916,13 @@ class InputDefinition(TypedDict):
     """
     The values that an input of type string, integer or number may have. Only present when it was defined.
     """
-    minimum: NotRequired[float]
+    minimum: NotRequired[float | str]
     """
-    The lowest value of an input of type integer or number. Only present when it was defined.
+    The lowest value of an input of type integer or number. An integer that a double would change is a string of its digits. Only present when it was defined.
     """
-    maximum: NotRequired[float]
+    maximum: NotRequired[float | str]
     """
-    The highest value of an input of type integer or number. Only present when it was defined.
+    The highest value of an input of type integer or number. An integer that a double would change is a string of its digits. Only present when it was defined.
     """
     node: NotRequired[str]
     """
@@ -1376,13 +1376,13 @@ class NewInputDefinition(TypedDict):
     """
     The values that an input of type string, integer or number may have. Null counts as omitted.
     """
-    minimum: NotRequired[float | None]
+    minimum: NotRequired[float | str | None]
     """
-    The lowest value of an input of type integer or number. Null counts as omitted.
+    The lowest value of an input of type integer or number. An integer that a double would change is a string of its digits. Null counts as omitted.
     """
-    maximum: NotRequired[float | None]
+    maximum: NotRequired[float | str | None]
     """
-    The highest value of an input of type integer or number. Null counts as omitted.
+    The highest value of an input of type integer or number. An integer that a double would change is a string of its digits. Null counts as omitted.
     """
     node: NotRequired[str | None]
     """
@@ -1462,7 +1462,7 @@ class NewSchedule(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -2804,7 +2804,7 @@ class ScheduleChange(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Unchanged when it is omitted; null gives it its default.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
     """
     webhook: NotRequired[str | None]
     """
@@ -4843,7 +4843,7 @@ class Schedule(TypedDict):
     """
     inputs: dict[str, Any]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
     """
     webhook: str | None
     """

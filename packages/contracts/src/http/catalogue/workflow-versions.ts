@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { FILE_INPUT_TYPES, type FileInputType } from '../../catalogue/file-inputs.ts';
 import { enumInWords, type InWords } from '../../words/in-words.ts';
-import { Json } from '../../json-schemas.ts';
+import { Exact, Json, ShownNumber } from '../../json-schemas.ts';
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '../../limits.ts';
 import { Archived } from '../fields/names.ts';
 import { OrganisationUuid, VersionUuid, WorkflowUuid } from '../fields/ids.ts';
@@ -29,14 +29,18 @@ const InputName = Type.String({
   description: 'The name of the input in `inputs` of a run.',
   examples: ['prompt'],
 });
-const Listed = Type.Union([Type.String(), Type.Number()], {
+const Listed = Type.Union([Type.String(), Type.Number(), Exact], {
   description: 'A value that the input may have.',
   examples: ['portrait'],
   'x-refusal': { type: 'string_type', msg: 'Input should be a valid string or number' },
 });
 const VALUES = 'The values that an input of type string, integer or number may have.';
-const MINIMUM = 'The lowest value of an input of type integer or number.';
-const MAXIMUM = 'The highest value of an input of type integer or number.';
+const DIGITS = 'An integer that a double would change is a string of its digits.';
+const MINIMUM = `The lowest value of an input of type integer or number. ${DIGITS}`;
+const MAXIMUM = `The highest value of an input of type integer or number. ${DIGITS}`;
+const WRONG_BOUND = {
+  'x-refusal': { type: 'float_type', msg: 'Input should be a valid number, or a string of digits' },
+};
 const NODE = 'Of a ComfyUI workflow: the id of the node that takes the value.';
 const NodeId = Type.String({
   minLength: 1,
@@ -79,8 +83,8 @@ const InputDefinition = Type.Object(
     enum: Type.Optional(
       Type.Array(Listed, { description: `${VALUES} ${ONLY}`, examples: [['portrait', 'landscape']] }),
     ),
-    minimum: Type.Optional(Type.Number({ description: `${MINIMUM} ${ONLY}`, examples: [1] })),
-    maximum: Type.Optional(Type.Number({ description: `${MAXIMUM} ${ONLY}`, examples: [50] })),
+    minimum: Type.Optional({ ...ShownNumber, description: `${MINIMUM} ${ONLY}`, examples: [1] }),
+    maximum: Type.Optional({ ...ShownNumber, description: `${MAXIMUM} ${ONLY}`, examples: [50] }),
     node: Type.Optional({ ...NodeId, description: `${NODE} ${ONLY}` }),
     field: Type.Optional({ ...NodeField, description: `${FIELD} ${ONLY}` }),
     description: Type.Optional({ ...Description, description: `${DESCRIPTION} ${ONLY}` }),
@@ -114,8 +118,8 @@ export const NewInputDefinition = Type.Object(
         examples: [['portrait', 'landscape']],
       }),
     ),
-    minimum: optional(Type.Number({ description: MINIMUM, examples: [1] })),
-    maximum: optional(Type.Number({ description: MAXIMUM, examples: [50] })),
+    minimum: optional({ ...ShownNumber, ...WRONG_BOUND, description: MINIMUM, examples: [1] }),
+    maximum: optional({ ...ShownNumber, ...WRONG_BOUND, description: MAXIMUM, examples: [50] }),
     node: optional({ ...NodeId, description: `${NODE} Needs \`field\`.` }),
     field: optional({ ...NodeField, description: `${FIELD} Needs \`node\`.` }),
     description: optional(Description),
