@@ -1,11 +1,8 @@
 // No packages: the supervisor of each attempt loads this file, and typebox would take it most of its start.
-import { isExactNumber, type ExactNumber } from './numbers/exact-number.ts';
-import { readJsonText } from './numbers/read-json-text.ts';
+import { isExactNumber } from './numbers/exact-number.ts';
+import { readJsonText, type JsonObject, type JsonValue } from './numbers/read-json-text.ts';
 
-export type JsonValue = null | boolean | number | ExactNumber | string | JsonValue[] | JsonObject;
-export interface JsonObject {
-  [name: string]: JsonValue;
-}
+export type { JsonObject, JsonValue };
 
 /** Whether arrays and objects are nested at most this deep. It looks no deeper, so deep input does not overflow the stack. */
 export const isNestedAtMost = (depth: number, value: unknown): boolean => {

@@ -1,6 +1,10 @@
-import type { JsonValue } from '../json.ts';
-import { numberOf, numberProblem } from './exact-number.ts';
+import { numberOf, numberProblem, type ExactNumber } from './exact-number.ts';
 import { rewrittenNumbers, type NumberInText } from './rewritten-numbers.ts';
+
+export type JsonValue = null | boolean | number | ExactNumber | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [name: string]: JsonValue;
+}
 
 export type ReadJsonText =
   | { readonly kind: 'json'; readonly value: JsonValue }

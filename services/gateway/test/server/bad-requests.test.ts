@@ -276,6 +276,7 @@ describe('an unknown path or method', () => {
     ['OPTIONS', '/api/run/x', 405],
     ['PROPFIND', '/api/run/x', 405],
     ['GET', '/api/run/%', 401],
+    ['DELETE', '/api/invitations/accept', 405],
     ['GET', 'http://[/', 400],
     ['OPTIONS', '*', 404],
   ])('gets the response for %s %s: %i', async (method, target, status) => {
@@ -290,6 +291,18 @@ describe('an unknown path or method', () => {
     expect(await allowed('/run/deployment/queue')).toBe('POST');
     expect(await allowed('/run/x')).toBe('DELETE, GET, HEAD');
     expect(await allowed('/run/x/cancel')).toBe('POST');
+    expect(await allowed('/invitations/x')).toBe('DELETE');
+  });
+
+  it.each(['/invitations/accept', '/invitations/preview'])('of %s, which is no invitation', async (path) => {
+    const asked = await call(`${gateway.api}${path}`, null, { method: 'OPTIONS' });
+    expect([asked.status, asked.headers.get('allow')]).toEqual([405, 'POST']);
+    const answer = await call(`${gateway.api}${path}`, null, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"password": "correct horse battery staple"}',
+    });
+    expect(answer.status).toBe(422);
   });
 });
 
