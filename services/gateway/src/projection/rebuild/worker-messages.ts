@@ -92,6 +92,13 @@ export const askingParent = (parent: MessagePort): ParentViews => {
   };
 };
 
+/** A view is made from the bodies. */
+const withoutBytes = ({ life, webhook, isErased }: ArchivedRun): ArchivedRun => ({
+  life: life.map(({ data: _, ...message }) => message),
+  webhook: webhook.map(({ data: _, ...message }) => message),
+  isErased,
+});
+
 const ARCHIVED_AT_ONCE = 100;
 
 async function* oneByOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<readonly Item[]> {
@@ -111,7 +118,7 @@ export const answering = (
       case 'load':
         return live.load(query.keys);
       case 'archived':
-        return (await pages.next()).value ?? [];
+        return ((await pages.next()).value ?? []).map(withoutBytes);
     }
   };
   const answer = (message: ToBuilder): void => worker.postMessage(message);
