@@ -1,4 +1,4 @@
-import type { JsonValue } from '@runledger/contracts/json';
+import { parseJson, type JsonValue } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from './store/blob-store.ts';
 
 const encoder = new TextEncoder();
@@ -22,7 +22,7 @@ export const readJsonBlob = async (
     const bytes = await store.get(org_id, sha256);
     if (!bytes) return { kind: 'gone' };
     // The hash is right, so these are the bytes that `jsonBlob` made.
-    const value = JSON.parse(new TextDecoder().decode(bytes)) as JsonValue;
+    const value = parseJson(new TextDecoder().decode(bytes)) as JsonValue;
     return { kind: 'found', value, bytes: bytes.byteLength };
   } catch (error) {
     if (error instanceof BlobDamaged) return { kind: 'damaged', error };

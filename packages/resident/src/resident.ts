@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -20,6 +21,7 @@ export interface Context {
   output(texts: string | readonly string[], kind?: string): void;
 }
 
+/** `inputs`: an integer that a double would change, such as a seed of 64 bits, is a bigint. */
 export type Run = (inputs: Readonly<Record<string, unknown>>, context: Context) => Promise<void> | void;
 
 /** Fails the run with a message that its client sees. `retryable`: the same run may succeed another time. */
@@ -45,7 +47,7 @@ export const serve = async (run: Run): Promise<void> => {
   send({ type: 'ready', makes_output_dir: true });
   let current = { runId: '', stop: new AbortController(), over: Promise.resolve() };
   for await (const line of createInterface({ input: process.stdin })) {
-    const message = JSON.parse(line);
+    const message = readLine(line);
     if (message.type === 'cancel' && message.run_id === current.runId)
       current.stop.abort(new Error('cancelled'));
     if (message.type !== 'run') continue;
@@ -55,6 +57,21 @@ export const serve = async (run: Run): Promise<void> => {
   current.stop.abort(new Error('stopped'));
   await current.over;
 };
+
+const LONG_INTEGER = /\d{16}/;
+const TEXT_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** JSON whose integers that a double would change are bigints. Node has known the text of a number only since 21. */
+const readLine = (line: string): ReturnType<typeof JSON.parse> => {
+  if (!LONG_INTEGER.test(line)) return JSON.parse(line);
+  const mark = `${randomUUID()}:`;
+  const marked = line.replaceAll(TEXT_OR_NUMBER, (token) => (isChanged(token) ? `"${mark}${token}"` : token));
+  return JSON.parse(marked, (_name, value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
+  );
+};
+
+const isChanged = (token: string): boolean => /^-?\d{16,}$/.test(token) && String(Number(token)) !== token;
 
 const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send: Send): Promise<void> => {
   const { run_id, attempt, workflow, inputs, gpu, output_dir, input_dir } = message;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { ACCEPT_EXACT_NUMBERS } from '@runledger/contracts/http/headers/exact-numbers';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import { parseJson } from '@runledger/contracts/json';
@@ -137,6 +138,7 @@ export const send = (
   sendRequest(`${connection.url}${path}${queryOf(query)}`, {
     method,
     headers: {
+      accept: ACCEPT_EXACT_NUMBERS,
       ...headers,
       authorization: `Bearer ${connection.apiKey}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),

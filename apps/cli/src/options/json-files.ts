@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonValue } from '@runledger/contracts/json';
+import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
@@ -61,10 +62,24 @@ export const whyUnreadable = (error: unknown): string => {
 };
 
 const parsed = (bytes: Uint8Array, option: string, shown: string): JsonValue => {
+  let text: string;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    const why = error instanceof SyntaxError ? plain(error.message) : 'it is not UTF-8';
-    throw new CommandError(`${option}: ${shown} is not JSON: ${why}.`);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CommandError(`${option}: ${shown} cannot be used: it is not UTF-8.`);
   }
+  return readJsonOption(text, option, shown);
+};
+
+/** The value of a JSON text, with its numbers as they are written. @throws CommandError */
+export const readJsonOption = (text: string, option: string, shown: string): JsonValue => {
+  const read = readJsonText(text);
+  if (read.kind === 'json') return read.value;
+  const at = read.position === undefined ? '' : `, ${placeOf(text, read.position)}`;
+  throw new CommandError(`${option}: ${shown} cannot be used: ${plain(read.why)}${at}.`);
+};
+
+const placeOf = (text: string, position: number): string => {
+  const lines = text.slice(0, position).split('\n');
+  return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 };

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { unlessAborted } from '@runledger/resilience/abort';
+import { answerJson } from '@runledger/contracts/numbers/long-integers';
 import { coloured, hasColours, type Meaning } from './colours.ts';
 import { relativeTime } from './relative-time.ts';
 
@@ -53,7 +54,7 @@ export const screenOf = (terminal: Terminal): Screen => {
   return {
     isTerminal,
     print,
-    printJson: (value) => print(JSON.stringify(value)),
+    printJson: (value) => print(answerJson(value)),
     hint: (line) => {
       clear();
       err.write(`${line}\n`);

@@ -1,8 +1,11 @@
-import { parseJson, isJsonObject } from '@runledger/contracts/json';
+import { isJsonObject } from '@runledger/contracts/json';
+import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
+import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
 import type { Client } from '../api-client/client.ts';
 import { uploadFile } from '../files/upload-file.ts';
 import { CommandError } from '../output/command-error.ts';
-import type { ReadJsonFile } from '../options/json-files.ts';
+import { plain } from '../output/plain-text.ts';
+import { readJsonOption, type ReadJsonFile } from '../options/json-files.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 
 export interface InputOptions {
@@ -54,7 +57,7 @@ const withPairs = async (inputs: Inputs, pairs: readonly string[], client: Clien
     const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
     const isItem = name.length > ITEM.length && name.endsWith(ITEM);
     const isFile = text.startsWith('@');
-    const value = isFile ? (await uploadFile(client, text.slice(1))).id : valueOf(text);
+    const value = isFile ? (await uploadFile(client, text.slice(1))).id : valueOf(pair, text);
     const key = isItem ? name.slice(0, -ITEM.length) : name;
     const before = given.get(key);
     const isNext = before !== undefined && (isItem ? before.isList : isFile && before.isFile);
@@ -81,9 +84,14 @@ interface Given {
 /** After the name of an input: the value is an item of a list. */
 const ITEM = '[]';
 
-const valueOf = (text: string): unknown => {
-  const value = parseJson(text);
-  return typeof value === 'number' ||
+const valueOf = (pair: string, text: string): unknown => {
+  const read = readJsonText(text);
+  if (read.kind === 'invalid' && read.problem === 'number')
+    throw new CommandError(
+      `--input ${plain(pair)}: ${plain(read.why)}. Put it into quotes to send it as a text: '${plain(pair).replace('=', '="')}"'.`,
+    );
+  const value = read.kind === 'json' ? read.value : undefined;
+  return isJsonNumber(value) ||
     typeof value === 'boolean' ||
     typeof value === 'string' ||
     Array.isArray(value)
@@ -93,7 +101,9 @@ const valueOf = (text: string): unknown => {
 
 const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inputs> => {
   const isJson = /^\s*[[{]/.test(given);
-  const value = isJson ? parseJson(given) : await readJsonFile('--inputs', given);
+  const value = isJson
+    ? readJsonOption(given, '--inputs', 'the text')
+    : await readJsonFile('--inputs', given);
   if (isJsonObject(value)) return value;
   throw new CommandError(
     `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file with it.`,

@@ -41,8 +41,8 @@ describe('runledger workflows', () => {
   it.each([
     ['missing.json', undefined, 'the file does not exist'],
     ['folder', undefined, 'it is a folder'],
-    ['broken.json', undefined, 'broken.json is not JSON: '],
-    ['latin.json', undefined, 'latin.json is not JSON: it is not UTF-8.'],
+    ['broken.json', undefined, 'broken.json cannot be used: it is not valid JSON'],
+    ['latin.json', undefined, 'latin.json cannot be used: it is not UTF-8.'],
     ['large.json', undefined, 'large.json has more than 4 MiB'],
     ['-', '', 'standard input is empty'],
     ['-', JSON.stringify('a'.repeat(600_000)), 'The request is too large: The workflow may have at most'],

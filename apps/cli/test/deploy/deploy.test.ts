@@ -1,6 +1,9 @@
 import { DeploymentChange } from '@runledger/contracts/http/catalogue/deployments';
 import { describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const { cli, json, read } = aCatalogue();
 
@@ -51,6 +54,36 @@ describe('runledger deploy', () => {
       machine: 'updated',
     });
     expect(await json(['machines', 'show', 'sketch'])).toMatchObject({ gpu: 'H200', version: '2' });
+  });
+
+  it('sends numbers as they are written, and knows them again', async () => {
+    const workflow =
+      '{"3":{"class_type":"KSampler","inputs":{"seed":1125899906842624123,"noise_seed":18446744073709551615,"cfg":4.0}}}';
+    const inputs = [
+      '{"name": "seed", "type": "integer", "maximum": 18446744073709551615, "default": 9007199254740993}',
+    ];
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'inputs.json'), `[${inputs.join()}]`);
+    const seeds = ['deploy', '-', '--name', 'seeds', ...PROGRAM, '--inputs', 'inputs.json'];
+    expect(outcomes(await json(seeds, { cwd, stdin: workflow }))).toEqual(ALL_NEW);
+    expect(outcomes(await json(seeds, { cwd, stdin: workflow }))).toEqual(UNCHANGED);
+    const shown = await cli(['workflows', 'version', 'show', 'seeds', '1', '--workflow', '--json']);
+    expect(shown.stdout).toBe(`${workflow}\n`);
+    const seedOf = async (...given: string[]) => {
+      const run = await json(['queue', '--deployment', 'seeds', ...given]);
+      return read(`/run/${Reflect.get(run, 'run_id')}?include=inputs`);
+    };
+    for (const [given, seed] of [
+      [[], '9007199254740993'],
+      [['--input', 'seed=2512292042121000001'], '2512292042121000001'],
+      [['--input', 'seed="18446744073709551615"'], '18446744073709551615'],
+      [['--inputs', '{"seed": 6687881544318117707}'], '6687881544318117707'],
+    ] as const)
+      expect(await seedOf(...given)).toMatchObject({ workflow_inputs: { seed } });
+    const refused = await cli(['queue', '--deployment', 'seeds', '--input', 'seed=18446744073709551616']);
+    expect(refused.stderr).toContain('less than or equal to 18446744073709551615');
+    const large = await cli(['queue', '--deployment', 'seeds', '--input', 'seed=1e400']);
+    expect(large.stderr).toContain('the number 1e400 is too large');
   });
 
   it('uses a machine that exists', async () => {

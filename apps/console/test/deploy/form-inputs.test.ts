@@ -15,7 +15,15 @@ const read = (type: InputDefinition['type'], text: string | boolean): unknown =>
 describe('a form of inputs', () => {
   it('reads whole numbers, numbers, arrays, texts and ticks', () => {
     expect(read('integer', ' 12 ')).toBe(12);
-    expect(read('number', '-0.5e2')).toBe(-50);
+    expect(JSON.stringify(read('number', '-0.5e2'))).toBe('-0.5e2');
+    expect(JSON.stringify(read('integer', '+6687881544318117707'))).toBe('6687881544318117707');
+    expect(['007', '.5', '-.5', '5.', '-0'].map((text) => JSON.stringify(read('number', text)))).toEqual([
+      '7',
+      '0.5',
+      '-0.5',
+      '5',
+      '-0',
+    ]);
     expect(read('array', '["a", 1]')).toEqual(['a', 1]);
     expect(read('string', ' as it is ')).toBe(' as it is ');
     expect(read('boolean', false)).toBe(false);

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import { encodePng } from './encode-png.ts';
 import { readInputs } from './render-inputs.ts';
 import type { RenderInputs } from './render-inputs.ts';
@@ -19,7 +19,7 @@ const main = async (): Promise<void> => {
   const outputFolder = process.env['RUNLEDGER_OUTPUT_DIR'];
   if (outputFolder === undefined)
     return refuse(['RUNLEDGER_OUTPUT_DIR is not set. An executor sets it for every program.']);
-  const run = parseJson(await text(process.stdin));
+  const run = parsePlainJson(await text(process.stdin));
   if (!isJsonObject(run)) return refuse(['standard input is not a JSON object that describes a run.']);
   const read = readInputs(run['inputs'] ?? {});
   const scene = readScene(run['workflow']);

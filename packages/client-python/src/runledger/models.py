@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b02057d986a381c1f0aa08a1055d6c2a8fa4f5db3c0b0f6906db73d8b6c8e8bc.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e30c06442bef267bf9eeb5e361111876758ddaaf7e4717924d876f0a81a6a903.
 
 from __future__ import annotations
 
@@ -716,7 +716,7 @@ class DeploymentRunRequest(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -920,13 +920,13 @@ class InputDefinition(TypedDict):
     """
     The values that an input of type string, integer or number may have. Only present when it was defined.
     """
-    minimum: NotRequired[float]
+    minimum: NotRequired[float | str]
     """
-    The lowest value of an input of type integer or number. Only present when it was defined.
+    The lowest value of an input of type integer or number. An integer that a double would change is a string of its digits. Only present when it was defined.
     """
-    maximum: NotRequired[float]
+    maximum: NotRequired[float | str]
     """
-    The highest value of an input of type integer or number. Only present when it was defined.
+    The highest value of an input of type integer or number. An integer that a double would change is a string of its digits. Only present when it was defined.
     """
     min_items: NotRequired[int]
     """
@@ -1392,13 +1392,13 @@ class NewInputDefinition(TypedDict):
     """
     The values that an input of type string, integer or number may have. Null counts as omitted.
     """
-    minimum: NotRequired[float | None]
+    minimum: NotRequired[float | str | None]
     """
-    The lowest value of an input of type integer or number. Null counts as omitted.
+    The lowest value of an input of type integer or number. An integer that a double would change is a string of its digits. Null counts as omitted.
     """
-    maximum: NotRequired[float | None]
+    maximum: NotRequired[float | str | None]
     """
-    The highest value of an input of type integer or number. Null counts as omitted.
+    The highest value of an input of type integer or number. An integer that a double would change is a string of its digits. Null counts as omitted.
     """
     min_items: NotRequired[int | None]
     """
@@ -1495,7 +1495,7 @@ class NewSchedule(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -2846,7 +2846,7 @@ class ScheduleChange(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Unchanged when it is omitted; null gives it its default.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
     """
     webhook: NotRequired[str | None]
     """
@@ -4892,7 +4892,7 @@ class Schedule(TypedDict):
     """
     inputs: dict[str, Any]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
     """
     webhook: str | None
     """

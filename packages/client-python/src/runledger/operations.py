@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b02057d986a381c1f0aa08a1055d6c2a8fa4f5db3c0b0f6906db73d8b6c8e8bc.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e30c06442bef267bf9eeb5e361111876758ddaaf7e4717924d876f0a81a6a903.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

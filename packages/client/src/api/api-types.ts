@@ -2850,7 +2850,7 @@ export interface components {
              */
             deployment_id: string;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -3303,15 +3303,15 @@ export interface components {
              */
             enum?: (string | number)[];
             /**
-             * @description The lowest value of an input of type integer or number. Only present when it was defined.
+             * @description The lowest value of an input of type integer or number. An integer that a double would change is a string of its digits. Only present when it was defined.
              * @example 1
              */
-            minimum?: number;
+            minimum?: number | string;
             /**
-             * @description The highest value of an input of type integer or number. Only present when it was defined.
+             * @description The highest value of an input of type integer or number. An integer that a double would change is a string of its digits. Only present when it was defined.
              * @example 50
              */
-            maximum?: number;
+            maximum?: number | string;
             /**
              * @description How many items an input that is a list has at least: one of type array, or of files. Only present when it was defined.
              * @example 1
@@ -4154,15 +4154,15 @@ export interface components {
              */
             enum?: (string | number)[] | null;
             /**
-             * @description The lowest value of an input of type integer or number. Null counts as omitted.
+             * @description The lowest value of an input of type integer or number. An integer that a double would change is a string of its digits. Null counts as omitted.
              * @example 1
              */
-            minimum?: number | null;
+            minimum?: (number | string) | null;
             /**
-             * @description The highest value of an input of type integer or number. Null counts as omitted.
+             * @description The highest value of an input of type integer or number. An integer that a double would change is a string of its digits. Null counts as omitted.
              * @example 50
              */
-            maximum?: number | null;
+            maximum?: (number | string) | null;
             /**
              * @description How many items an input that is a list has at least: one of type array, or of files. Null counts as omitted.
              * @example 1
@@ -4337,7 +4337,7 @@ export interface components {
              */
             paused?: boolean | null;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -6528,7 +6528,7 @@ export interface components {
              */
             deployment_id: string;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -6649,7 +6649,7 @@ export interface components {
              */
             paused?: boolean | null;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Unchanged when it is omitted; null gives it its default.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
              * @example {
              *       "size": 512,
              *       "palette": "ember"

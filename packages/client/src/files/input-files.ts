@@ -4,8 +4,8 @@ import { isFile, type Request } from '../http/request.ts';
 import type { Settings } from '../http/settings.ts';
 import { uploadFile } from './upload-file.ts';
 
-/** A value of an input: JSON, or a file, which is uploaded before the run is queued. */
-export type InputValue = string | number | boolean | Bytes | readonly unknown[];
+/** A value of an input: JSON, where a bigint is a number, or a file, which is uploaded before the run is queued. */
+export type InputValue = string | number | bigint | boolean | Bytes | readonly unknown[];
 /** Values by input name. A member that is undefined counts as left out. */
 export type Inputs = Readonly<Record<string, InputValue | undefined>>;
 

@@ -73,9 +73,14 @@ export const requestOf = (
 export const isFile = (value: unknown): value is Bytes =>
   value instanceof Blob || value instanceof ArrayBuffer || value instanceof Uint8Array;
 
+/** A bigint is a number of its digits, which JSON.stringify refuses to write. */
 const jsonOf = (value: unknown): string => {
+  let mark: string | undefined;
+  const marked = (_name: string, member: unknown): unknown =>
+    typeof member === 'bigint' ? `${(mark ??= crypto.randomUUID())}${member}` : member;
   try {
-    return JSON.stringify(value);
+    const text = JSON.stringify(value, marked);
+    return mark === undefined ? text : text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
   } catch (error) {
     throw new RunledgerError(`The request cannot be written as JSON: ${String(error)}`, { cause: error });
   }

@@ -19,6 +19,14 @@ describe('queueing a run', () => {
     );
   });
 
+  it('writes a bigint as a number', async () => {
+    const { client, sent } = aFakeService([QUEUED]);
+    await client.runs.queue('d1', { seed: 6687881544318117707n, more: [-9007199254740993n, 'a "1"', 4] });
+    expect(sent[0]?.body).toBe(
+      '{"deployment_id":"d1","inputs":{"seed":6687881544318117707,"more":[-9007199254740993,"a \\"1\\"",4]}}',
+    );
+  });
+
   it('has another key each time, and the one that is given', async () => {
     const { client, sent } = aFakeService([QUEUED]);
     await client.runs.queue('d1');

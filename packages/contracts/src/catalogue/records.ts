@@ -4,7 +4,7 @@ import { HighestPriority, LowestPriority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { RequiredLabels } from '../labels.ts';
-import { Json } from '../json-schemas.ts';
+import { Exact, Json, UserNumber } from '../json-schemas.ts';
 import { RetryOn } from '../events/retry.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
 import { LogMasks } from '../logs/log-mask-patterns.ts';
@@ -47,10 +47,10 @@ export const WorkflowInput = Type.Object({
   /** Taken when a run leaves the input out, also a required one. */
   default: Type.Optional(Json),
   /** The values that a string or a number may have. */
-  enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
+  enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Exact]))),
   /** Of a number. */
-  minimum: Type.Optional(Type.Number()),
-  maximum: Type.Optional(Type.Number()),
+  minimum: Type.Optional(UserNumber),
+  maximum: Type.Optional(UserNumber),
   /** Of a list. */
   min_items: Type.Optional(Type.Integer({ minimum: 0 })),
   max_items: Type.Optional(Type.Integer({ minimum: 0 })),

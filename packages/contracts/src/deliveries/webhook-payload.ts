@@ -8,6 +8,7 @@ import { RunStatus } from '../http/runs/run-status.ts';
 import { MissingMember, OutputItem } from '../http/runs/run-outputs.ts';
 import { RunAttempt } from '../http/runs/run-attempt.ts';
 import { WorkflowRun } from '../http/runs/run.ts';
+import { answerJson } from '../numbers/long-integers.ts';
 import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
 import { missingOutputs } from '../run-view/missing-outputs.ts';
@@ -118,15 +119,15 @@ export const webhookBody = ({
     ...(run.request.tags && { tags: [...run.request.tags] }),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
-  const body = utf8.encode(JSON.stringify(whole));
+  const body = utf8.encode(answerJson(whole));
   if (body.byteLength <= maxBytes) return body;
   const bare: WebhookPayload = { ...whole, outputs: [], attempts: [], truncated: true, run_url: runUrl };
   // A comma precedes each output except the first.
-  let room = maxBytes - utf8.encode(JSON.stringify(bare)).byteLength + 1;
+  let room = maxBytes - utf8.encode(answerJson(bare)).byteLength + 1;
   const tooMany = whole.outputs.findIndex((output) => {
-    room -= utf8.encode(JSON.stringify(output)).byteLength + 1;
+    room -= utf8.encode(answerJson(output)).byteLength + 1;
     return room < 0;
   });
   const outputs = tooMany === -1 ? whole.outputs : whole.outputs.slice(0, tooMany);
-  return utf8.encode(JSON.stringify({ ...bare, outputs }));
+  return utf8.encode(answerJson({ ...bare, outputs }));
 };

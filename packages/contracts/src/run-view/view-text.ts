@@ -1,5 +1,6 @@
 import { isDeleted, isEnded, type RunState } from '../fold/run.ts';
 import type { Webhook } from '../fold/webhook.ts';
+import { isExactNumber } from '../numbers/exact-number.ts';
 
 /**
  * All that a view says of a run, as one text: equal states give equal texts, whatever the order of their members. What is left to erase is
@@ -17,7 +18,7 @@ const withoutErasure = (run: RunState): RunState => {
 /** Members without a value are left out, as in JSON. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   return Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -1,4 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { parseJson as parseJsonText } from '@runledger/contracts/json';
 import type { StoredMsg } from '@nats-io/jetstream';
 import { MsgImpl, type Msg, type MsgHdrs } from '@nats-io/transport-node';
 
@@ -35,13 +36,15 @@ export const fenceIn = (headers: Pick<MsgHdrs, 'get'> | undefined): Fence => {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Undefined when the data is not JSON in UTF-8. */
+/** Undefined when the data is not JSON in UTF-8. Numbers of users are as they wrote them. */
 export const parseJson = (data: Uint8Array): unknown => {
+  let text: string;
   try {
-    return JSON.parse(utf8.decode(data));
+    text = utf8.decode(data);
   } catch {
     return undefined;
   }
+  return parseJsonText(text);
 };
 
 const STATUS = /^NATS\/1\.0 +(\d+)/;

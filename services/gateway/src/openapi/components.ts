@@ -13,6 +13,9 @@ export interface Components {
 /** Keywords that only our own checks understand. */
 const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 
+/** A branch that is a check of ours is for numbers that no double holds: for others they are numbers, as another branch says. */
+const isDescribed = (branch: unknown): boolean => !(isNode(branch) && '~refine' in branch);
+
 /** Our own formats, in terms of standard ones. */
 const FORMATS: Readonly<Record<string, JsonSchema>> = {
   'time-with-offset': { format: 'date-time' },
@@ -43,6 +46,7 @@ export const components = (): Components => {
         if (known) return Object.entries(known);
         // Names of properties are not keywords: one may be `title`.
         if (name === 'properties' && isNode(member)) return [[name, properties(member)]];
+        if (name === 'anyOf' && Array.isArray(member)) return [[name, write(member.filter(isDescribed))]];
         return [[name, VALUES.has(name) ? member : write(member)]];
       }),
     );

@@ -26,14 +26,30 @@ export const openRouters = (basePath: string): Routers => {
     routers.set(beginning, { router, serve: router.routes() });
     return router;
   };
+  /** Paths without parameters: `/invitations/accept` is no invitation with the id `accept`. */
+  const named = new Set<string>();
+  const at: Routers['at'] = (path) => {
+    const routes = routers.get(beginningOf(path))?.router.match(path, 'OPTIONS').path ?? [];
+    return named.has(path) ? routes.filter((route) => route.path === path) : routes;
+  };
   return {
     register: (path, method, serve) => {
+      if (!path.includes(':')) named.add(path);
       const beginning = beginningOf(path);
       (routers.get(beginning)?.router ?? open(beginning)).register(path, [method], serve);
     },
-    serve: (ctx, next) => routers.get(beginningOf(ctx.path))?.serve(ctx, next) ?? next(),
-    at: (path) => routers.get(beginningOf(path))?.router.match(path, 'OPTIONS').path ?? [],
+    serve: (ctx, next) => {
+      const serve =
+        named.has(ctx.path) && !hasMethod(at(ctx.path), ctx.method)
+          ? undefined
+          : routers.get(beginningOf(ctx.path))?.serve;
+      return serve?.(ctx, next) ?? next();
+    },
+    at,
   };
 };
+
+const hasMethod = (routes: readonly Pick<Layer, 'methods'>[], method: string): boolean =>
+  routes.some(({ methods }) => methods.includes(method));
 
 const FIXED = /^[\w./~-]+$/;

@@ -5,6 +5,8 @@ import { sendTagged } from '../http/entity-tag.ts';
 import { RenderedJson } from '../http/rendered-json.ts';
 import { REVALIDATED } from '../http/response-headers.ts';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { wantsExactNumbers } from '@runledger/contracts/http/headers/exact-numbers';
+import { answerJson } from '@runledger/contracts/numbers/long-integers';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import { ignoredMembers, unknownMembers, type UnknownMember } from '../validation/ignored-members.ts';
 import { knownParameters, unknownInQuery } from '../validation/unknown-parameters.ts';
@@ -72,7 +74,9 @@ const warn = (ctx: Context, members: readonly UnknownMember[], known: readonly s
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => {
-  const text = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
+  const isExact = wantsExactNumbers(ctx.get('accept'));
+  const text = textOf(answer, isExact);
+  ctx.vary('Accept');
   ctx.type = 'application/json';
   if (!isCacheable) {
     ctx.body = text;
@@ -80,5 +84,10 @@ const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => 
   }
   // A client may cache it, and has to revalidate it each time.
   ctx.set('Cache-Control', REVALIDATED);
-  sendTagged(ctx, text, answer instanceof RenderedJson ? answer.tag : undefined);
+  sendTagged(ctx, text, answer instanceof RenderedJson && text === answer.text ? answer.tag : undefined);
+};
+
+const textOf = (answer: unknown, isExact: boolean): string => {
+  if (answer instanceof RenderedJson) return isExact ? answer.exact : answer.text;
+  return isExact ? JSON.stringify(answer) : answerJson(answer);
 };

@@ -7,6 +7,7 @@ import { isNode, own } from './node.ts';
 import { MAX_PROBLEMS, pydanticProblems, type Source } from './pydantic-problems.ts';
 import { MISSING } from './pydantic-words.ts';
 import { knownParameters, unknownParameters } from './unknown-parameters.ts';
+import { withDoubles } from './with-doubles.ts';
 import { readTexts, textsOf, type TextSource } from './read-texts.ts';
 
 /** Returns a request that fits its schemas. Refuses others with everything that is wrong, in the order path, query, header, body. */
@@ -31,9 +32,9 @@ export const checkedRequest = ({
       path: path((name) => textsOf(own(parameters, name)), wrong),
       query: query((name) => textsOf(own(ctx.query, name)), wrong),
       headers: headers((name) => textsOf(own(ctx.req.headers, name.toLowerCase())), wrong),
-      body,
+      body: request.body && body !== undefined ? withDoubles(request.body, body) : body,
     };
-    if (request.body && body !== undefined) wrong.push(...pydanticProblems(request.body, body, 'body'));
+    if (request.body && body !== undefined) wrong.push(...pydanticProblems(request.body, given.body, 'body'));
     else if (request.body && bodyOptional !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
     if (ofSpecification !== true) wrong.push(...unknownParameters(ctx.query, known));
     wrong.push(...(extraCheck?.(given) ?? []));

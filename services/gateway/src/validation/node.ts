@@ -1,12 +1,12 @@
-import type { JsonValue } from '@runledger/contracts/json';
+import { isJsonObject, type JsonValue } from '@runledger/contracts/json';
 
 /** A part of a JSON schema or of JSON. The schemas of typebox are plain JSON. */
 export type Node = Readonly<Record<string, unknown>>;
 
 export const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 
-/** A JSON object, not an array. */
-export const isRecord = (value: unknown): value is Node => isNode(value) && !Array.isArray(value);
+/** A JSON object: neither an array nor a number. */
+export const isRecord = (value: unknown): value is Node => isJsonObject(value);
 
 /** Own members only: `constructor` is an ordinary name. */
 export function own(container: JsonValue | undefined, name: string): JsonValue | undefined;

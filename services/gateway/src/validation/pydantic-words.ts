@@ -1,4 +1,5 @@
 import type { TValidationError } from 'typebox/error';
+import { isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
 import { isNode, type Node } from './node.ts';
 
 export interface Words {
@@ -102,7 +103,7 @@ const shouldBe = (type: string, what: string): Words => ({ type, msg: `Input sho
 
 export const notListed = (values: readonly unknown[]): Words => shouldBe('enum', choice(values));
 
-export const belowMinimum = (limit: number | bigint): Words =>
+export const belowMinimum = (limit: number | bigint | string): Words =>
   shouldBe('greater_than_equal', `greater than or equal to ${limit}`);
 
 export const aboveMaximum = (limit: number | bigint | string): Words =>
@@ -114,7 +115,7 @@ export const wrongType = ({ schema, value, isText }: Omit<RefusedValue, 'error'>
       return wrongText(textIn(schema, 'format'));
     case 'integer':
       if (isText) return { type: 'int_parsing', msg: `${INTEGER}, unable to parse string as an integer` };
-      if (typeof value === 'number')
+      if (isJsonNumber(value))
         return { type: 'int_from_float', msg: `${INTEGER}, got a number with a fractional part` };
       return { type: 'int_type', msg: INTEGER };
     case 'number':
@@ -177,7 +178,8 @@ const wrongFormat = (format: string): Words => {
   }
 };
 
-const quoted = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value));
+const quoted = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : isJsonNumber(value) ? numberText(value) : String(value);
 
 const choice = (values: readonly unknown[]): string => {
   const words = values.map(quoted);

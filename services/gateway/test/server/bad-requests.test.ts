@@ -53,10 +53,7 @@ describe('a body that is not JSON', () => {
     ['with NaN', () => '{"inputs":{"a":NaN}}'],
     ['with 1e400', () => `{${sample()},"inputs":{"a":1e400}}`],
     ['with -1e400 in an unknown field', () => `{${sample()},"x":[[-1e400]]}`],
-    [
-      'with an integer that a double would change',
-      () => `{${sample()},"inputs":{"seed":18446744073709551615}}`,
-    ],
+    ['with an integer that is too long', () => `{${sample()},"inputs":{"seed":1${'0'.repeat(309)}}}`],
     ['with half of a surrogate pair', () => `{${sample()},"inputs":{"a":"\\ud800"}}`],
     ['with half of a pair in a name', () => `{${sample()},"inputs":{"\\udc00":1}}`],
     ['with an invalid byte', () => bytes('{"a":"', [0xff], '"}')],
@@ -279,6 +276,7 @@ describe('an unknown path or method', () => {
     ['OPTIONS', '/api/run/x', 405],
     ['PROPFIND', '/api/run/x', 405],
     ['GET', '/api/run/%', 401],
+    ['DELETE', '/api/invitations/accept', 405],
     ['GET', 'http://[/', 400],
     ['OPTIONS', '*', 404],
   ])('gets the response for %s %s: %i', async (method, target, status) => {
@@ -293,6 +291,18 @@ describe('an unknown path or method', () => {
     expect(await allowed('/run/deployment/queue')).toBe('POST');
     expect(await allowed('/run/x')).toBe('DELETE, GET, HEAD');
     expect(await allowed('/run/x/cancel')).toBe('POST');
+    expect(await allowed('/invitations/x')).toBe('DELETE');
+  });
+
+  it.each(['/invitations/accept', '/invitations/preview'])('of %s, which is no invitation', async (path) => {
+    const asked = await call(`${gateway.api}${path}`, null, { method: 'OPTIONS' });
+    expect([asked.status, asked.headers.get('allow')]).toEqual([405, 'POST']);
+    const answer = await call(`${gateway.api}${path}`, null, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"password": "correct horse battery staple"}',
+    });
+    expect(answer.status).toBe(422);
   });
 });
 

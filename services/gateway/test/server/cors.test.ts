@@ -65,7 +65,7 @@ describe('a response to a page of an allowed origin', () => {
     ]);
     expect(headers.has('access-control-allow-credentials')).toBe(false);
     expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
-    expect(headers.get('vary')).toBe('Origin');
+    expect(headers.get('vary')).toBe('Origin, Accept');
   });
 
   it.each([

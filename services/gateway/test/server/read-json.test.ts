@@ -3,34 +3,30 @@ import { readJson } from '../../src/server/read-json.ts';
 
 const read = (text: string) => readJson(Buffer.from(text));
 
-describe('an integer beyond 2^53', () => {
+describe('a number of a body', () => {
   it.each([
     '18446744073709551615',
-    '9007199254740993',
     '-9007199254740993',
     '123456789012345678901234567890',
-  ])('is refused with its position when a double would change it: %s', (digits) => {
-    expect(read(`{"a":"${digits}","inputs":{"seed":${digits}}}`)).toMatchObject({
-      kind: 'invalid',
-      problem: {
-        loc: ['body', `{"a":"${digits}","inputs":{"seed":`.length],
-        type: 'json_invalid',
-        msg: expect.stringContaining(`the integer ${digits} needs more than the 53 bits`),
-      },
-    });
+    '1e20',
+    '4.0',
+    '12345678901234567890.5',
+    '"18446744073709551615"',
+    '{"18446744073709551615":{"a":18}}',
+  ])('is kept as it is: %s', (text) => {
+    const body = read(`{"inputs":[${text}]}`);
+    expect(JSON.stringify(body)).toBe(`{"kind":"json","value":{"inputs":[${text}]}}`);
   });
 
-  it.each([
-    ['that is exact', '9007199254740992'],
-    ['that is exact, though it is long', '36893488147419103232'],
-    ['as JavaScript writes it', '10304680986716710000'],
-    ['in another form', '1e20'],
-    ['with a fraction, which is rounded as everywhere', '12345678901234567890.5'],
-    ['as a text', '"18446744073709551615"'],
-    ['as a part of a text', '"\\"18446744073709551615, \\\\"'],
-    ['as a name', '{"18446744073709551615":{"a":18}}'],
-  ])('is accepted: %s: %s', (_what, text) => {
-    expect(read(text)).toEqual({ kind: 'json', value: JSON.parse(text) });
+  it('is refused beyond the range of a double, with its position', () => {
+    expect(read('{"a":"1e400","inputs":{"seed":1e400}}')).toMatchObject({
+      kind: 'invalid',
+      problem: {
+        loc: ['body', '{"a":"1e400","inputs":{"seed":'.length],
+        type: 'json_invalid',
+        msg: 'JSON decode error: the number 1e400 is too large, beyond the range of a double',
+      },
+    });
   });
 
   it('is found in a text of the maximum length', () => {
@@ -43,7 +39,7 @@ describe('an integer beyond 2^53', () => {
     ]) {
       expect(read(`["9999999999999999${text}"]`).kind).toBe('json');
     }
-    expect(read(`[${'9007199254740993,'.repeat(60_000)}1]`).kind).toBe('invalid');
+    expect(read(`[${'9007199254740993,'.repeat(60_000)}1]`).kind).toBe('json');
     expect(read('9'.repeat(most)).kind).toBe('invalid');
     expect(read(`${'['.repeat(most / 2)}9007199254740993${']'.repeat(most / 2)}`).kind).toBe('invalid');
   });

@@ -34,6 +34,8 @@ const sourceCode = (modules: string): string[] => [
   join(HERE, '../network'),
   join(HERE, '../../package.json'),
   ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
+  // The reader of JSON, which the first of them loads.
+  dirname(fileURLToPath(import.meta.resolve('@runledger/contracts/numbers/read-json-text'))),
   join(modules, '@runledger'),
 ];
 

@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import type { KilledProcesses } from './stray-processes.ts';
 
 /**
@@ -109,7 +109,7 @@ export const parseStart = (text: string): Start => {
 
 /** Null for what no supervisor reports. */
 export const parseReport = (text: string): Report | null => {
-  const value = parseJson(text);
+  const value = parsePlainJson(text);
   if (!isJsonObject(value) || !isJsonObject(value.strays)) return null;
   const { killed, survivors } = value.strays;
   if (!isPidList(killed) || !isPidList(survivors)) return null;

@@ -1,4 +1,4 @@
-import { parseJson } from '@runledger/contracts/json';
+import { parsePlainJson } from '@runledger/contracts/json';
 import { crc32, gunzipSync, gzipSync } from 'node:zlib';
 
 /** What a frame of a snapshot holds. */
@@ -30,7 +30,7 @@ export const jsonFrame = (type: FrameType, value: unknown): Buffer =>
 
 /** The value of such a frame. @throws when it cannot be decompressed */
 export const jsonOf = (content: Uint8Array): unknown =>
-  parseJson(gunzipSync(content, { maxOutputLength: MAX_JSON_BYTES }).toString());
+  parsePlainJson(gunzipSync(content, { maxOutputLength: MAX_JSON_BYTES }).toString());
 
 /** Yields each frame, with content in a buffer of its own. @throws when one is damaged, and what reading the bytes throws */
 export async function* framesIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {

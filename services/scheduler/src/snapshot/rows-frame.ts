@@ -1,4 +1,4 @@
-import { parseJson } from '@runledger/contracts/json';
+import { parsePlainJson } from '@runledger/contracts/json';
 import type { PackedRows, RowRequest, RowTexts } from '../core/rows/packed-rows.ts';
 import { PAGE_ROWS, ROW_WORDS } from '../core/rows/row-page.ts';
 import { areTexts } from './snapshot-format.ts';
@@ -35,7 +35,7 @@ export const decodeRows = (content: Buffer, requests: readonly RowRequest[]): Pa
   const requestNumbers = new Uint32Array(buffer, begin(4 * count), count);
   const ids = new Uint32Array(buffer, begin(4 * ROW_WORDS * count), ROW_WORDS * count);
   const flags = new Uint16Array(buffer, begin(2 * count), count);
-  const others = parseJson(content.subarray(from).toString());
+  const others = parsePlainJson(content.subarray(from).toString());
   if (!areTexts.Check(others)) throw new Error('the texts of rows do not match their schema');
   return {
     numbers: checked(numbers, (number) => Number.isSafeInteger(number) && number > 0),

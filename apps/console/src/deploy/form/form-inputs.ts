@@ -1,3 +1,5 @@
+import { parseJson } from '@runledger/contracts/json';
+import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
 import type { Schemas } from '../../api/schemas.ts';
 
 export type InputDefinition = Schemas['InputDefinition'];
@@ -68,9 +70,9 @@ const EXPECTED: Readonly<Record<InputDefinition['type'], string>> = {
 const valueOf = ({ type }: InputDefinition, text: string): Inputs[string] | undefined => {
   switch (type) {
     case 'integer':
-      return /^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : undefined;
+      return /^\s*[+-]?\d+\s*$/.test(text) ? numberIn(text) : undefined;
     case 'number':
-      return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+      return numberIn(text);
     case 'array':
       return arrayIn(text);
     case 'boolean':
@@ -88,11 +90,19 @@ const valueOf = ({ type }: InputDefinition, text: string): Inputs[string] | unde
   }
 };
 
+/** As it is written, where JSON can have it so; people also write `+5`, `007` and `.5`. */
+const numberIn = (text: string): Inputs[string] | undefined => {
+  const plain = text
+    .trim()
+    .replace(/^\+/, '')
+    .replace(/^(-?)0+(?=\d)/, '$1')
+    .replace(/^(-?)\./, '$10.')
+    .replace(/\.$/, '');
+  const value = parseJson(plain);
+  return isJsonNumber(value) ? (value as Inputs[string]) : undefined;
+};
+
 const arrayIn = (text: string): unknown[] | undefined => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return Array.isArray(value) ? value : undefined;
 };

@@ -1,3 +1,4 @@
+import { parseJson } from '@runledger/contracts/json';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../../api/client.ts';
@@ -68,9 +69,6 @@ const postVersion = async (workflow_id: string, body: Body): Promise<unknown> =>
   answered(api.POST('/workflows/{workflow_id}/versions', { params: { path: { workflow_id } }, body }));
 
 const jsonIn = (text: string): { readonly value: unknown } | undefined => {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return value === undefined ? undefined : { value };
 };

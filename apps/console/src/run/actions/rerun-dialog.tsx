@@ -1,3 +1,4 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import type { Run, Schemas } from '../../api/schemas.ts';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -67,12 +68,6 @@ export const RerunDialog = ({ run, open, onClose }: RerunDialogProps): ReactNode
 };
 
 const inputsIn = (text: string): Inputs | undefined => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Inputs)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(value) ? (value as Inputs) : undefined;
 };

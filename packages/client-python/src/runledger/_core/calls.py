@@ -81,6 +81,8 @@ def _page_at(pages: Pages[Any, Any], cursor: object) -> Operation[Any]:
 def request_of(settings: Settings, operation: AnyOperation, *, longer_s: float = 0) -> Request:
     headers = {
         **{name.lower(): value for name, value in operation.headers.items()},
+        # Python reads them as they are. Others get an integer that a double would change as a string.
+        "accept": "application/json; numbers=exact",
         "authorization": f"Bearer {settings.api_key}",
         "user-agent": USER_AGENT,
     }

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { FILE_INPUT_TYPES, isFileListType, type FileInputType } from '../../catalogue/file-inputs.ts';
 import { enumInWords, type InWords } from '../../words/in-words.ts';
-import { Json } from '../../json-schemas.ts';
+import { Exact, Json, ShownNumber } from '../../json-schemas.ts';
 import { MAX_INPUT_FILES, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '../../limits.ts';
 import { Archived } from '../fields/names.ts';
 import { OrganisationUuid, VersionUuid, WorkflowUuid } from '../fields/ids.ts';
@@ -33,14 +33,18 @@ const InputName = Type.String({
   description: 'The name of the input in `inputs` of a run.',
   examples: ['prompt'],
 });
-const Listed = Type.Union([Type.String(), Type.Number()], {
+const Listed = Type.Union([Type.String(), Type.Number(), Exact], {
   description: 'A value that the input may have.',
   examples: ['portrait'],
   'x-refusal': { type: 'string_type', msg: 'Input should be a valid string or number' },
 });
 const VALUES = 'The values that an input of type string, integer or number may have.';
-const MINIMUM = 'The lowest value of an input of type integer or number.';
-const MAXIMUM = 'The highest value of an input of type integer or number.';
+const DIGITS = 'An integer that a double would change is a string of its digits.';
+const MINIMUM = `The lowest value of an input of type integer or number. ${DIGITS}`;
+const MAXIMUM = `The highest value of an input of type integer or number. ${DIGITS}`;
+const WRONG_BOUND = {
+  'x-refusal': { type: 'float_type', msg: 'Input should be a valid number, or a string of digits' },
+};
 const MIN_ITEMS = 'How many items an input that is a list has at least: one of type array, or of files.';
 const MAX_ITEMS = 'How many items an input that is a list has at most.';
 const Items = { minimum: 0, maximum: 1_000_000 };
@@ -86,8 +90,8 @@ const InputDefinition = Type.Object(
     enum: Type.Optional(
       Type.Array(Listed, { description: `${VALUES} ${ONLY}`, examples: [['portrait', 'landscape']] }),
     ),
-    minimum: Type.Optional(Type.Number({ description: `${MINIMUM} ${ONLY}`, examples: [1] })),
-    maximum: Type.Optional(Type.Number({ description: `${MAXIMUM} ${ONLY}`, examples: [50] })),
+    minimum: Type.Optional({ ...ShownNumber, description: `${MINIMUM} ${ONLY}`, examples: [1] }),
+    maximum: Type.Optional({ ...ShownNumber, description: `${MAXIMUM} ${ONLY}`, examples: [50] }),
     min_items: Type.Optional(Type.Integer({ ...Items, description: `${MIN_ITEMS} ${ONLY}`, examples: [1] })),
     max_items: Type.Optional(Type.Integer({ ...Items, description: `${MAX_ITEMS} ${ONLY}`, examples: [8] })),
     node: Type.Optional({ ...NodeId, description: `${NODE} ${ONLY}` }),
@@ -123,8 +127,8 @@ export const NewInputDefinition = Type.Object(
         examples: [['portrait', 'landscape']],
       }),
     ),
-    minimum: optional(Type.Number({ description: MINIMUM, examples: [1] })),
-    maximum: optional(Type.Number({ description: MAXIMUM, examples: [50] })),
+    minimum: optional({ ...ShownNumber, ...WRONG_BOUND, description: MINIMUM, examples: [1] }),
+    maximum: optional({ ...ShownNumber, ...WRONG_BOUND, description: MAXIMUM, examples: [50] }),
     min_items: optional(Type.Integer({ ...Items, description: MIN_ITEMS, examples: [1] })),
     max_items: optional(Type.Integer({ ...Items, description: MAX_ITEMS, examples: [8] })),
     node: optional({ ...NodeId, description: `${NODE} Needs \`field\`.` }),

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { Exact } from '../../json-schemas.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
 import { MAX_TAGS, Tag, TAG_RULE } from '../../tags.ts';
 import { DeploymentUuid, EXAMPLE_IDS, RunUuid } from '../fields/ids.ts';
@@ -13,14 +14,17 @@ const EXAMPLE_INPUTS = { size: 512, palette: 'ember' };
 
 /** One value of `inputs`. */
 const InputValue = Type.Unsafe<JsonValue>(
-  Type.Union([Type.String(), Type.Integer(), Type.Number(), Type.Boolean(), Type.Array(Type.Unknown())], {
-    description: 'The value of an input.',
-    examples: [EXAMPLE_INPUTS.size],
-    'x-refusal': {
-      type: 'string_type',
-      msg: 'Input should be a valid string, integer, number, boolean or array',
+  Type.Union(
+    [Type.String(), Type.Integer(), Type.Number(), Type.Boolean(), Type.Array(Type.Unknown()), Exact],
+    {
+      description: 'The value of an input.',
+      examples: [EXAMPLE_INPUTS.size],
+      'x-refusal': {
+        type: 'string_type',
+        msg: 'Input should be a valid string, integer, number, boolean or array',
+      },
     },
-  }),
+  ),
 );
 
 export const Inputs = Type.Unsafe<JsonObject>(
@@ -30,7 +34,7 @@ export const Inputs = Type.Unsafe<JsonObject>(
       additionalProperties: InputValue,
       examples: [EXAMPLE_INPUTS],
       description:
-        'Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.',
+        'Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.',
     },
   ),
 );

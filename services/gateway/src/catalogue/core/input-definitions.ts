@@ -2,11 +2,19 @@ import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { isFileInputType, isFileListType } from '@runledger/contracts/catalogue/file-inputs';
 import { isJsonObject, jsonBytes } from '@runledger/contracts/json';
+import { compareNumbers } from '@runledger/contracts/numbers/compare-numbers';
+import {
+  isJsonNumber,
+  numberOf,
+  numberText,
+  type JsonNumber,
+} from '@runledger/contracts/numbers/exact-number';
 import { MAX_FILE_INPUTS_BYTES, MAX_INPUT_FILES, SECRET_INPUTS_BYTES } from '@runledger/contracts/limits';
 import {
   FILE_FORMS,
   FILE_LIST,
   ONE_FILE,
+  valueAs,
   wrongValue,
   type ValueRules,
   type WrongValue,
@@ -111,8 +119,8 @@ const rulesProblems = ({ enum: values, ...bounds }: ValueRules): MemberProblem[]
   const problems: MemberProblem[] = [];
   if (minimum !== undefined && !isNumber) problems.push(['minimum', NUMBERS_ONLY]);
   if (maximum !== undefined && !isNumber) problems.push(['maximum', NUMBERS_ONLY]);
-  else if (minimum !== undefined && maximum !== undefined && maximum < minimum)
-    problems.push(['maximum', `it is below the minimum of ${minimum}, so no value fits`]);
+  else if (minimum !== undefined && maximum !== undefined && compareNumbers(maximum, minimum) < 0)
+    problems.push(['maximum', `it is below the minimum of ${numberText(minimum)}, so no value fits`]);
   if (values && !isNumber && type !== 'string') problems.push(['enum', `${NUMBERS_ONLY}, or of type string`]);
   else if (values) problems.push(...listProblems(values, bounds));
   return problems;
@@ -171,9 +179,9 @@ const whyWrong = (wrong: WrongValue): string => {
     case 'not_listed':
       return 'it is not in the list of values';
     case 'below_minimum':
-      return `it is below the minimum of ${wrong.minimum}`;
+      return `it is below the minimum of ${numberText(wrong.minimum)}`;
     case 'above_maximum':
-      return `it is above the maximum of ${wrong.maximum}`;
+      return `it is above the maximum of ${numberText(wrong.maximum)}`;
     case 'too_short':
       return `it has less than ${wrong.length} characters`;
     case 'too_long':
@@ -205,13 +213,29 @@ const inputDefinition = ({
   type,
   required: required ?? false,
   ...(secret === true && { secret }),
-  ...(value === undefined || value === null ? {} : { default: value }),
-  ...(values ? { enum: values } : {}),
-  ...(typeof minimum === 'number' ? { minimum } : {}),
-  ...(typeof maximum === 'number' ? { maximum } : {}),
+  ...(value === undefined || value === null ? {} : { default: valueAs(type, value) }),
+  ...(values ? { enum: values.map((listed) => listedAs(type, listed)) } : {}),
+  ...boundAs('minimum', minimum),
+  ...boundAs('maximum', maximum),
   ...(typeof min_items === 'number' ? { min_items } : {}),
   ...(typeof max_items === 'number' ? { max_items } : {}),
   ...(typeof node === 'string' ? { node } : {}),
   ...(typeof field === 'string' ? { field } : {}),
   ...(typeof description === 'string' ? { description } : {}),
 });
+
+const listedAs = (type: WorkflowInput['type'], listed: string | JsonNumber): string | JsonNumber => {
+  const value = valueAs(type, listed);
+  return typeof value === 'string' || isJsonNumber(value) ? value : listed;
+};
+
+/** The schema says that a text is one of digits. */
+const boundAs = <Name extends 'minimum' | 'maximum'>(
+  name: Name,
+  bound: string | JsonNumber | null | undefined,
+): { readonly [Member in Name]?: JsonNumber } =>
+  bound === undefined || bound === null
+    ? {}
+    : ({ [name]: typeof bound === 'string' ? numberOf(bound) : bound } as {
+        readonly [Member in Name]: JsonNumber;
+      });

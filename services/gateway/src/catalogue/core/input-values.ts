@@ -7,6 +7,13 @@ import {
 } from '@runledger/contracts/catalogue/file-inputs';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { compareNumbers, wholeNumber } from '@runledger/contracts/numbers/compare-numbers';
+import {
+  isIntegerText,
+  isJsonNumber,
+  numberOf,
+  type JsonNumber,
+} from '@runledger/contracts/numbers/exact-number';
 import { MAX_INPUT_FILES, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
 
 /** What a definition says about a value. */
@@ -25,8 +32,8 @@ export type WrongValue =
   | { readonly kind: 'one_file' | 'file_list' }
   | { readonly kind: 'too_few_items' | 'too_many_items'; readonly limit: number; readonly count: number }
   | { readonly kind: 'not_listed'; readonly values: NonNullable<WorkflowInput['enum']> }
-  | { readonly kind: 'below_minimum'; readonly minimum: number }
-  | { readonly kind: 'above_maximum'; readonly maximum: number }
+  | { readonly kind: 'below_minimum'; readonly minimum: JsonNumber }
+  | { readonly kind: 'above_maximum'; readonly maximum: JsonNumber }
   /** Of a secret. */
   | { readonly kind: 'too_short' | 'too_long'; readonly length: number };
 
@@ -36,17 +43,27 @@ export const ONE_FILE = `this input is one file, and not a list: ${FILE_FORMS}`;
 export const FILE_LIST =
   'this input is a list of files: send a list, also of one file, whose items are ids of uploaded files, http or https URLs, or data URLs';
 
-/** What is wrong with a value: its type before its bounds. */
+/**
+ * A value as the workflow gets it: a text of digits is a number for an input that is one, since answers show long integers as texts, and
+ * an integer has no fraction, however it is written. Any other value is as it was given.
+ */
+export const valueAs = (type: WorkflowInput['type'], given: JsonValue): JsonValue => {
+  if (type !== 'integer' && type !== 'number') return given;
+  const value = typeof given === 'string' && isIntegerText(given) ? numberOf(given) : given;
+  return (type === 'integer' && isJsonNumber(value) && wholeNumber(value)) || value;
+};
+
+/** What is wrong with a value that is as the workflow gets it: its type before its bounds. */
 export const wrongValue = (rules: ValueRules, value: JsonValue): WrongValue | undefined => {
   const { type, secret, enum: values, minimum, maximum } = rules;
   if (isFileInputType(type)) return wrongFiles(type, rules, value);
   if (!isOfType(type, value)) return { kind: 'wrong_type', type, value };
-  if (values && !values.some((listed) => listed === value)) return { kind: 'not_listed', values };
+  if (values && !values.some((listed) => isSame(listed, value))) return { kind: 'not_listed', values };
   if (secret && typeof value === 'string') return wrongLength(value);
   if (Array.isArray(value)) return wrongCount(rules, value.length);
-  if (typeof value !== 'number') return undefined;
-  if (minimum !== undefined && value < minimum) return { kind: 'below_minimum', minimum };
-  if (maximum !== undefined && value > maximum) return { kind: 'above_maximum', maximum };
+  if (!isJsonNumber(value)) return undefined;
+  if (minimum !== undefined && compareNumbers(value, minimum) < 0) return { kind: 'below_minimum', minimum };
+  if (maximum !== undefined && compareNumbers(value, maximum) > 0) return { kind: 'above_maximum', maximum };
   return undefined;
 };
 
@@ -70,6 +87,9 @@ const wrongCount = (
   return count > max_items ? { kind: 'too_many_items', limit: max_items, count } : undefined;
 };
 
+const isSame = (listed: string | JsonNumber, value: JsonValue): boolean =>
+  isJsonNumber(listed) && isJsonNumber(value) ? compareNumbers(listed, value) === 0 : listed === value;
+
 const wrongLength = ({ length }: string): WrongValue | undefined => {
   if (length < MIN_SECRET_LENGTH) return { kind: 'too_short', length: MIN_SECRET_LENGTH };
   return length > MAX_SECRET_LENGTH ? { kind: 'too_long', length: MAX_SECRET_LENGTH } : undefined;
@@ -78,11 +98,12 @@ const wrongLength = ({ length }: string): WrongValue | undefined => {
 const isOfType = (type: PlainType, value: JsonValue): boolean => {
   switch (type) {
     case 'string':
-    case 'number':
     case 'boolean':
       return typeof value === type;
+    case 'number':
+      return isJsonNumber(value);
     case 'integer':
-      return Number.isInteger(value);
+      return isJsonNumber(value) && wholeNumber(value) !== undefined;
     case 'array':
       return Array.isArray(value);
   }
@@ -95,23 +116,25 @@ export type FittedInputs =
   | { readonly kind: 'wrong'; readonly wrong: readonly WrongInput[] };
 
 /**
- * The inputs of a run with the defaults of those that were left out, or everything that is wrong with them, in the order of
+ * The inputs of a run as their definitions have them, with the defaults of those that were left out, or everything that is wrong with them, in the order of
  * the definitions. Inputs without a definition are passed on.
  */
 export const fitInputs = (definitions: readonly WorkflowInput[], inputs: JsonObject): FittedInputs => {
   const wrong: WrongInput[] = [];
-  const defaults: [string, JsonValue][] = [];
+  const values: [string, JsonValue][] = [];
   for (const definition of definitions) {
     const { name, required, default: value } = definition;
     const given = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     if (given !== undefined) {
-      const problem = wrongValue(definition, given);
+      const read = valueAs(definition.type, given);
+      const problem = wrongValue(definition, read);
       if (problem) wrong.push({ name, ...problem });
-    } else if (value !== undefined) defaults.push([name, value]);
+      else if (read !== given) values.push([name, read]);
+    } else if (value !== undefined) values.push([name, value]);
     else if (required) wrong.push({ name, kind: 'missing' });
   }
   if (wrong.length > 0) return { kind: 'wrong', wrong };
-  if (defaults.length === 0) return { kind: 'fitted', inputs };
+  if (values.length === 0) return { kind: 'fitted', inputs };
   // Entries, because `__proto__` is an ordinary name.
-  return { kind: 'fitted', inputs: Object.fromEntries([...Object.entries(inputs), ...defaults]) };
+  return { kind: 'fitted', inputs: Object.fromEntries([...Object.entries(inputs), ...values]) };
 };

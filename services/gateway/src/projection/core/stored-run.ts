@@ -1,6 +1,7 @@
 import { gpuOf, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
+import { parseJson } from '@runledger/contracts/json';
 import { momentsOf, NO_MOMENTS, type RunMoments } from './columns/run-moments.ts';
 import { referencesOf, type RunReferences } from './run-references.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
@@ -131,7 +132,7 @@ export const viewOf = ({
   webhook,
 }: Pick<StoredRun, (typeof VIEW_FIELDS)[number]>): StoredView => ({
   head,
-  run: JSON.parse(run) as RunState,
+  run: parseJson(run) as RunState,
   webhook: { head: webhook_head, state: webhookOf(webhook) },
 });
 
@@ -159,4 +160,4 @@ export const rowOf = (stored: Pick<StoredRun, (typeof ROW_FIELDS)[number]>): Web
 });
 
 const webhookOf = (text: string | null): Webhook | undefined =>
-  text === null ? undefined : (JSON.parse(text) as Webhook);
+  text === null ? undefined : (parseJson(text) as Webhook);

@@ -1,5 +1,6 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { BrokerConfig } from '@runledger/event-log/connect/broker-config';
+import { parseJson } from '@runledger/contracts/json';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LogLevel } from '@runledger/service-kit/observability/logger';
 import type { ProjectionPosition } from '../core/projection-start.ts';
@@ -48,7 +49,8 @@ export type FromBuilder =
 
 /** To the thread. */
 type ToBuilder =
-  | { readonly kind: 'found'; readonly number: number; readonly found: Found }
+  /** As JSON: a thread cannot be given numbers that are not doubles. */
+  | { readonly kind: 'found'; readonly number: number; readonly found: string }
   | { readonly kind: 'unavailable'; readonly number: number; readonly why: string };
 
 /** What only the process of the gateway has open. */
@@ -64,7 +66,7 @@ export const askingParent = (parent: MessagePort): ParentViews => {
   parent.on('message', (message: ToBuilder) => {
     const waits = waiting.get(message.number);
     waiting.delete(message.number);
-    if (message.kind === 'found') waits?.resolve(message.found);
+    if (message.kind === 'found') waits?.resolve(parseJson(message.found) as Found);
     else waits?.reject(new ViewsUnavailable(message.why));
   });
   const ask = async <One extends Found[number]>(query: Query): Promise<One[]> => {
@@ -90,6 +92,13 @@ export const askingParent = (parent: MessagePort): ParentViews => {
   };
 };
 
+/** A view is made from the bodies. */
+const withoutBytes = ({ life, webhook, isErased }: ArchivedRun): ArchivedRun => ({
+  life: life.map(({ data: _, ...message }) => message),
+  webhook: webhook.map(({ data: _, ...message }) => message),
+  isErased,
+});
+
 const ARCHIVED_AT_ONCE = 100;
 
 async function* oneByOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<readonly Item[]> {
@@ -109,13 +118,13 @@ export const answering = (
       case 'load':
         return live.load(query.keys);
       case 'archived':
-        return (await pages.next()).value ?? [];
+        return ((await pages.next()).value ?? []).map(withoutBytes);
     }
   };
   const answer = (message: ToBuilder): void => worker.postMessage(message);
   return async ({ number, query }) => {
     try {
-      answer({ kind: 'found', number, found: await find(query) });
+      answer({ kind: 'found', number, found: JSON.stringify(await find(query)) });
     } catch (error) {
       answer({ kind: 'unavailable', number, why: error instanceof Error ? error.message : String(error) });
     }

@@ -1,3 +1,4 @@
+import { numberText } from '@runledger/contracts/numbers/exact-number';
 import { FILE_FORMS, FILE_LIST, ONE_FILE, type WrongInput } from '../../catalogue/core/input-values.ts';
 import { invalid, type Invalid } from '../../http/refusal.ts';
 import {
@@ -46,9 +47,9 @@ const wordsOf = (wrong: WrongInput): Words => {
     case 'not_listed':
       return notListed(wrong.values);
     case 'below_minimum':
-      return belowMinimum(wrong.minimum);
+      return belowMinimum(numberText(wrong.minimum));
     case 'above_maximum':
-      return aboveMaximum(wrong.maximum);
+      return aboveMaximum(numberText(wrong.maximum));
     case 'too_short':
     case 'too_long':
       return wrongLength(wrong.kind, wrong.length);

@@ -1,3 +1,4 @@
+import { answerJson } from '@runledger/contracts/numbers/long-integers';
 import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 
 /** Encoded once for all streams of a run: the outputs may be large, and many streams may wait for slow clients. */
@@ -12,7 +13,7 @@ export const factFrame = (fact: RunFactEvent): string | Buffer => {
 };
 
 const framed = (fact: RunFactEvent): string =>
-  `id: ${fact.sequence}\nevent: fact\ndata: ${JSON.stringify(fact)}\n\n`;
+  `id: ${fact.sequence}\nevent: fact\ndata: ${answerJson(fact)}\n\n`;
 
 /** Without an id, so that the client's `Last-Event-ID` stays that of the last fact. */
 export const progressFrame = (progress: RunProgressEvent): string =>

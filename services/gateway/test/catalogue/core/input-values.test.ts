@@ -1,6 +1,7 @@
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { numberOf } from '@runledger/contracts/numbers/exact-number';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fitInputs, wrongValue, type ValueRules } from '../../../src/catalogue/core/input-values.ts';
@@ -17,6 +18,8 @@ describe('a value', () => {
     [{ type: 'integer', minimum: 5, maximum: 5 }, 5],
     [{ type: 'integer', enum: [1, 2] }, 2],
     [{ type: 'number', minimum: 0.5 }, 0.5],
+    [{ type: 'integer', enum: [4] }, numberOf('4.0')],
+    [{ type: 'integer', maximum: numberOf('18446744073709551615') }, numberOf('18446744073709551615')],
     [{ type: 'boolean' }, false],
     [{ type: 'array' }, [null, {}]],
     [{ type: 'array', min_items: 2, max_items: 2 }, [1, 2]],
@@ -32,6 +35,13 @@ describe('a value', () => {
     [{ type: 'integer' }, 5.5, 'wrong_type'],
     [{ type: 'integer' }, '5', 'wrong_type'],
     [{ type: 'integer', minimum: 5 }, 4, 'below_minimum'],
+    [
+      { type: 'integer', maximum: numberOf('9007199254740993') },
+      numberOf('9007199254740994'),
+      'above_maximum',
+    ],
+    [{ type: 'integer', minimum: numberOf('9007199254740993') }, 9007199254740992, 'below_minimum'],
+    [{ type: 'integer' }, numberOf('4.00000000000000000001'), 'wrong_type'],
     [{ type: 'number', maximum: 5 }, 5.001, 'above_maximum'],
     [{ type: 'number', enum: [1], maximum: 5 }, 6, 'not_listed'],
     [{ type: 'boolean' }, 0, 'wrong_type'],

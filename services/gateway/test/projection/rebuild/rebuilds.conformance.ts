@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RebuildViewsRequest, RebuildViewsResponse } from '@runledger/contracts/requests/rebuild-views';
+import { numberOf } from '@runledger/contracts/numbers/exact-number';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
@@ -21,6 +22,9 @@ import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
 import { expectFolded, storeRuns } from '../../fixtures/views/projected-runs.ts';
+
+/** Numbers that no double holds: a thread cannot be given them as they are. */
+const EXACT = { inputs: { seed: numberOf('6687881544318117707'), cfg: numberOf('4.0') } };
 
 /** Threads start, and fold beside other tests. */
 const SLOW = { timeout: 90_000 };
@@ -125,7 +129,7 @@ export const rebuildConformance = (
       const { log, nats } = open.use(await aLog());
       const views = aGateway(open, { log, nats }, await settings(open));
       const old = aRun();
-      await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
+      await appendAll(log, queued(old, EXACT), assigned(old), started(old), succeeded(old));
       await untilOlder(log);
       const young = await storeRuns(log, 6);
       await expectFolded(log, views, [old, ...young]);
@@ -170,7 +174,7 @@ export const rebuildRules = (settings: Settings): void => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
       const old = aRun();
-      await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
+      await appendAll(log, queued(old, EXACT), assigned(old), started(old), succeeded(old));
       const messages = await readAllOfRun(log, old);
       if (!messages) throw new Error('four messages');
       const archived = async function* () {

@@ -1,4 +1,5 @@
 import { MAX_INPUTS_BYTES } from '@runledger/contracts/limits';
+import { numberOf } from '@runledger/contracts/numbers/exact-number';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   aCatalogueApi,
@@ -67,11 +68,56 @@ describe('inputs that a version defines', () => {
   it.each([
     [{ prompt: 5 }, 'prompt', 'string_type'],
     [{ prompt: 'x', steps: 2.5 }, 'steps', 'int_from_float'],
-    [{ prompt: 'x', steps: '20' }, 'steps', 'int_type'],
+    [{ prompt: 'x', steps: 'many' }, 'steps', 'int_type'],
     [{ prompt: 'x', steps: 0 }, 'steps', 'greater_than_equal'],
   ])('%j: %s is %s', async (inputs, name, type) => {
     const { deployment_id } = await aDeployment();
     expect(wrongIn(await queue({ deployment_id, inputs }))).toEqual([[`inputs.${name}`, type]]);
+  });
+
+  it('have seeds of 64 bits, which are compared and passed on exactly', async () => {
+    const [largest, odd] = ['18446744073709551615', '9007199254740993'];
+    const seed = { name: 'seed', type: 'integer', maximum: numberOf(largest), default: numberOf(odd) };
+    const { deployment_id, version_id } = await aDeployment([seed]);
+    const exactly = async (path: string, accept: string): Promise<string> =>
+      (
+        await fetch(`${catalogue.api}${path}`, { headers: { authorization: `Bearer ${key}`, accept } })
+      ).text();
+    for (const [inputs, digits] of [
+      [{}, odd],
+      [{ seed: numberOf('6687881544318117707') }, '6687881544318117707'],
+      [{ seed: largest }, largest],
+    ] as const) {
+      const { body } = await queue({ deployment_id, inputs });
+      const run = `/run/${body.run_id}?include=inputs`;
+      // Whoever reads doubles gets a text.
+      expect(await exactly(run, '*/*')).toContain(`"workflow_inputs":{"seed":"${digits}"}`);
+      expect(await exactly(run, 'application/json; numbers=exact')).toContain(
+        `"workflow_inputs":{"seed":${digits}}`,
+      );
+    }
+    expect(
+      (await queue({ deployment_id, inputs: { seed: '18446744073709551616' } })).body.detail,
+    ).toMatchObject([{ msg: `Input should be less than or equal to ${largest}` }]);
+    const { workflow_id } = (await admin.get(`/deployments/${deployment_id}`)).body;
+    const { body } = await admin.get(`/workflows/${workflow_id}/versions/${version_id}`);
+    expect(body.inputs).toMatchObject([{ maximum: largest, default: odd }]);
+    // What an answer shows can be sent again.
+    const again = await aDeployment(body.inputs);
+    expect((await queue({ deployment_id: again.deployment_id, inputs: {} })).status).toBe(200);
+  });
+
+  it('keep the form of their numbers where the workflow can tell it', async () => {
+    const { deployment_id } = await aDeployment([
+      { name: 'cfg', type: 'number' },
+      { name: 'steps', type: 'integer' },
+    ]);
+    const inputs = { cfg: numberOf('4.0'), steps: numberOf('2E1'), other: [numberOf('-0'), numberOf('1E5')] };
+    const { body } = await queue({ deployment_id, inputs, priority: numberOf('0.0') });
+    const run = await fetch(`${catalogue.api}/run/${body.run_id}?include=inputs`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await run.text()).toContain('"workflow_inputs":{"cfg":4.0,"steps":20,"other":[-0,1E5]}');
   });
 
   it('are refused together with a forbidden callback', async () => {

@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import { COG_MODEL_NAME } from '@runledger/contracts/runners/cog';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { readServerEntry } from '../model-server/server-entry.ts';
@@ -14,7 +14,7 @@ const MAX_PORT = 65_535;
 
 /** Reads `EXECUTOR_COG` and finds each command. */
 export const readModels = async (setting: string, path: string, slots: number): Promise<ReadModels> => {
-  const entries = parseJson(setting);
+  const entries = parsePlainJson(setting);
   if (!isJsonObject(entries)) return invalid(['is not a JSON object']);
   const read = await Promise.all(
     Object.entries(entries).map(async ([name, entry]) => readModel(name, entry, path)),

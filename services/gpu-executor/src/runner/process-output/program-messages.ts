@@ -1,4 +1,5 @@
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { doubleOf, isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
 import { liveStatus } from '../live-status.ts';
 import type { Line } from './cut-lines.ts';
 
@@ -33,8 +34,8 @@ export const reportOf = (
   value: Readonly<Record<string, unknown>>,
 ): Exclude<ProgramMessage, { kind: 'log' }> | null => {
   const message: ProgramMessage & { kind: 'report' } = { kind: 'report' };
-  const progress = member(value, 'progress');
-  if (typeof progress === 'number' && progress >= 0 && progress <= 1) message.progress = progress;
+  const progress = doubleOf(member(value, 'progress'));
+  if (progress !== undefined && progress >= 0 && progress <= 1) message.progress = progress;
   const status = member(value, 'live_status');
   if (typeof status === 'string') message.liveStatus = liveStatus(status);
   const output = member(value, 'output');
@@ -69,7 +70,8 @@ const outputEntries = (output: unknown): OutputEntries | null => {
 
 const asText = (value: unknown): string | null => {
   if (typeof value === 'string') return value.toWellFormed();
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+  if (isJsonNumber(value)) return numberText(value);
+  return typeof value === 'boolean' ? String(value) : null;
 };
 
 export const parseObject = (text: string): Record<string, unknown> | undefined => {

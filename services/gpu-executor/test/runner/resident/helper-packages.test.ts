@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { numberOf } from '@runledger/contracts/numbers/exact-number';
 import { findPython } from '@runledger/local-servers/python';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ResidentProgram } from '../../../src/runner/resident/resident-runner.ts';
@@ -61,6 +62,18 @@ describe.each(helpers)('the helper for %s', (_, program) => {
     expect(await start('fails for good').result).toMatchObject({
       error: { kind: 'execution_error', message: 'the size is wrong', retryable: false },
     });
+  });
+
+  it('gives a function integers of 64 bits as they are', async () => {
+    const start = await openResidentProgram(program);
+    for (const seed of ['6687881544318117707', '-9007199254740993', '1']) {
+      const text = '"6687881544318117707, \\';
+      const { result } = start('tells its seed', { inputs: { seed: numberOf(seed), text } });
+      expect(await result).toMatchObject({
+        outcome: 'succeeded',
+        data: { text: [seed, expect.stringMatching(/^str/)] },
+      });
+    }
   });
 
   it('keeps what is printed apart from its messages', async () => {

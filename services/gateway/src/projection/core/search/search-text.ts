@@ -1,5 +1,6 @@
 import { isEnded, type Run, type RunRequest } from '@runledger/contracts/fold/run';
 import { isJsonObject, type JsonValue } from '@runledger/contracts/json';
+import { isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
 import { foldedText } from './folded-text.ts';
 
 /** Of the error of a run, in UTF-16 units. */
@@ -39,7 +40,7 @@ const inputTexts = ({ inputs, secret_inputs = [] }: RunRequest): string[] => {
 /** Names, texts and numbers, in their order. `hidden`: names whose values are left out. */
 function* textsIn(value: JsonValue, hidden: readonly string[] = []): Generator<string, undefined> {
   if (typeof value === 'string') yield value;
-  else if (typeof value === 'number') yield String(value);
+  else if (isJsonNumber(value)) yield numberText(value);
   else if (Array.isArray(value)) for (const item of value) yield* textsIn(item);
   else if (isJsonObject(value))
     for (const [name, member] of Object.entries(value)) {

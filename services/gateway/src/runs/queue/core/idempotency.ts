@@ -1,4 +1,6 @@
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { compareNumbers } from '@runledger/contracts/numbers/compare-numbers';
+import { isExactNumber, numberText } from '@runledger/contracts/numbers/exact-number';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import { DEFAULT_OPTIONS, OPTION_NAMES, type QueueOptions } from './queue-options.ts';
@@ -54,9 +56,13 @@ export const isRunOf = ({ request }: Run, request_sha256: string): boolean =>
 
 /**
  * The canonical text of a JSON value: names sorted by their UTF-16 code units, no white space, numbers and texts as
- * JavaScript writes them (RFC 8785). It is recursive, so only for values of little depth.
+ * JavaScript writes them (RFC 8785), but a number that a double would change as it is. It is recursive, so only for values of little depth.
  */
 export const canonicalJson = (value: JsonValue): string => {
+  if (isExactNumber(value)) {
+    const double = Number(numberText(value));
+    return compareNumbers(value, double) === 0 ? JSON.stringify(double) : numberText(value);
+  }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.keys(value)

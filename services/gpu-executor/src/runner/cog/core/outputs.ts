@@ -1,4 +1,5 @@
 import { isJsonObject } from '@runledger/contracts/json';
+import { isExactNumber } from '@runledger/contracts/numbers/exact-number';
 import type { RunData } from '../../runner.ts';
 import { extensionOf } from './extension.ts';
 import { markedFile } from './split-answer.ts';
@@ -78,7 +79,7 @@ const withoutFiles = (found: Found, place: readonly string[], value: unknown): u
     nameFile(found, number, place);
     return undefined;
   }
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   if (Array.isArray(value)) {
     const items = value.map((item: unknown, index) => withoutFiles(found, indexed(place, index), item));
     const rest = items.filter((item) => item !== undefined);

@@ -1,4 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
+import { UserNumber } from '@runledger/contracts/json-schemas';
+import { doubleOf, type JsonNumber } from '@runledger/contracts/numbers/exact-number';
 import { Type, type Static, type TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { readFrame } from './binary-frame.ts';
@@ -46,7 +48,17 @@ const Envelope = Type.Object({ type: Type.String(), data: Type.Optional(Type.Unk
 const envelope = compiledSchema(Envelope);
 
 const Prompt = { prompt_id: Type.String() };
-const Steps = { value: Type.Number(), max: Type.Number() };
+const Steps = { value: UserNumber, max: UserNumber };
+const stepsOf = ({
+  value,
+  max,
+}: {
+  readonly value: JsonNumber;
+  readonly max: JsonNumber;
+}): Pick<NodeProgress, 'value' | 'max'> => ({
+  value: doubleOf(value) ?? 0,
+  max: doubleOf(max) ?? 0,
+});
 
 const reader = <Schema extends TSchema>(
   schema: Schema,
@@ -97,7 +109,11 @@ const READERS: ReadonlyMap<string, (data: unknown) => ServerMessage> = new Map([
       ({ prompt_id, nodes }) => ({
         kind: 'nodes',
         prompt_id,
-        nodes: Object.entries(nodes).map(([node, { state, value, max }]) => ({ node, state, value, max })),
+        nodes: Object.entries(nodes).map(([node, { state, ...steps }]) => ({
+          node,
+          state,
+          ...stepsOf(steps),
+        })),
       }),
     ),
   ],
@@ -120,7 +136,12 @@ const READERS: ReadonlyMap<string, (data: unknown) => ServerMessage> = new Map([
     'progress',
     reader(
       Type.Object({ ...Prompt, ...Steps, node: Type.String() }),
-      ({ prompt_id, node, value, max }): ServerMessage => ({ kind: 'step', prompt_id, node, value, max }),
+      ({ prompt_id, node, ...steps }): ServerMessage => ({
+        kind: 'step',
+        prompt_id,
+        node,
+        ...stepsOf(steps),
+      }),
     ),
   ],
   [

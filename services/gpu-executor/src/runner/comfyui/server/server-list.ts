@@ -1,4 +1,4 @@
-import { parseJson } from '@runledger/contracts/json';
+import { parsePlainJson } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { readServerEntry, type ServerEntry } from '../../model-server/server-entry.ts';
 
@@ -8,7 +8,7 @@ export type ReadServers =
 
 /** Reads `EXECUTOR_COMFYUI` and finds each command. There are none, or one for each slot. */
 export const readServers = async (setting: string, path: string, slots: number): Promise<ReadServers> => {
-  const entries = parseJson(setting);
+  const entries = parsePlainJson(setting);
   if (!Array.isArray(entries)) return invalid(['is not a JSON list']);
   const read = await Promise.all(entries.map((entry: unknown) => readServerEntry(entry, path)));
   const servers = read.filter((server) => typeof server !== 'string');

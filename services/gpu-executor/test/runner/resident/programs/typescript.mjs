@@ -51,6 +51,8 @@ const works = {
   },
   'copies an input file': (inputs, context) =>
     copyFile(join(context.inputDir, inputs.picture), join(context.outputDir, 'copy')),
+  'tells its seed': (inputs, context) =>
+    context.output([`${inputs.seed}`, `${typeof inputs.text} ${inputs.text}`]),
   'ignores its input': () => undefined,
   'fails for good': () => {
     throw new RunFailed('the size is wrong', { retryable: false });

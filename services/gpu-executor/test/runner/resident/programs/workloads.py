@@ -52,6 +52,11 @@ def leaves_a_file(inputs, context):
     (context.output_dir / "begun").touch()
 
 
+def tells_its_seed(inputs, context):
+    context.output(str(inputs["seed"]))
+    context.output(f"{type(inputs['text']).__name__} {inputs['text']}")
+
+
 def writes_its_log(inputs, context):
     print("one")
     subprocess.run(["echo", "two"], check=True)
@@ -95,6 +100,7 @@ WORKS = {
     "ends when it is cancelled": ends_when_it_is_cancelled,
     "ignores a cancel": ignores_a_cancel,
     "leaves a file": leaves_a_file,
+    "tells its seed": tells_its_seed,
     "writes its log": writes_its_log,
     "floods its output": floods_its_output,
     "writes too much text": writes_too_much_text,
