@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7ff76f67c8fe98e58072b02b4b22c7727271edfbce2c780ecb775f30349607f3.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 f001f93e3d6d5043c86b5fc91a555a42ffdad551a3a8d5ac4d84de936f816f2d.
 
 from __future__ import annotations
 
@@ -716,7 +716,7 @@ class DeploymentRunRequest(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -725,6 +725,10 @@ class DeploymentRunRequest(TypedDict):
     webhook_intermediate_status: NotRequired[bool | None]
     """
     Whether the webhook also receives intermediate status, at most once a second. Null counts as omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether names in `inputs` that the version does not define are refused with 422, also where the deployment does not say so. Otherwise they are passed to the workflow, and the header `Runledger-Warning` names them. A version that defines no inputs takes every name. Null counts as omitted.
     """
     gpu: NotRequired[Literal['T4', 'L4', 'A10G', 'L40S', 'A100', 'A100-80GB', 'H100'] | None]
     """
@@ -1339,7 +1343,7 @@ class NewApiKey(TypedDict):
 
 class NewInputDefinition(TypedDict):
     """
-    Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on.
+    Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on, with a warning, unless `strict_inputs` of the deployment or the request refuses them. A member that a definition does not have is refused.
     """
 
     name: str
@@ -1471,7 +1475,7 @@ class NewSchedule(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -2822,7 +2826,7 @@ class ScheduleChange(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Unchanged when it is omitted; null gives it its default.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Unchanged when it is omitted; null gives it its default.
     """
     webhook: NotRequired[str | None]
     """
@@ -3878,6 +3882,10 @@ class Deployment(TypedDict):
     """
     Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts.
     """
+    strict_inputs: bool
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name.
+    """
     run_timeout_s: float
     """
     Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
@@ -3946,6 +3954,10 @@ class DeploymentChange(TypedDict):
     weight: NotRequired[float | None]
     """
     Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Unchanged when it is null or omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Unchanged when it is null or omitted.
     """
     run_timeout_s: NotRequired[float | None]
     """
@@ -4293,6 +4305,10 @@ class NewDeployment(TypedDict):
     weight: NotRequired[float | None]
     """
     Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Null counts as omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Null counts as omitted.
     """
     run_timeout_s: NotRequired[float | None]
     """
@@ -4868,7 +4884,7 @@ class Schedule(TypedDict):
     """
     inputs: dict[str, Any]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.
     """
     webhook: str | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7ff76f67c8fe98e58072b02b4b22c7727271edfbce2c780ecb775f30349607f3.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 f001f93e3d6d5043c86b5fc91a555a42ffdad551a3a8d5ac4d84de936f816f2d.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -360,7 +360,8 @@ def create_deployment(
     """
     Create a deployment.
 
-    A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment.
+    A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no
+    executor that is there could take its runs, the header `Runledger-Warning` says why.
 
     The API key needs the scope `admin`. Its audit records have the action `deployment.created`.
     """
