@@ -4,6 +4,7 @@ import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
 import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
 import { RECEIVERS_SUBJECT } from '@runledger/contracts/requests/receivers';
 import { redriveSubject } from '@runledger/contracts/requests/redrive';
+import { SHORTAGE_SUBJECT } from '@runledger/contracts/requests/shortage';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
 import { WAIT_SUBJECT } from '@runledger/contracts/requests/wait-reason';
@@ -55,6 +56,7 @@ export const contract: ServiceContract = {
     EXECUTORS_SUBJECT,
     WAIT_SUBJECT,
     POOLS_SUBJECT,
+    SHORTAGE_SUBJECT,
     RECEIVERS_SUBJECT,
     ...SERVICES_WITH_INSTANCES.map(instancesSubject),
     redriveSubject('gateway'),

@@ -151,6 +151,7 @@ const allRoutes = (
       records,
       deletion: services.deletion,
       longestRun: services.longestRun,
+      scheduler: services.scheduler,
       quotas,
       now,
     }),

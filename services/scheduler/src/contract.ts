@@ -65,5 +65,14 @@ export const contract: ServiceContract = {
   ],
   showsDeadLetters: false,
   requests: [],
-  responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances', 'consumer.*'],
+  responds: [
+    'queue_position',
+    'executors',
+    'wait',
+    'pools',
+    'shortage',
+    'redrive',
+    'instances',
+    'consumer.*',
+  ],
 };

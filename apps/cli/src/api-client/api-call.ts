@@ -86,11 +86,17 @@ interface Answer {
   readonly warnings: string | null;
 }
 
+/** What a warning is about that says no more than the name. */
+const IGNORED = /^unknown (?:body member|query parameter) /;
+
 const warningsOf = ({ warnings, ignored }: Pick<Answer, 'warnings' | 'ignored'>): string[] => {
   if (warnings !== null)
     return warnings
       .split(', ')
-      .map((one) => `${plain(one)}${one.endsWith('?') ? '' : '.'} The service ignored it.`);
+      .map(
+        (one) =>
+          `${plain(one)}${/[?.]$/.test(one) ? '' : '.'}${IGNORED.test(one) ? ' The service ignored it.' : ''}`,
+      );
   return ignored === null
     ? []
     : [

@@ -8,6 +8,9 @@ const ShownError = nullable(Type.Object({ kind: Type.String(), message: Type.Str
 /** The members of a run that commands show. `--json` prints all members of the answer. */
 export const ShownRun = Type.Object({
   id: Type.String(),
+  /** Left out by services that are not this one. */
+  workflow_id: Type.Optional(Type.String()),
+  workflow_version_id: Type.Optional(Type.String()),
   status: Type.String(),
   progress: Type.Number(),
   live_status: nullable(Type.String()),

@@ -10,6 +10,7 @@ export interface DeploymentSettings {
   readonly warmWait?: string;
   readonly concurrencyLimit?: string | false;
   readonly weight?: string;
+  readonly strictInputs?: boolean;
   readonly runTimeout?: string;
   readonly startDeadline?: string;
   readonly minPriority?: string;
@@ -39,6 +40,8 @@ export const addDeploymentSettings = (command: Command): Command =>
       '--weight <number>',
       'its part of the GPUs beside your other deployments, such as 2; 1 by default',
     )
+    .option('--strict-inputs', 'refuse runs with inputs that the version does not define')
+    .option('--no-strict-inputs', 'pass such inputs to the workflow, with a warning')
     .option(
       '--run-timeout <time>',
       'how long an attempt may execute, at most, such as 90 (seconds), 15m or 2h',
@@ -85,6 +88,7 @@ export const deploymentSettingsOf = (options: DeploymentSettings): SettingMember
   concurrency_limit:
     options.concurrencyLimit === false ? null : wholeNumber('--concurrency-limit', options.concurrencyLimit),
   weight: decimalNumber('--weight', options.weight),
+  strict_inputs: options.strictInputs,
   run_timeout_s: secondsOf('--run-timeout', options.runTimeout),
   start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
   bounds: boundsOf(options),

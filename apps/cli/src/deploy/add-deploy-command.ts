@@ -12,7 +12,11 @@ export const addDeployCommand = (program: Command, { client, end, add }: Command
       add(program, 'deploy <file>', 'make or update a deployment of a workflow file, with all that it needs')
         .requiredOption('--name <name>', 'of the deployment, its workflow and its machine')
         .addOption(gpuOption())
-        .option('--inputs <file>', 'the list of its inputs as JSON: their names, types and defaults')
+        .option(
+          '--inputs <file>',
+          'the list of its inputs as JSON: their names, types and defaults; those of the present version by default',
+        )
+        .option('--no-inputs', 'a version that defines no inputs')
         .option('--machine <machine>', 'an existing machine, instead of one with the same name'),
     ),
   ).action(async (file: string, options: DeployOptions) => end(await deploy(await client(), file, options)));

@@ -1,15 +1,13 @@
+import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/editor-workflow';
 import { isJsonObject } from '@runledger/contracts/json';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Runner } from '@runledger/contracts/runners/runner-kinds';
 import { CommandError } from '../output/command-error.ts';
 
-/** @throws CommandError for a workflow that this kind of runner can never execute */
+/** @throws CommandError for a workflow in the format of ComfyUI's editor, or that this kind of runner can never execute */
 export const checkWorkflow = (workflow: JsonValue, kind: Runner['kind']): void => {
+  if (isEditorWorkflow(workflow)) throw new CommandError(`FILE is refused: ${EXPORT_API}.`);
   if (kind !== 'comfyui') return;
-  if (isJsonObject(workflow) && 'nodes' in workflow && 'links' in workflow)
-    throw new CommandError(
-      "This is a workflow as ComfyUI's editor saves it. The server executes the API format: in ComfyUI choose Workflow, Export (API), and deploy that file.",
-    );
   const nodes = isJsonObject(workflow) ? Object.entries(workflow) : [];
   const wrong = nodes.find(([, node]) => !isJsonObject(node) || typeof node['class_type'] !== 'string');
   if (nodes.length > 0 && wrong === undefined) return;

@@ -22,11 +22,13 @@ import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { queueLine, requestLine } from './request-line.ts';
+import { allOrNothing, type Remember } from './take-back.ts';
 
 export interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
   readonly name: string;
   readonly gpu?: string;
-  readonly inputs?: string;
+  /** False with `--no-inputs`. */
+  readonly inputs?: string | false;
   readonly machine?: string;
 }
 
@@ -38,28 +40,37 @@ interface Deployed<Item> {
 }
 
 /**
- * Makes what a deployment of this name needs, or updates it: its machine, its workflow, a version, and the deployment itself. What is
- * as it should be stays, and a command that was interrupted may be repeated.
+ * Makes what a deployment of this name needs, or updates it: its workflow, a version, its machine, and the deployment itself. What is
+ * as it should be stays, and a command that was interrupted may be repeated. One that is refused leaves everything as it was.
  */
 export const deploy = async (client: Client, file: string, options: DeployOptions): Promise<ExitCode> => {
   const { call, screen, connection, readJsonFile } = client;
   const { name, gpu, json } = options;
   const settings = deploymentSettingsOf(options);
   const workflow = await readJsonFile('FILE', file);
-  const inputs = options.inputs === undefined ? [] : await readJsonFile('--inputs', options.inputs);
-  const machine = await deployMachine(client, workflow, {
-    ...options,
-    firstGpu: firstModelOf(settings.gpus),
-  });
+  const inputs =
+    typeof options.inputs === 'string' ? await readJsonFile('--inputs', options.inputs) : undefined;
+  const planned = await planMachine(client, workflow, { ...options, firstGpu: firstModelOf(settings.gpus) });
+  const present = await recordNamed(call, deployments, { name, archived: false });
   const known = await recordNamed(call, workflows, { name, archived: false });
-  const parent = known ?? (await postRecord(client.call, workflows, { name }));
-  const version = await deployVersion(client, parent.id, { workflow, inputs });
-  const deployment = await deployDeployment(client, name, {
-    workflow_version_id: version.item.id,
-    machine_id: machine.item.id,
-    // Its own machine has the GPU.
-    gpu: options.machine === undefined ? undefined : gpu,
-    ...settings,
+  const { parent, version, machine, deployment } = await allOrNothing(async (remember) => {
+    const parent = known ?? (await made(client, workflows, { name }, remember));
+    const version = await deployVersion(client, parent.id, {
+      workflow,
+      inputs: options.inputs === false ? [] : inputs,
+      usedId: present?.workflow_id === parent.id ? present.workflow_version_id : undefined,
+      remember,
+    });
+    const machine = await planned(remember);
+    const deployment = await deployDeployment(client, present, {
+      name,
+      workflow_version_id: version.item.id,
+      machine_id: machine.item.id,
+      // Its own machine has the GPU.
+      gpu: options.machine === undefined ? undefined : gpu,
+      ...settings,
+    });
+    return { parent, version, machine, deployment };
   });
   const rows: readonly Row[] = [
     ['machine', machine.item.name, machine.outcome, machine.item.id],
@@ -88,7 +99,20 @@ const columns: readonly Column<Row>[] = [
   { title: 'NAME', width: 0, of: ([, name]) => name },
 ];
 
-const deployMachine = async (
+/** A new record, which is archived when the command is refused later. */
+const made = async <Item extends { readonly id: string }>(
+  { call }: Client,
+  kind: SingleRecords<Item>,
+  body: Readonly<Record<string, unknown>>,
+  remember: Remember,
+): Promise<Item> => {
+  const item = await postRecord(call, kind, body);
+  remember(() => patchRecord(call, kind, { given: item.id, body: { archived: true } }));
+  return item;
+};
+
+/** Finds what is wrong before anything is made. */
+const planMachine = async (
   client: Client,
   workflow: JsonValue,
   {
@@ -98,14 +122,14 @@ const deployMachine = async (
     machine: given,
     ...options
   }: DeployOptions & { readonly firstGpu: string | undefined },
-): Promise<Deployed<Machine>> => {
+): Promise<(remember: Remember) => Promise<Deployed<Machine>>> => {
   const runner = runnerOf(options);
   if (given !== undefined) {
     if (runner !== undefined)
       throw new CommandError('A machine that exists has its runner. Use --machine or a runner, not both.');
     const item = await readRecord(client.call, machines, given);
     checkWorkflow(workflow, item.runner.kind);
-    return { item, outcome: 'unchanged' };
+    return async () => ({ item, outcome: 'unchanged' });
   }
   const known = await recordNamed(client.call, machines, { name, archived: false });
   const kind = runner?.kind ?? known?.runner.kind;
@@ -114,20 +138,38 @@ const deployMachine = async (
       `There is no machine ${plain(name)} yet. Say how it executes: --program NAME, --cog MODEL, --comfyui or --machine MACHINE.`,
     );
   checkWorkflow(workflow, kind);
-  if (known !== undefined) return update(client, machines, known, { gpu, runner });
+  if (known !== undefined)
+    return async (remember) => {
+      const { gpu: formerGpu, runner: formerRunner } = known;
+      const updated = await update(client, machines, known, { gpu, runner });
+      const body = { gpu: formerGpu, runner: formerRunner };
+      if (updated.outcome === 'updated')
+        remember(() => patchRecord(client.call, machines, { given: known.id, body }));
+      return updated;
+    };
   const machineGpu = gpu ?? firstGpu;
   if (machineGpu === undefined)
     throw new CommandError(
       `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU.`,
     );
-  return { item: await postRecord(client.call, machines, { name, gpu: machineGpu, runner }), outcome: 'new' };
+  const body = { name, gpu: machineGpu, runner };
+  return async (remember) => ({ item: await made(client, machines, body, remember), outcome: 'new' });
 };
 
-/** The newest version, when it is the same. */
+interface VersionToDeploy {
+  readonly workflow: JsonValue;
+  /** Undefined for those of the present version. */
+  readonly inputs: JsonValue | undefined;
+  /** The version that the deployment uses; undefined without one. */
+  readonly usedId: string | undefined;
+  readonly remember: Remember;
+}
+
+/** The present version, when it is the same: the one that the deployment uses, or else the newest one. */
 const deployVersion = async (
   client: Client,
   workflowId: string,
-  { workflow, inputs }: { readonly workflow: JsonValue; readonly inputs: JsonValue },
+  { workflow, inputs, usedId, remember }: VersionToDeploy,
 ): Promise<Deployed<WorkflowVersion>> => {
   const versions = versionsOf(workflowId);
   const { items } = await versions.readPage(client.call, {
@@ -135,13 +177,26 @@ const deployVersion = async (
     path: versions.path,
     query: { limit: 1 },
   });
-  const made = (): Promise<WorkflowVersion> => postRecord(client.call, versions, { workflow, inputs });
-  const [newest] = items;
-  if (newest === undefined) return { item: await made(), outcome: 'new' };
-  const present = await readRecord(client.call, versions, newest.id);
-  const isSame = isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, inputs);
-  return isSame ? { item: present, outcome: 'unchanged' } : { item: await made(), outcome: 'new' };
+  const presentId = usedId ?? items[0]?.id;
+  const present = presentId === undefined ? undefined : await readRecord(client.call, versions, presentId);
+  const kept = inputs ?? present?.inputs ?? [];
+  if (present && isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, kept))
+    return { item: present, outcome: 'unchanged' };
+  try {
+    const item = await made(client, versions, { workflow, inputs: kept }, remember);
+    if (inputs === undefined && present && present.inputs.length > 0)
+      client.screen.hint(`It has the input definitions of version ${present.number}. ${OTHER_INPUTS}`);
+    return { item, outcome: 'new' };
+  } catch (error) {
+    const isAboutKept =
+      error instanceof CommandError && inputs === undefined && error.message.includes('body.inputs');
+    if (!isAboutKept || error.refusal === undefined) throw error;
+    const why = `${error.message} The definitions are those of version ${present?.number}. ${OTHER_INPUTS}`;
+    throw new CommandError(why, { refusal: error.refusal, cause: error });
+  }
 };
+
+const OTHER_INPUTS = 'Give others with --inputs FILE, or none with --no-inputs.';
 
 /** The service stores definitions without members that are null, and `required` always. */
 const isSameList = (stored: WorkflowVersion['inputs'], given: JsonValue): boolean =>
@@ -160,14 +215,12 @@ const isSameList = (stored: WorkflowVersion['inputs'], given: JsonValue): boolea
 
 const deployDeployment = async (
   client: Client,
-  name: string,
-  settings: Readonly<Record<string, unknown>>,
-): Promise<Deployed<Deployment>> => {
-  const known = await recordNamed(client.call, deployments, { name, archived: false });
-  return known === undefined
+  present: Deployment | undefined,
+  { name, ...settings }: Readonly<Record<string, unknown>>,
+): Promise<Deployed<Deployment>> =>
+  present === undefined
     ? { item: await postRecord(client.call, deployments, { name, ...settings }), outcome: 'new' }
-    : update(client, deployments, known, settings);
-};
+    : update(client, deployments, present, settings);
 
 /** The service compares: what it stores already does not change. */
 const update = async <Item extends { readonly id: string }>(

@@ -14,6 +14,7 @@ import { watchRun } from './watch-run.ts';
 export const addRunCommands = (program: Command, { client, end, add }: CommandContext): void => {
   addQueueSettings(addNewRunOptions(add(program, 'queue', 'queue a run; prints its id')))
     .option('--deployment <deployment>', 'what to run; the sample of a standalone by default')
+    .option('--strict-inputs', 'refuse inputs that the version does not define')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
     .option('--webhook <url>', 'URL for the notification of the end')
     .option('--webhook-intermediate-status', 'notify the webhook of progress too')

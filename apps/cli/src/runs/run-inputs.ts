@@ -3,6 +3,7 @@ import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
 import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
 import type { Client } from '../api-client/client.ts';
 import { uploadFile } from '../files/upload-file.ts';
+import { typesOfRun, type DeclaredTypes } from '../catalogue/declared-types.ts';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import { readJsonOption, type ReadJsonFile } from '../options/json-files.ts';
@@ -19,16 +20,19 @@ type Inputs = Readonly<Record<string, unknown>>;
 
 /**
  * The inputs of `--inputs`, changed by each `--input name=value`; undefined without both options. A value that is a JSON
- * number, boolean, quoted text or array has that type. `@` and a path is a file, which is uploaded. Any other value is a text. Files that are
- * given one after the other under the same name are a list, and so is each `name[]=value`, also alone.
+ * number, boolean, quoted text or array has that type. `@` and a path is a file, which is uploaded. Any other value is a text. So is each
+ * value of an input that is declared as a string, without its quotes if it has them: `declared` is asked when a value can be read as something
+ * else. Files that are given one after the other under the same name are a list, and so is each `name[]=value`, also alone.
  * @throws CommandError
  */
 export const givenInputs = async (
   { inputs, input }: InputOptions,
   client: Client,
+  declared: () => Promise<DeclaredTypes>,
 ): Promise<Inputs | undefined> => {
   if (inputs === undefined && input.length === 0) return undefined;
-  return withPairs(inputs === undefined ? {} : await allInputs(inputs, client.readJsonFile), input, client);
+  const all = inputs === undefined ? {} : await allInputs(inputs, client.readJsonFile);
+  return withPairs(all, { pairs: input, declared }, client);
 };
 
 /** The inputs of a rerun. Without `--inputs`, single options change the inputs of the original run. */
@@ -38,16 +42,23 @@ export const changedInputs = async (
   run: string,
 ): Promise<Inputs | undefined> => {
   const { inputs, input } = options;
-  if (inputs !== undefined || input.length === 0) return givenInputs(options, client);
+  const declared = (): Promise<DeclaredTypes> => typesOfRun(client, run);
+  if (inputs !== undefined || input.length === 0) return givenInputs(options, client, declared);
   const { api, screen } = client;
   const { workflow_inputs } = await retryForAMinute(() => api.inputsOf(run), screen);
   // Secrets are shown as null. The new run keeps those that are left out.
   const shown = Object.fromEntries(Object.entries(workflow_inputs).filter(([, value]) => value !== null));
-  return withPairs(shown, input, client);
+  return withPairs(shown, { pairs: input, declared }, client);
 };
 
-const withPairs = async (inputs: Inputs, pairs: readonly string[], client: Client): Promise<Inputs> => {
+interface Pairs {
+  readonly pairs: readonly string[];
+  readonly declared: () => Promise<DeclaredTypes>;
+}
+
+const withPairs = async (inputs: Inputs, { pairs, declared }: Pairs, client: Client): Promise<Inputs> => {
   const given = new Map<string, Given>();
+  const types = pairs.some((pair) => isMoreThanText(pair)) ? await declared() : undefined;
   for (const pair of pairs) {
     const at = pair.indexOf('=');
     if (at < 1)
@@ -56,9 +67,14 @@ const withPairs = async (inputs: Inputs, pairs: readonly string[], client: Clien
       );
     const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
     const isItem = name.length > ITEM.length && name.endsWith(ITEM);
-    const isFile = text.startsWith('@');
-    const value = isFile ? (await uploadFile(client, text.slice(1))).id : valueOf(pair, text);
     const key = isItem ? name.slice(0, -ITEM.length) : name;
+    const isText = types?.get(name) === 'string';
+    const isFile = !isText && text.startsWith('@');
+    const value = isText
+      ? textOf(text)
+      : isFile
+        ? (await uploadFile(client, text.slice(1))).id
+        : valueOf(pair, text);
     const before = given.get(key);
     const isNext = before !== undefined && (isItem ? before.isList : isFile && before.isFile);
     given.set(key, {
@@ -83,6 +99,18 @@ interface Given {
 
 /** After the name of an input: the value is an item of a list. */
 const ITEM = '[]';
+
+/** Whether its value can be read as something else than the text that it is. */
+const isMoreThanText = (pair: string): boolean => {
+  const text = pair.slice(pair.indexOf('=') + 1);
+  const read = readJsonText(text);
+  return text.startsWith('@') || read.kind === 'json' || read.problem === 'number';
+};
+
+const textOf = (text: string): string => {
+  const read = readJsonText(text);
+  return read.kind === 'json' && typeof read.value === 'string' ? read.value : text;
+};
 
 const valueOf = (pair: string, text: string): unknown => {
   const read = readJsonText(text);

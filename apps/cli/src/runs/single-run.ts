@@ -7,6 +7,7 @@ import { deployments } from '../catalogue/deployments.ts';
 import { endSentence, progressSentence } from './progress-line.ts';
 import { secondsOf } from '../options/numbers.ts';
 import { queueSettingsOf, type QueueSettings } from './queue-options.ts';
+import { typesOfDeployment } from '../catalogue/declared-types.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
 import type { InputOptions } from './run-inputs.ts';
 import type { Cancel } from '../api-client/run-api.ts';
@@ -33,6 +34,7 @@ export interface NewRunOptions extends InputOptions {
 
 export interface QueueOptions extends NewRunOptions, QueueSettings {
   readonly deployment?: string;
+  readonly strictInputs?: boolean;
   readonly gpu?: string;
   readonly webhook?: string;
   readonly webhookIntermediateStatus?: boolean;
@@ -40,10 +42,12 @@ export interface QueueOptions extends NewRunOptions, QueueSettings {
 
 export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
   const { api } = client;
-  const inputs = (await givenInputs(options, client)) ?? {};
+  const deployment_id = await deploymentIdOf(client, options.deployment);
+  const inputs = (await givenInputs(options, client, () => typesOfDeployment(client, deployment_id))) ?? {};
   const request = {
-    deployment_id: await deploymentIdOf(client, options.deployment),
+    deployment_id,
     inputs,
+    strict_inputs: options.strictInputs,
     gpu: options.gpu,
     ...queueSettingsOf(options),
     webhook: options.webhook,

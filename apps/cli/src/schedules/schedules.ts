@@ -13,6 +13,7 @@ import {
   firstRows,
   listRecords,
   patchRecord,
+  readRecord,
   type RecordKind,
 } from '../catalogue/records.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
@@ -21,6 +22,7 @@ import { secondsOf } from '../options/numbers.ts';
 import { EXIT } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import { addSettingsOfRuns, queueSettingsOf, type QueueSettings } from '../runs/queue-options.ts';
+import { typesOfDeployment } from '../catalogue/declared-types.ts';
 import { givenInputs } from '../runs/run-inputs.ts';
 import { outcomeLine } from './outcome-line.ts';
 
@@ -110,7 +112,7 @@ export const addScheduleCommands = (program: Command, parts: CommandContext): vo
       .option('--cron <expression>', 'five fields, such as "0 9 * * MON-FRI", or @daily'),
   ).action(async (given: string, options: ScheduleOptions) => {
     const opened = await client();
-    const change = await fieldsOf(opened, options);
+    const change = await fieldsOf(opened, options, given);
     end(await changeRecord(opened, schedules, { given, change, json: options.json }));
   });
   addPausing(parts, group);
@@ -163,18 +165,26 @@ const addSettings = (command: Command): Command =>
       .option('--webhook-intermediate-status', 'notify the webhook of progress too'),
   );
 
-const fieldsOf = async (client: Client, options: ScheduleOptions) => ({
-  name: options.name,
-  deployment_id: await optionalId(client.call, deployments, options.deployment),
-  cron: options.cron,
-  time_zone: options.timeZone,
-  day_fields: options.dayFields,
-  overlap: options.overlap,
-  catch_up_s: secondsOf('--catch-up', options.catchUp),
-  paused: options.paused,
-  inputs: await givenInputs(options, client),
-  gpu: options.gpu,
-  ...queueSettingsOf(options),
-  webhook: options.webhook,
-  webhook_intermediate_status: options.webhookIntermediateStatus,
-});
+const fieldsOf = async (client: Client, options: ScheduleOptions, given?: string) => {
+  const deployment_id = await optionalId(client.call, deployments, options.deployment);
+  const declared = async () =>
+    typesOfDeployment(
+      client,
+      deployment_id ?? (await readRecord(client.call, schedules, given ?? '')).deployment_id,
+    );
+  return {
+    name: options.name,
+    deployment_id,
+    cron: options.cron,
+    time_zone: options.timeZone,
+    day_fields: options.dayFields,
+    overlap: options.overlap,
+    catch_up_s: secondsOf('--catch-up', options.catchUp),
+    paused: options.paused,
+    inputs: await givenInputs(options, client, declared),
+    gpu: options.gpu,
+    ...queueSettingsOf(options),
+    webhook: options.webhook,
+    webhook_intermediate_status: options.webhookIntermediateStatus,
+  };
+};

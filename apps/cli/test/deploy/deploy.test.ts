@@ -86,6 +86,51 @@ describe('runledger deploy', () => {
     expect(large.stderr).toContain('the number 1e400 is too large');
   });
 
+  const INPUTS = [{ name: 'seed', type: 'integer', minimum: 0, node: '3', field: 'seed' }];
+  const definitionsOf = async (deployed: object): Promise<unknown> => {
+    const { id } = Reflect.get(deployed, 'workflow');
+    const version = Reflect.get(deployed, 'version');
+    return (await read(`/workflows/${id}/versions/${version.id}`)).inputs;
+  };
+
+  it('keeps the input definitions of the present version, until it is told otherwise', async () => {
+    const given = join(temporaryFolder(), 'inputs.json');
+    writeFileSync(given, JSON.stringify(INPUTS));
+    const program = ['--program', 'x', '--gpu', 'CPU'];
+    await deploy('definitions', NODES, ...program, '--inputs', given);
+    expect(outcomes(await deploy('definitions', NODES))).toEqual(UNCHANGED);
+    const changed = await deploy('definitions', NODES.replace('1', '2'));
+    expect(outcomes(changed)).toMatchObject({ version: 'new', deployment: 'updated' });
+    expect(await definitionsOf(changed)).toEqual([{ ...INPUTS[0], required: false }]);
+
+    const other = await cli(['deploy', '-', '--name', 'definitions'], { stdin: '{}' });
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no node "3"[^]*definitions are those of version 2.*--no-inputs/),
+    });
+    const without = await deploy('definitions', '{}', '--no-inputs');
+    expect(await definitionsOf(without)).toEqual([]);
+  });
+
+  it('leaves nothing behind when it is refused, and everything as it was', async () => {
+    const named = async (list: string): Promise<string[]> =>
+      (await read(`/${list}?limit=100`))[list].map(({ name }: { name: string }) => name);
+    const refused = async (name: string, ...options: string[]): Promise<string> => {
+      const result = await cli(['deploy', '-', '--name', name, ...options], { stdin: NODES });
+      expect(result.code).toBe(2);
+      return result.stderr;
+    };
+    const bad = join(temporaryFolder(), 'inputs.json');
+    writeFileSync(bad, JSON.stringify([{ name: 'seed', type: 'integer', mni: 0 }]));
+    expect(await refused('refused', ...PROGRAM, '--inputs', bad)).toContain('did you mean minimum?');
+    expect(await refused('refused', ...PROGRAM, '--log-mask', '(')).toContain('log_masks');
+    for (const list of ['machines', 'workflows', 'deployments'])
+      expect(await named(list)).not.toContain('refused');
+    expect(outcomes(await deploy('refused', NODES, ...PROGRAM))).toEqual(ALL_NEW);
+    await refused('refused', '--gpu', 'H200', '--log-mask', '(');
+    expect(await json(['machines', 'show', 'refused'])).toMatchObject({ gpu: 'RTX4090' });
+  });
+
   it('uses a machine that exists', async () => {
     const machine = await json(['machines', 'create', '--name', 'shared', ...PROGRAM]);
     const deployed = await deploy('on shared', '{}', '--machine', 'shared', '--gpu', 'L4');
@@ -124,6 +169,7 @@ describe('runledger deploy', () => {
       warm_wait_s: 30,
       concurrency_limit: 4,
       weight: 0.5,
+      strict_inputs: true,
       run_timeout_s: 900,
       start_deadline_s: 3600,
       bounds: { min_priority: -5, max_priority: 10, max_delay_s: 86_400 },
@@ -132,7 +178,7 @@ describe('runledger deploy', () => {
     };
     const settable = Object.keys(DeploymentChange.properties).filter((name) => !OF_ITSELF.has(name));
     expect(Object.keys(all).toSorted()).toEqual(settable.toSorted());
-    const more = ['--label', 'zone:eu', '--program', 'render-image'];
+    const more = ['--label', 'zone:eu', '--program', 'render-image', '--strict-inputs'];
     expect(outcomes(await deploy('tuned', '{}', ...options, ...more))).toEqual(ALL_NEW);
     expect(await json(['deployments', 'show', 'tuned'])).toMatchObject(all);
     expect(await json(['machines', 'show', 'tuned'])).toMatchObject({ gpu: 'L4' });

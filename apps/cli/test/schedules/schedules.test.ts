@@ -1,8 +1,23 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { outcomeLine } from '../../src/schedules/outcome-line.ts';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
 
 const { cli, json, aMachine, aWorkflow, publish } = aCatalogue();
+
+/** Its inputs have types. */
+const aTypedDeployment = (name: string): Promise<{ readonly id: string }> => {
+  const inputs = [
+    { name: 'prompt', type: 'string', required: true },
+    { name: 'steps', type: 'integer' },
+  ];
+  const given = join(mkdtempSync(join(tmpdir(), 'typed-')), 'inputs.json');
+  writeFileSync(given, JSON.stringify(inputs));
+  const machine = ['--program', 'x', '--gpu', 'CPU'];
+  return json(['deploy', '-', '--name', name, '--inputs', given, ...machine], { stdin: '{}' });
+};
 
 const aDeployment = async (name: string): Promise<{ readonly id: string }> => {
   const [machine, workflow] = [await aMachine(), await aWorkflow()];
@@ -58,6 +73,17 @@ describe('runledger schedules', () => {
     );
     expect((await cli(['schedules', 'delete', 'report'])).stdout).toBe('Schedule report is deleted.\n');
     expect(await cli(['schedules', 'list'])).toMatchObject({ stdout: '', stderr: 'There is no schedule.\n' });
+  });
+
+  it('has texts for inputs that are declared as texts', async () => {
+    await aTypedDeployment('typed');
+    const what = ['--name', 'typed', '--deployment', 'typed', '--cron', '@daily'];
+    expect(await json(['schedules', 'create', ...what, '--input', 'prompt=1984'])).toMatchObject({
+      inputs: { prompt: '1984' },
+    });
+    expect(await json(['schedules', 'update', 'typed', '--input', 'prompt=true'])).toMatchObject({
+      inputs: { prompt: 'true' },
+    });
   });
 
   it.each([

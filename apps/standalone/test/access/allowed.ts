@@ -49,6 +49,7 @@ const gateway: Allowed = {
     'request.scheduler.executors',
     'request.scheduler.wait',
     'request.scheduler.pools',
+    'request.scheduler.shortage',
     'request.gateway.redrive',
     'request.scheduler.redrive',
     'request.executor.*.redrive',
@@ -163,9 +164,16 @@ const scheduler: Allowed = {
     ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),
     ...api(['STREAM.INFO.DEAD_LETTERS', 'CONSUMER.CREATE.RUNS.*.runs.*.*.*.*.*.*.*.*']),
   ],
-  subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances', 'consumer.*'].map(
-    (what) => `request.scheduler.${what}`,
-  ),
+  subscribe: [
+    'queue_position',
+    'executors',
+    'wait',
+    'pools',
+    'shortage',
+    'redrive',
+    'instances',
+    'consumer.*',
+  ].map((what) => `request.scheduler.${what}`),
 };
 
 const notifier: Allowed = {

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e30c06442bef267bf9eeb5e361111876758ddaaf7e4717924d876f0a81a6a903.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6b7dfcf4fd5d87c38078dd01da22a64ba133892a959baaeaced9b74fc06de5a5.
 
 from __future__ import annotations
 
@@ -716,7 +716,7 @@ class DeploymentRunRequest(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -725,6 +725,10 @@ class DeploymentRunRequest(TypedDict):
     webhook_intermediate_status: NotRequired[bool | None]
     """
     Whether the webhook also receives intermediate status, at most once a second. Null counts as omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether names in `inputs` that the version does not define are refused with 422, also where the deployment does not say so. Otherwise they are passed to the workflow, and the header `Runledger-Warning` names them. A version that defines no inputs takes every name. Null counts as omitted.
     """
     gpu: NotRequired[Literal['T4', 'L4', 'A10G', 'L40S', 'A100', 'A100-80GB', 'H100'] | None]
     """
@@ -1351,7 +1355,7 @@ class NewApiKey(TypedDict):
 
 class NewInputDefinition(TypedDict):
     """
-    Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on.
+    Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on, with a warning, unless `strict_inputs` of the deployment or the request refuses them. A member that a definition does not have is refused.
     """
 
     name: str
@@ -1495,7 +1499,7 @@ class NewSchedule(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
     """
     webhook: NotRequired[str | None]
     """
@@ -2846,7 +2850,7 @@ class ScheduleChange(TypedDict):
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
     """
     webhook: NotRequired[str | None]
     """
@@ -3902,6 +3906,10 @@ class Deployment(TypedDict):
     """
     Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts.
     """
+    strict_inputs: bool
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name.
+    """
     run_timeout_s: float
     """
     Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
@@ -3970,6 +3978,10 @@ class DeploymentChange(TypedDict):
     weight: NotRequired[float | None]
     """
     Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Unchanged when it is null or omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Unchanged when it is null or omitted.
     """
     run_timeout_s: NotRequired[float | None]
     """
@@ -4317,6 +4329,10 @@ class NewDeployment(TypedDict):
     weight: NotRequired[float | None]
     """
     Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Null counts as omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Null counts as omitted.
     """
     run_timeout_s: NotRequired[float | None]
     """
@@ -4892,7 +4908,7 @@ class Schedule(TypedDict):
     """
     inputs: dict[str, Any]
     """
-    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
+    Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
     """
     webhook: str | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 e30c06442bef267bf9eeb5e361111876758ddaaf7e4717924d876f0a81a6a903.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6b7dfcf4fd5d87c38078dd01da22a64ba133892a959baaeaced9b74fc06de5a5.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -360,7 +360,8 @@ def create_deployment(
     """
     Create a deployment.
 
-    A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment.
+    A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no
+    executor that is there could take its runs, the header `Runledger-Warning` says why.
 
     The API key needs the scope `admin`. Its audit records have the action `deployment.created`.
     """

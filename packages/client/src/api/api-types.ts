@@ -225,7 +225,7 @@ export interface paths {
         put?: never;
         /**
          * Create a deployment
-         * @description A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment.
+         * @description A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no executor that is there could take its runs, the header `Runledger-Warning` says why.
          *
          *     The API key needs the scope `admin`. Its audit records have the action `deployment.created`.
          */
@@ -2694,6 +2694,11 @@ export interface components {
              */
             weight: number;
             /**
+             * @description Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name.
+             * @example true
+             */
+            strict_inputs: boolean;
+            /**
              * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less.
              * @example 3600
              */
@@ -2791,6 +2796,11 @@ export interface components {
              */
             weight?: number | null;
             /**
+             * @description Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Unchanged when it is null or omitted.
+             * @example true
+             */
+            strict_inputs?: boolean | null;
+            /**
              * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Unchanged when it is null or omitted.
              * @example 3600
              */
@@ -2850,7 +2860,7 @@ export interface components {
              */
             deployment_id: string;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -2869,6 +2879,11 @@ export interface components {
              * @example false
              */
             webhook_intermediate_status?: boolean | null;
+            /**
+             * @description Whether names in `inputs` that the version does not define are refused with 422, also where the deployment does not say so. Otherwise they are passed to the workflow, and the header `Runledger-Warning` names them. A version that defines no inputs takes every name. Null counts as omitted.
+             * @example true
+             */
+            strict_inputs?: boolean | null;
             /**
              * @description The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it. Null counts as omitted.
              * @example A10G
@@ -4080,6 +4095,11 @@ export interface components {
              */
             weight?: number | null;
             /**
+             * @description Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Null counts as omitted.
+             * @example true
+             */
+            strict_inputs?: boolean | null;
+            /**
              * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
              * @example 3600
              */
@@ -4103,7 +4123,7 @@ export interface components {
         };
         /**
          * NewInputDefinition
-         * @description Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on.
+         * @description Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on, with a warning, unless `strict_inputs` of the deployment or the request refuses them. A member that a definition does not have is refused.
          */
         NewInputDefinition: {
             /**
@@ -4337,7 +4357,7 @@ export interface components {
              */
             paused?: boolean | null;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -6528,7 +6548,7 @@ export interface components {
              */
             deployment_id: string;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -6649,7 +6669,7 @@ export interface components {
              */
             paused?: boolean | null;
             /**
-             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Unchanged when it is omitted; null gives it its default.
              * @example {
              *       "size": 512,
              *       "palette": "ember"
@@ -8394,7 +8414,7 @@ export interface components {
         "Runledger-Session": string;
         /** @description The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any. */
         "Runledger-Ignored-Members": string;
-        /** @description A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any. */
+        /** @description Sentences about what is probably a mistake, separated by commas: names in the request that the operation does not know and ignored, inputs that the version does not define, a deployment whose runs no executor could take now. At most eight of each. Left out without any. */
         "Runledger-Warning": string;
         /** @description The rest of the limit: `r` requests now; it is full again in `t` seconds. Left out without a limit. */
         RateLimit: string;

@@ -105,6 +105,8 @@ export const Deployment = Type.Object({
   warm_wait_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: MAX_WARM_WAIT_S })),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   weight: Type.Optional(Weight),
+  /** Whether requests with inputs that the version does not define are refused. */
+  strict_inputs: Type.Optional(Type.Literal(true)),
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
   bounds: Type.Optional(RequestBounds),

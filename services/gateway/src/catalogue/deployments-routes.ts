@@ -6,6 +6,9 @@ import {
   DeploymentsQuery,
   NewDeployment,
 } from '@runledger/contracts/http/catalogue/deployments';
+import type { Deployment as StoredDeployment } from '@runledger/contracts/catalogue/records';
+import type { Context } from 'koa';
+import { warnOfShortage } from './warn-of-shortage.ts';
 import { changeDeployment, createDeployment } from './deployments.ts';
 import { shownDeployment } from './core/deployment.ts';
 import type { DeploymentRefusal } from './core/deployment-rules.ts';
@@ -32,7 +35,7 @@ const createDeploymentOperation = operation({
   tag,
   summary: 'Create a deployment',
   description:
-    'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment.',
+    'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no executor that is there could take its runs, the header `Runledger-Warning` says why.',
   scope: 'admin',
   audit: { action: 'deployment.created' },
   request: { body: NewDeployment },
@@ -103,41 +106,55 @@ const deleteDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const deploymentRoutes = ({ records, deletion, longestRun, quotas, now }: RecordRoutes): Route[] => [
-  route(createDeploymentOperation, async ({ body }, { org_id }) => {
-    const result = await withinQuota(quotas.catalogue_records, org_id, () =>
-      createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
-    );
-    return shownDeployment(created(result, refused));
-  }),
-  route(
-    listDeployments,
-    async ({ query }, { org_id }) => {
-      const { workflow_id } = query;
-      const page = await records.deployments.page(
-        org_id,
-        recordSpan(query),
-        (one) => isNamed(query)(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
+export const deploymentRoutes = ({
+  records,
+  deletion,
+  longestRun,
+  scheduler,
+  quotas,
+  now,
+}: RecordRoutes): Route[] => {
+  const shownWithWarning = async (ctx: Context, deployment: StoredDeployment): Promise<Deployment> => {
+    const machine = await records.machines.get(deployment.org_id, deployment.machine_id);
+    if (machine && !deployment.archived) await warnOfShortage(ctx, scheduler, { deployment, machine });
+    return shownDeployment(deployment);
+  };
+  return [
+    route(createDeploymentOperation, async ({ body }, { org_id }, ctx) => {
+      const result = await withinQuota(quotas.catalogue_records, org_id, () =>
+        createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
       );
-      return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
-    },
-    checkRecordCursor,
-  ),
-  route(getDeployment, async ({ path }, { org_id }) =>
-    shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
-  ),
-  route(changeDeploymentOperation, async ({ path, body }, { org_id }) => {
-    const result = await changeDeployment(
-      { records, longestRun },
-      { org_id, id: path.deployment_id },
-      lowerCase(body),
-    );
-    return shownDeployment(changed(result, 'Deployment', refused));
-  }),
-  route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
-    deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
-  ),
-];
+      return shownWithWarning(ctx, created(result, refused));
+    }),
+    route(
+      listDeployments,
+      async ({ query }, { org_id }) => {
+        const { workflow_id } = query;
+        const page = await records.deployments.page(
+          org_id,
+          recordSpan(query),
+          (one) => isNamed(query)(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
+        );
+        return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
+      },
+      checkRecordCursor,
+    ),
+    route(getDeployment, async ({ path }, { org_id }) =>
+      shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
+    ),
+    route(changeDeploymentOperation, async ({ path, body }, { org_id }, ctx) => {
+      const result = await changeDeployment(
+        { records, longestRun },
+        { org_id, id: path.deployment_id },
+        lowerCase(body),
+      );
+      return shownWithWarning(ctx, changed(result, 'Deployment', refused));
+    }),
+    route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
+      deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
+    ),
+  ];
+};
 
 interface Names {
   readonly workflow_version_id?: string | null;

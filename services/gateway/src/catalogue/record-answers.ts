@@ -9,6 +9,7 @@ import type { RecordOrigin } from './store/core/decided-record.ts';
 import { notFound, Refused, type Conflict, type RecordKind } from '../http/refusal.ts';
 import { overQuota } from '../quotas/over-quota.ts';
 import type { QuotaBound } from '../quotas/quota-bound.ts';
+import type { SchedulerClient } from '../scheduler/scheduler-client.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 
 /** What the routes of records need. */
@@ -16,6 +17,7 @@ export interface RecordRoutes {
   readonly records: CatalogueRecords;
   readonly deletion: DeleteRecords;
   readonly longestRun: LongestRun;
+  readonly scheduler: Pick<SchedulerClient, 'shortage'>;
   readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
   readonly now: () => Date;
 }

@@ -36,7 +36,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     textLike('inputz, retry.attemps'),
   ),
   [WARNING_HEADER]: header(
-    'A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any.',
+    'Sentences about what is probably a mistake, separated by commas: names in the request that the operation does not know and ignored, inputs that the version does not define, a deployment whose runs no executor could take now. At most eight of each. Left out without any.',
     textLike('unknown body member "inptus"; did you mean "inputs"?'),
   ),
   RateLimit: header(

@@ -1,12 +1,14 @@
 import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
+import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestPools } from '@runledger/request-reply/pools';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
+import { requestShortage } from '@runledger/request-reply/shortage';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { openBreaker, type Breaker } from '../breaker/breaker.ts';
 
@@ -25,6 +27,8 @@ export interface SchedulerClient extends Disposable {
   executors(request: ExecutorsRequest): Promise<ExecutorsResponse>;
   /** @throws {SchedulerUnavailable} */
   pools(request: PoolsRequest): Promise<PoolsResponse>;
+  /** @throws {SchedulerUnavailable} */
+  shortage(request: ShortageRequest): Promise<ShortageResponse>;
 }
 
 /** The scheduler responds from memory, so this is long. */
@@ -52,12 +56,16 @@ export const openSchedulerClient = (log: EventLog): SchedulerClient => {
   const pools = opened.use(
     openRequired((request: PoolsRequest) => requestPools(log, request, RESPONSE_TIMEOUT_MS)),
   );
+  const shortages = opened.use(
+    openRequired((request: ShortageRequest) => requestShortage(log, request, RESPONSE_TIMEOUT_MS)),
+  );
   const kept = opened.move();
   return {
     queuePositions: (keys) => positions.call(keys),
     waitReason: async (key) => (await waitReasons.call(key)).wait,
     executors: (request) => executors.call(request),
     pools: (request) => pools.call(request),
+    shortage: (request) => shortages.call(request),
     [Symbol.dispose]: () => kept.dispose(),
   };
 };

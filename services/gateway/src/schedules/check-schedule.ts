@@ -53,7 +53,7 @@ export const timesProblems = (settings: CronSettings, now: number): Invalid[] =>
 
 /** What the runs of a schedule are queued with. It says by itself when they start. */
 export const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): Schedule['request'] => {
-  const { delay_s: _delay, start_at: _start, ...request } = queueRequestOf(body);
+  const { delay_s: _delay, start_at: _start, strict_inputs: _strict, ...request } = queueRequestOf(body);
   return request;
 };
 

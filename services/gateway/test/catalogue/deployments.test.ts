@@ -1,3 +1,5 @@
+import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
+import { respondWithShortages } from '@runledger/request-reply/shortage';
 import { newUuid } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,6 +26,66 @@ const newVersion = async () => {
   return (await admin.post(`/workflows/${id}/versions`, { workflow: 2 })).body;
 };
 
+describe('a deployment whose runs no executor can take', () => {
+  const WARNING = 'runledger-warning';
+
+  it('is made and changed with a warning that says why, in words that a header may have', async () => {
+    const { log } = catalogue.bed;
+    const asked: ShortageRequest[] = [];
+    let answer: ShortageResponse['shortage'] = 'no_runner';
+    using open = new DisposableStack();
+    open.use(
+      respondWithShortages(log, (request) => {
+        asked.push(request);
+        return answer;
+      }),
+    );
+    await log.nc.flush();
+    const runner = { kind: 'program', program: 'nö, such' };
+    const machine_id = (await admin.post('/machines', { ...aMachine, runner })).body.id;
+    const request = aRequest({
+      machine_id,
+      gpus: [
+        { gpu: 'H100', after_s: 0 },
+        { gpu: 'L4', after_s: 60 },
+      ],
+      labels: ['zone:eu'],
+    });
+    const made = await admin.post('/deployments', request);
+    expect([made.status, made.headers.get(WARNING)]).toEqual([
+      201,
+      'runs of this deployment will wait: no executor that has the GPU H100 or L4 and serves the machine offers program n%C3%B6%2C%20such',
+    ]);
+    expect(asked).toEqual([
+      {
+        org_id: catalogue.bed.tenant.org_id,
+        gpus: ['H100', 'L4'],
+        machine_id,
+        machine_name: aMachine.name,
+        runner,
+        labels: ['zone:eu'],
+      },
+    ]);
+    const path = `/deployments/${made.body.id}`;
+    for (const [shortage, words] of [
+      ['no_executor', 'no executor is there now'],
+      ['no_gpu', 'has the GPU H100 or L4'],
+      ['not_served', 'serves machine render%20node'],
+      ['no_label', 'has the labels zone%3Aeu'],
+    ] as const) {
+      answer = shortage;
+      expect((await admin.patch(path, { weight: 2 })).headers.get(WARNING)).toContain(words);
+    }
+    answer = null;
+    expect((await admin.patch(path, { weight: 2 })).headers.get(WARNING)).toBeNull();
+  });
+
+  it('is made without a warning while no scheduler says it', async () => {
+    const { status, headers } = await admin.post('/deployments', aRequest());
+    expect([status, headers.get(WARNING)]).toEqual([201, null]);
+  });
+});
+
 describe('a deployment', () => {
   it('is created with defaults, read and listed', async () => {
     const { status, body } = await admin.post('/deployments', aRequest());
@@ -40,6 +102,7 @@ describe('a deployment', () => {
       warm_wait_s: 0,
       concurrency_limit: null,
       weight: 1,
+      strict_inputs: false,
       run_timeout_s: 3600,
       start_deadline_s: 3600,
       bounds: { min_priority: -100, max_priority: 100, max_delay_s: null },

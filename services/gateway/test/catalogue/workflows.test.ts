@@ -75,6 +75,53 @@ describe('a workflow', () => {
 });
 
 describe('a version of a workflow', () => {
+  it.each([
+    [{ nodes: [{ id: 3, type: 'KSampler' }], links: [[1, 3, 0, 4, 0, 'LATENT']], version: 0.4 }],
+    [{ nodes: [], links: [], last_node_id: 0 }],
+  ])("is refused in the format of ComfyUI's editor, with what to do: %j", async (workflow) => {
+    const { status, body } = await admin.post(`/workflows/${await aWorkflow()}/versions`, { workflow });
+    expect([status, body.detail]).toEqual([
+      422,
+      [
+        {
+          loc: ['body', 'workflow', 'nodes'],
+          type: 'value_error',
+          msg: expect.stringContaining('Workflow, Export (API)'),
+        },
+      ],
+    ]);
+  });
+
+  it.each([[{ nodes: [{ kind: 'render' }] }], [{ nodes: ['a'], links: [] }], [{ nodes: 3, links: [] }]])(
+    'may be a graph of its own: %j',
+    async (workflow) =>
+      expect((await admin.post(`/workflows/${await aWorkflow()}/versions`, { workflow })).status).toBe(201),
+  );
+
+  it('is refused for members that a definition does not have, each with the one that is probably meant', async () => {
+    const inputs = [
+      { name: 'steps', type: 'integer', min: 1, mni: 1, max: 5, maxmum: 5, requird: true, unit: 'px' },
+    ];
+    const { status, body } = await admin.post(`/workflows/${await aWorkflow()}/versions`, {
+      workflow: {},
+      inputs,
+    });
+    expect(status).toBe(422);
+    const meant = (member: string, means: string) => ({
+      loc: ['body', 'inputs', 0, member],
+      type: 'extra_forbidden',
+      msg: expect.stringContaining(means),
+    });
+    expect(body.detail).toEqual([
+      meant('min', 'did you mean minimum?'),
+      meant('mni', 'did you mean minimum?'),
+      meant('max', 'did you mean maximum?'),
+      meant('maxmum', 'did you mean maximum?'),
+      meant('requird', 'did you mean required?'),
+      meant('unit', 'a definition has name, type,'),
+    ]);
+  });
+
   it('is created with the next number and the SHA-256 of its JSON text', async () => {
     const id = await aWorkflow();
     const text = '{"10":{"class":"Sampler"},"9":[1e2,-0.5,"ü"],"__proto__":{"a":1},"z":null}';

@@ -2,6 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithExecutors } from '@runledger/request-reply/executors';
 import { respondWithPools } from '@runledger/request-reply/pools';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
+import { respondWithShortages } from '@runledger/request-reply/shortage';
 import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
 import type { Queries } from '../core/queries/queries.ts';
 
@@ -31,6 +32,7 @@ export const respondToRequests = (
       isCurrent() ? { ...queries.executors(request), read_up_to: fleetReadUpTo() } : undefined,
     ),
   );
+  stack.use(respondWithShortages(log, (request) => (isCurrent() ? queries.shortage(request) : undefined)));
   stack.use(respondWithPools(log, (request) => (isCurrent() ? queries.pools(request) : undefined)));
   return stack;
 };

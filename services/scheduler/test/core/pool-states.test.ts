@@ -1,4 +1,5 @@
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
+import type { ShortageRequest } from '@runledger/contracts/requests/shortage';
 import { describe, expect, it } from 'vitest';
 import { executor } from './steps.ts';
 import { ORG, orgOf, TestBed } from './test-bed.ts';
@@ -198,5 +199,35 @@ describe('the queue of a GPU model', () => {
     expect(starts()).toBe(0.11);
     bed.tickAfter(9 * 60_000);
     expect(starts()).toBe(0);
+  });
+});
+
+describe('why no executor can take runs', () => {
+  const required: ShortageRequest = {
+    org_id: ORG,
+    gpus: ['A10G'],
+    machine_id: '01920000-0000-7000-8000-0000000000a1',
+    machine_name: 'farm',
+    runner: { kind: 'program', program: 'render' },
+    labels: [],
+  };
+  const shortage = (bed: TestBed, request: Partial<ShortageRequest> = {}) =>
+    bed.scheduling.queries.shortage({ ...required, ...request });
+
+  it('is told from the executors that are registered, free or not', () => {
+    const bed = ledBed();
+    expect(shortage(bed)).toBe('no_executor');
+    executor('box', { gpus: ['A10G'], machines: ['*'], programs: ['render'], labels: ['zone:eu'] })(bed);
+    expect(shortage(bed)).toBeNull();
+    expect(shortage(bed, { gpus: ['H100'] })).toBe('no_gpu');
+    expect(shortage(bed, { gpus: ['H100', 'A10G'] })).toBeNull();
+    expect(shortage(bed, { runner: { kind: 'program', program: 'nosuch' } })).toBe('no_runner');
+    expect(shortage(bed, { runner: { kind: 'comfyui' } })).toBe('no_runner');
+    expect(shortage(bed, { labels: ['zone:us'] })).toBe('no_label');
+    expect(shortage(bed, { labels: ['zone:eu'] })).toBeNull();
+    bed.requestDrain('box');
+    expect(shortage(bed)).toBeNull();
+    executor('other', { gpus: ['T4'], machines: ['elsewhere'], programs: ['render'] })(bed);
+    expect(shortage(bed, { gpus: ['T4'] })).toBe('not_served');
   });
 });

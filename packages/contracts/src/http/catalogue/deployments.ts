@@ -75,6 +75,11 @@ const Labels = Type.Array(RequiredLabel, {
   description:
     'Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none.',
 });
+const StrictInputs = Type.Boolean({
+  examples: [true],
+  description:
+    'Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name.',
+});
 const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
@@ -186,6 +191,7 @@ export const Deployment = Type.Object(
     warm_wait_s: WarmWait,
     concurrency_limit: nullable(ConcurrencyLimit, 'Null without one.'),
     weight: Weight,
+    strict_inputs: StrictInputs,
     run_timeout_s: RunTimeout,
     start_deadline_s: StartDeadline,
     bounds: Bounds,
@@ -210,6 +216,7 @@ const settings = {
   warm_wait_s: optional({ ...WarmWait, default: 0 }),
   concurrency_limit: optional(ConcurrencyLimit),
   weight: optional({ ...Weight, default: 1 }),
+  strict_inputs: optional({ ...StrictInputs, default: false }),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
   start_deadline_s: optional({ ...StartDeadline, default: 3600 }),
   bounds: optional(RequestedBounds, 'What requests may ask for. None when it is null or omitted.'),
@@ -253,6 +260,7 @@ export const DeploymentChange = Type.Object(
     warm_wait_s: unchanged(WarmWait),
     concurrency_limit: optional(ConcurrencyLimit, 'Null clears it.'),
     weight: unchanged(Weight),
+    strict_inputs: unchanged(StrictInputs),
     run_timeout_s: unchanged(RunTimeout),
     start_deadline_s: unchanged(StartDeadline),
     bounds: optional(RequestedBounds, 'What requests may ask for. Null removes all bounds.'),

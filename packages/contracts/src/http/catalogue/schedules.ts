@@ -87,6 +87,7 @@ const {
   deployment_id: _deployment,
   delay_s: _delay,
   start_at: _start,
+  strict_inputs: _strict,
   ...requested
 } = DeploymentRunRequest.properties;
 

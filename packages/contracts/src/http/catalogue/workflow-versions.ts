@@ -138,7 +138,7 @@ export const NewInputDefinition = Type.Object(
   {
     title: 'NewInputDefinition',
     description:
-      'Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on.',
+      'Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on, with a warning, unless `strict_inputs` of the deployment or the request refuses them. A member that a definition does not have is refused.',
   },
 );
 export type NewInputDefinition = Static<typeof NewInputDefinition>;

@@ -34,7 +34,7 @@ export const Inputs = Type.Unsafe<JsonObject>(
       additionalProperties: InputValue,
       examples: [EXAMPLE_INPUTS],
       description:
-        'Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.',
+        'Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.',
     },
   ),
 );
@@ -66,6 +66,14 @@ export const DeploymentRunRequest = Type.Object(
       Type.Boolean({
         description: 'Whether the webhook also receives intermediate status, at most once a second.',
         examples: [false],
+      }),
+    ),
+    strict_inputs: optional(
+      Type.Boolean({
+        default: false,
+        examples: [true],
+        description:
+          'Whether names in `inputs` that the version does not define are refused with 422, also where the deployment does not say so. Otherwise they are passed to the workflow, and the header `Runledger-Warning` names them. A version that defines no inputs takes every name.',
       }),
     ),
     gpu: optional(

@@ -28,6 +28,7 @@ interface RequestedSettings extends RequestedModels {
   /** Null clears it. */
   readonly concurrency_limit?: number | Omitted;
   readonly weight?: number | Omitted;
+  readonly strict_inputs?: boolean | Omitted;
   readonly run_timeout_s?: number | Omitted;
   readonly start_deadline_s?: number | Omitted;
   /** Null removes all of them. */
@@ -60,6 +61,7 @@ type Settings = Pick<
   | 'warm_wait_s'
   | 'concurrency_limit'
   | 'weight'
+  | 'strict_inputs'
   | 'run_timeout_s'
   | 'start_deadline_s'
   | 'bounds'
@@ -136,6 +138,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
   const weight = requested.weight ?? before.weight;
+  const isStrict = requested.strict_inputs ?? before.strict_inputs === true;
   const bounds = boundsAfter(before.bounds, requested.bounds);
   const masks = requested.log_masks === undefined ? before.log_masks : requested.log_masks;
   return {
@@ -145,6 +148,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
     ...(warmWait !== undefined && warmWait > 0 && { warm_wait_s: warmWait }),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
     ...(weight !== undefined && weight !== 1 && { weight }),
+    ...(isStrict && { strict_inputs: true }),
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
     start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
     ...(bounds && { bounds }),
@@ -182,6 +186,7 @@ export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): S
   warm_wait_s: deployment.warm_wait_s ?? 0,
   concurrency_limit: deployment.concurrency_limit ?? null,
   weight: deployment.weight ?? 1,
+  strict_inputs: deployment.strict_inputs ?? false,
   bounds: {
     min_priority: deployment.bounds?.min_priority ?? MIN_PRIORITY,
     max_priority: deployment.bounds?.max_priority ?? MAX_PRIORITY,

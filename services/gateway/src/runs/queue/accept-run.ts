@@ -1,3 +1,4 @@
+import type { UnknownInput } from './unknown-inputs.ts';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
@@ -57,6 +58,8 @@ export interface QueueCaller {
   readonly idempotencyKey: string | undefined;
   readonly correlation_id: string;
   readonly traceparent: string | null;
+  /** Takes the names of inputs that the version does not define, before the run is stored. */
+  readonly onUnknownInputs?: (unknown: readonly UnknownInput[]) => void;
 }
 
 export interface AcceptRunOptions {

@@ -12,6 +12,7 @@ import type { NoDeployment } from './queue-response.ts';
 import { queueRun, type QueuedVersion, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
 import { invalidBounds } from './invalid-bounds.ts';
 import { invalidInputs } from './invalid-inputs.ts';
+import { refusedInputs, unknownInputs, type UnknownInput } from './unknown-inputs.ts';
 import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
 
 export interface DeploymentQueueOptions {
@@ -44,6 +45,8 @@ export type QueueDeployment = <No = never>(
 interface Decided {
   readonly decision: Decision;
   readonly version: QueuedVersion | undefined;
+  /** Names that the version does not define, of a run that is queued with them. */
+  readonly unknown: readonly UnknownInput[];
 }
 
 /** Runs of deployments as these are now. */
@@ -67,11 +70,12 @@ export const deploymentQueue = (options: DeploymentQueueOptions): DeploymentQueu
       const refused = await refuse?.();
       if (refused) return refused;
       const schedule = requested.kind === 'schedule' ? requested.schedule : undefined;
-      const { decision, version } = await decide(
+      const { decision, version, unknown } = await decide(
         { ...given, schedule, isStored: schedule !== undefined },
         requested.request,
       );
       if (decision.kind === 'refused') return decision;
+      given.onUnknownInputs?.(unknown);
       const kept = await keepFiles(given.org_id, decision.run, version);
       return kept.kind === 'queued'
         ? { ...kept, run: secrets.seal(given.org_id, kept.run, version?.inputs ?? []) }
@@ -102,19 +106,23 @@ const decideWith = ({
     const decision = queueRun(request, { deployment, machine, version }, by);
     const why = decision.kind === 'refused' ? decision.why : undefined;
     const secrets = given.isStored ? storedSecrets(version, request.inputs) : [];
+    const unknown = unknownInputs(version?.inputs ?? [], request.inputs);
+    const isStrict = request.strict_inputs ?? deployment?.strict_inputs ?? false;
     const problems = [
       ...(typeof why === 'object' ? [...invalidInputs(why.inputs), ...invalidBounds(why.bounds)] : []),
+      ...(isStrict ? refusedInputs(unknown) : []),
       ...(callback ? [callback] : []),
     ].filter(({ loc }) => !secrets.some((secret) => isDeepStrictEqual(secret.loc, loc)));
     problems.push(...secrets);
     if (problems.length > 0)
-      return { decision: { kind: 'refused', why: { kind: 'invalid', problems } }, version };
-    if (decision.kind === 'queued') return { decision, version };
+      return { decision: { kind: 'refused', why: { kind: 'invalid', problems } }, version, unknown };
+    if (decision.kind === 'queued') return { decision, version, unknown };
     if (why === 'machine' || why === 'workflow version')
       logger.warn({ org_id, deployment_id, missing: why }, 'a deployment cannot be queued');
     return {
       decision: { kind: 'refused', why: why === 'archived' ? 'archived_deployment' : 'no_deployment' },
       version,
+      unknown,
     };
   };
 };

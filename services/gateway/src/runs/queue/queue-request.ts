@@ -13,5 +13,6 @@ export const queueRequestOf = (body: Requested): QueueRequest => ({
   webhook: body.webhook ?? null,
   webhook_intermediate_status: body.webhook_intermediate_status ?? false,
   gpu: body.gpu ?? null,
+  ...(body.strict_inputs === true && { strict_inputs: true }),
   ...queueOptions(body),
 });

@@ -12,6 +12,7 @@ import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { runLinks } from '../current/run-path.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { invalid, invalidRequest } from '../../http/refusal.ts';
+import { warnOfInputs, type UnknownInput } from './unknown-inputs.ts';
 import { own } from '../../validation/node.ts';
 import type { CallbackRules } from './callback-rules.ts';
 
@@ -51,7 +52,11 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
     queueOperation,
     async ({ headers, body }, caller, ctx) => {
       const requested = { kind: 'queue', request: queueRequestOf(body) } as const;
-      const queued = await queue(queueCallerOf(ctx, caller, headers), requested);
+      const by = {
+        ...queueCallerOf(ctx, caller, headers),
+        onUnknownInputs: (unknown: readonly UnknownInput[]) => warnOfInputs(ctx, unknown),
+      };
+      const queued = await queue(by, requested);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (typeof queued.why === 'string') throw noDeployment(queued.why);
       throw invalidRequest(...queued.why.problems);

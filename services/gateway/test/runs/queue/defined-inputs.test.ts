@@ -46,6 +46,53 @@ describe('inputs that a version defines', () => {
     });
   });
 
+  const WARNING = 'runledger-warning';
+
+  it('are all that there are: a response warns of others, with the name that is probably meant', async () => {
+    const { deployment_id } = await aDeployment();
+    const { headers } = await queue({ deployment_id, inputs: { prompt: 'x', stebs: 1, 'ü, b': 2 } });
+    expect(headers.get(WARNING)).toBe(
+      'unknown input "stebs" is passed to the workflow; did you mean "steps"?, unknown input "%C3%BC%2C%20b" is passed to the workflow',
+    );
+    const known = await queue({ deployment_id, inputs: { prompt: 'x' } });
+    expect([known.status, known.headers.get(WARNING)]).toEqual([200, null]);
+    const undefining = await aDeployment([]);
+    const free = await queue({ deployment_id: undefining.deployment_id, inputs: { anything: 1 } });
+    expect([free.status, free.headers.get(WARNING)]).toEqual([200, null]);
+  });
+
+  it('are all that a strict request, or a strict deployment, may have', async () => {
+    const { deployment_id } = await aDeployment();
+    const inputs = { prompt: 'x', stebs: 1, other: 2 };
+    const refused = [
+      {
+        loc: ['body', 'inputs', 'stebs'],
+        type: 'extra_forbidden',
+        msg: 'Extra inputs are not permitted; did you mean "steps"?',
+      },
+      { loc: ['body', 'inputs', 'other'], type: 'extra_forbidden', msg: 'Extra inputs are not permitted' },
+    ];
+    const strict = await queue({ deployment_id, inputs, strict_inputs: true });
+    expect([strict.status, strict.body.detail]).toEqual([422, refused]);
+    expect((await queue({ deployment_id, inputs })).status).toBe(200);
+
+    const path = `/deployments/${deployment_id}`;
+    expect((await admin.get(path)).body.strict_inputs).toBe(false);
+    expect((await admin.patch(path, { strict_inputs: true })).body.strict_inputs).toBe(true);
+    for (const request of [{}, { strict_inputs: false }]) {
+      const { status, body } = await queue({ deployment_id, inputs, ...request });
+      expect([status, body.detail]).toEqual([422, refused]);
+    }
+    expect((await queue({ deployment_id, inputs: { prompt: 'x' } })).status).toBe(200);
+    const schedule = { name: 's', cron: '@daily', deployment_id, inputs };
+    expect(wrongIn(await admin.post('/schedules', schedule))).toEqual([
+      ['inputs.stebs', 'extra_forbidden'],
+      ['inputs.other', 'extra_forbidden'],
+    ]);
+    await admin.patch(path, { strict_inputs: false });
+    expect((await queue({ deployment_id, inputs })).status).toBe(200);
+  });
+
   it('are refused in the form of the API, each with its name', async () => {
     const { deployment_id } = await aDeployment();
     const wrong = { steps: 51, sampler: 'heun', strength: '0.5', tiled: 1, tags: 'a' };

@@ -1,6 +1,8 @@
 import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
 import type { Capacity, QueuePosition } from '@runledger/contracts/requests/queue-position';
+import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
+import { orgId } from '@runledger/contracts/ids';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isResponsive } from '../fleet/heartbeats.ts';
@@ -25,6 +27,8 @@ export interface Queries {
   executors(request: ExecutorsRequest): Omit<ExecutorsResponse, 'read_up_to'>;
   /** One page of the GPU models: slots, and who waits for them. */
   pools(request: PoolsRequest): PoolsResponse;
+  /** Why no executor that is registered can take such runs; null when one can. */
+  shortage(request: ShortageRequest): ShortageResponse['shortage'];
   fleetCounts(): FleetCounts;
   /** Whether runs wait only because the log has no room for another attempt. */
   isShortOfRoom(): boolean;
@@ -61,6 +65,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
         request,
       ),
     pools: (request) => poolStates(state, request),
+    shortage: (request) => shortageOf(state, request),
     delayedRuns: () => delayedByGpu(state),
     fleetCounts: () =>
       fleetCounts({
@@ -74,6 +79,21 @@ export const queriesOn = (state: SchedulerState): Queries => {
       return Math.max(now - (fleet.lastSeen.oldest() ?? now), 0);
     },
   };
+};
+
+const shortageOf = (
+  { fleet }: SchedulerState,
+  { org_id, gpus, ...rest }: ShortageRequest,
+): ShortageResponse['shortage'] => {
+  const { capabilities } = fleet;
+  const required = gpus.map((gpu) => ({ ...rest, org_id: orgId(org_id), gpu, later: [] }));
+  const able = required.map((one) => capabilities.executorsFor(one));
+  const [preferred] = required;
+  if (preferred === undefined || able.some(({ open, draining }) => open.size + draining.size > 0))
+    return null;
+  if (fleet.executors.size === 0) return 'no_executor';
+  const shortage = capabilities.shortageFor(preferred);
+  return shortage === 'draining' ? null : shortage;
 };
 
 const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined => {

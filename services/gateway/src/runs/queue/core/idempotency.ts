@@ -26,9 +26,11 @@ export type RequestedRun = ClientsRun | ScheduledRun;
 export const requestText = (requested: ClientsRun): string => {
   switch (requested.kind) {
     case 'queue': {
-      const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu } = requested.request;
+      const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu, strict_inputs } =
+        requested.request;
       const request = { deployment_id, inputs, webhook, webhook_intermediate_status, gpu };
-      return canonicalJson({ kind: 'queue', ...request, ...namedOptions(requested.request) });
+      const named = { ...namedOptions(requested.request), ...(strict_inputs && { strict_inputs }) };
+      return canonicalJson({ kind: 'queue', ...request, ...named });
     }
     case 'rerun':
       return canonicalJson({ kind: 'rerun', rerun_of: requested.of, inputs: requested.inputs ?? null });

@@ -19,6 +19,8 @@ export interface QueueRequest extends QueueOptions {
   readonly webhook_intermediate_status: boolean;
   /** Null for the GPU of the deployment, or else of the machine. */
   readonly gpu: GpuModel | null;
+  /** Whether names that the version does not define are refused, whatever the deployment says. */
+  readonly strict_inputs?: true;
 }
 
 /** What the catalogue has now; undefined for what is missing. */
