@@ -175,7 +175,8 @@ const startOf = (pid: number): string | undefined => {
 /** Those, and who started it. */
 export const around = (target: Target): readonly number[] => [...named(target), process.ppid];
 
-export const [AF_INET, AF_VSOCK, AF_ALG] = [2, 40, 38];
+const AF_INET = 2;
+export const [AF_VSOCK, AF_ALG] = [40, 38];
 const [STREAM, DATAGRAM, IPPROTO_MPTCP] = [1, 2, 262];
 
 /** By TCP, by Multipath TCP, and by a message that connects the socket itself. A datagram tells who sends it nothing: the executor looks for it. */
