@@ -35,7 +35,7 @@ const startBroker = async (folder: string, more = '') => {
   await writeFile(join(folder, 'nats.conf'), config);
   await writeFile(join(folder, 'broker.conf'), more);
   const { path: binary } = await findNatsServer({ env: process.env });
-  const PATH = await commandsIn(join(folder, 'bin'));
+  const PATH = await commandsIn(join(folder, 'bin'), process.env['PATH']);
   const [file = '', ...args] = withSmallDisk(store, DISK_BYTES);
   const child = spawn(file, [...args, binary, '--pid', pidFile, '--config', join(folder, 'nats.conf')], {
     stdio: 'ignore',

@@ -25,7 +25,7 @@ let cluster: TestNatsCluster<WatchedNats>;
 
 beforeAll(async () => {
   folder = await mkdtempDisposable(join(tmpdir(), 'runledger-nats-watchdog-'));
-  path = await commandsIn(join(folder.path, 'bin'));
+  path = await commandsIn(join(folder.path, 'bin'), process.env['PATH']);
   // First, so that it is asked as often as the others.
   single = await watchedNats({ serverName: 'single', path });
   cluster = await watchedNatsCluster({ path });

@@ -104,7 +104,7 @@ describe('the monitoring of a nats-server with such a configuration', () => {
     for (const path of ENDPOINTS) expect([path, await ask(path)]).toEqual([path, '404 404 page not found\n']);
 
     const bin = folder.at('bin');
-    const options = { encoding: 'utf8', env: { PATH: await commandsIn(bin) } } as const;
+    const options = { encoding: 'utf8', env: { PATH: await commandsIn(bin, process.env['PATH']) } } as const;
     const asked = [String(monitorPort), config, '/varz'];
     expect(spawnSync(ASK, asked, options).stdout).toContain('"server_name": "nats-1"');
     // What every program of the machine sees of it, and what the server gets.

@@ -25,18 +25,24 @@ const storedAt = async (sequence: number) => {
   if (!stored) throw new Error(`nothing is stored at ${sequence}`);
   return stored;
 };
-/** A log whose lines about errors the test sees. */
+/** A log whose lines about errors the test sees, and what its metrics count of each executor. */
 const withLines = (log: EventLog) => {
   const lines: object[] = [];
+  const counted: string[] = [];
+  const observer = {
+    ...log.observer,
+    deadLettered: (_consumer: string, executor = 'none') => void counted.push(executor),
+  };
   return {
     lines,
-    log: { ...log, logger: { ...log.logger, error: (fields: object) => void lines.push(fields) } },
+    counted,
+    log: { ...log, observer, logger: { ...log.logger, error: (fields: object) => void lines.push(fields) } },
   };
 };
 
 describe('what an executor writes that nobody can read', () => {
   it('becomes a hundred dead letters of one consumer and one line, and displaces none of others', async () => {
-    const { lines, log } = withLines(await hostile.broker.open('scheduler'));
+    const { lines, counted, log } = withLines(await hostile.broker.open('scheduler'));
     const other = await append(gateway, queued(aRun()), 0);
     const fromGateway = await storedAt(other.kind === 'appended' ? other.sequence : 0);
     await storeDeadLetter(log, { consumer: 'scheduler', stored: fromGateway, reason: 'as a test' });
@@ -51,6 +57,8 @@ describe('what an executor writes that nobody can read', () => {
     const listed = await letters('scheduler');
     expect(listed.filter(({ subject }) => subject === OWN_FACT)).toHaveLength(KEPT);
     expect(listed[0]).toMatchObject({ subject: fromGateway.subject, sequence: fromGateway.sequence });
+    // So the alert names it, however many of them are stored.
+    expect(counted).toEqual(['none', ...Array.from({ length: MANY }, () => 'a')]);
     expect(lines).toEqual([
       expect.objectContaining({ subject: fromGateway.subject }),
       expect.objectContaining({ subject: OWN_FACT, reason: 'it is no JSON' }),

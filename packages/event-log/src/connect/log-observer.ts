@@ -5,7 +5,8 @@ export interface LogObserver {
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
   /** A message was sent again, because the broker did not respond. */
   resent(): void;
-  deadLettered(consumer: string): void;
+  /** `executor`: the name of the one that wrote the message, or could not handle its own. Also when it is not stored, since there are too many of that executor. */
+  deadLettered(consumer: string, executor?: string): void;
   /** The broker refused a request for which this client has no permission. */
   notAllowed(): void;
 }

@@ -95,7 +95,7 @@ export const storeDeadLetter = async (log: EventLog, request: DeadLetterRequest)
   const executor = blamedExecutor({ consumer, subject: stored.subject });
   const kind = `${consumer} ${executor}`;
   if (executor === undefined || stores(kind)) await publishDeadLetter(log, request);
-  log.observer.deadLettered(consumer);
+  log.observer.deadLettered(consumer, executor);
   const line = executor === undefined ? {} : lines(kind);
   if (line === undefined) return;
   const { sequence, subject } = stored;

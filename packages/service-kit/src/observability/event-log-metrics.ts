@@ -5,7 +5,7 @@ export interface EventLogMetrics {
   connected(now: boolean): void;
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
   resent(): void;
-  deadLettered(): void;
+  deadLettered(consumer: string, executor?: string): void;
   notAllowed(): void;
   /** The copies of a stream at present; undefined: its leader does not respond. */
   copies(stream: string, now: StreamCopies | undefined): void;
@@ -53,6 +53,13 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
     'runledger_log_dead_letters_total',
     'Messages that this process could not handle and stored in DEAD_LETTERS.',
   );
+  // An executor writes under its own name only, so there are no more of them than keys.
+  const ofExecutors = new Counter({
+    name: 'runledger_log_dead_letters_of_executors_total',
+    help: 'Those of them that came from messages of an executor, by its name, also beyond those that are stored.',
+    labelNames: ['executor'],
+    registers,
+  });
   const violations = counter(
     'runledger_log_permission_violations_total',
     'Operations that the broker refused for lack of permission. Any value above 0 is a defect or an intruder.',
@@ -65,7 +72,10 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
       seconds.observe(took);
     },
     resent: () => retries.inc(),
-    deadLettered: () => deadLetters.inc(),
+    deadLettered: (_consumer, executor) => {
+      deadLetters.inc();
+      if (executor !== undefined) ofExecutors.inc({ executor });
+    },
     notAllowed: () => violations.inc(),
     copies: copiesMetrics(metrics),
   };

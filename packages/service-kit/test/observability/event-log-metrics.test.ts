@@ -11,7 +11,8 @@ describe('the metrics of the log', () => {
     observer.appended('conflict', 0.2);
     observer.appended('failed', 8);
     observer.resent();
-    observer.deadLettered();
+    observer.deadLettered('scheduler');
+    observer.deadLettered('scheduler', 'gpu-1');
     observer.notAllowed();
     const text = await metrics.metrics();
     expect(text).toContain('runledger_log_connected{service="gateway"} 1');
@@ -19,7 +20,10 @@ describe('the metrics of the log', () => {
     expect(text).toContain('runledger_log_append_conflicts_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_append_failures_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_publish_retries_total{service="gateway"} 1');
-    expect(text).toContain('runledger_log_dead_letters_total{service="gateway"} 1');
+    expect(text).toContain('runledger_log_dead_letters_total{service="gateway"} 2');
+    expect(text).toContain(
+      'runledger_log_dead_letters_of_executors_total{executor="gpu-1",service="gateway"} 1',
+    );
     expect(text).toContain('runledger_log_permission_violations_total{service="gateway"} 1');
     observer.connected(false);
     expect(await metrics.metrics()).toContain('runledger_log_connected{service="gateway"} 0');

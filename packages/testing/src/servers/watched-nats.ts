@@ -62,7 +62,7 @@ export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedN
   const [port, monitorPort] = [await freePort(), await freePort()];
   let isWatched = false;
   let said: string[] = [];
-  const path = options.path ?? (await commandsIn(join(folder.path, 'bin')));
+  const path = options.path ?? (await commandsIn(join(folder.path, 'bin'), environment['PATH']));
   const start = await watchdogIn(folder.path, { ...options, path, port, monitorPort }, (line) => {
     isWatched ||= line.includes(WATCHED);
     if (line.startsWith(SAID)) said.push(line);

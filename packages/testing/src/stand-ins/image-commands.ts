@@ -1,4 +1,3 @@
-import { environment } from '../servers/environment.ts';
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,11 +7,11 @@ const NETCAT = `#!/bin/bash
 exec 3<>"/dev/tcp/\${@: -2:1}/\${@: -1}" && cat >&3 && cat <&3
 `;
 
-/** The PATH of the image of the broker, with the commands of busybox; without busybox, those of this machine. */
-export const commandsIn = async (folder: string): Promise<string> => {
+/** The PATH of the image of the broker, with the commands of busybox; without busybox, that of the machine, with netcat. */
+export const commandsIn = async (folder: string, path = ''): Promise<string> => {
   await mkdir(folder);
   const { error } = spawnSync('busybox', ['--install', '-s', folder]);
   if (error === undefined) return folder;
   await writeFile(join(folder, 'nc'), NETCAT, { mode: 0o700 });
-  return `${folder}:${environment['PATH']}`;
+  return `${folder}:${path}`;
 };

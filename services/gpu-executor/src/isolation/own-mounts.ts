@@ -5,7 +5,8 @@ import { SHARED_MEMORY } from './memory-folders.ts';
 import type { SystemCalls } from './system-calls.ts';
 
 /** Of linux/mount.h. */
-const [NO_SUID, NO_DEVICES, BIND, RECURSIVE] = [2, 4, 4096, 16_384];
+const [NO_SUID, NO_DEVICES, NO_EXECUTION, BIND, RECURSIVE] = [2, 4, 8, 4096, 16_384];
+const TERMINALS = '/dev/pts';
 const SAFE = NO_SUID | NO_DEVICES;
 
 /** What the programs of a supervisor that has mounts of its own need of them. All paths are absolute and real. */
@@ -18,7 +19,7 @@ export interface OwnMounts {
 
 /**
  * For a process with mounts of its own, and the right to change them: nothing but what is writable can be changed, also not its owner or mode, which
- * Landlock does not know; nobody else sees its shared memory; and there is a way below folders that are closed to another user, as /root is, which
+ * Landlock does not know; nobody else sees its shared memory, and it no terminals but its own; and there is a way below folders that are closed to another user, as /root is, which
  * then have nothing else in them.
  */
 export const mountOwn = (calls: SystemCalls, { reached, writable }: OwnMounts): void => {
@@ -41,6 +42,8 @@ export const mountOwn = (calls: SystemCalls, { reached, writable }: OwnMounts): 
   }
   // It covers the one before.
   memory('1777');
+  // What opens /dev/ptmx gets one of these.
+  if (exists(TERMINALS)) calls.mount('devpts', TERMINALS, 'devpts', NO_SUID | NO_EXECUTION, 'ptmxmode=0666');
 };
 
 const showAgain = (calls: SystemCalls, path: string): void => {

@@ -9,9 +9,8 @@ import type { Exposed } from './seccomp.ts';
 import type { SupervisorSetup } from './restrict-supervisor.ts';
 import type { User } from './users.ts';
 
-const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'pts'].map(
-  (name) => `/dev/${name}`,
-);
+const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
+const TERMINALS = ['/dev/ptmx', '/dev/pts'];
 
 /** What a supervisor does to itself at its start, before it takes a program. */
 export const supervisorSetup = (
@@ -72,7 +71,9 @@ const openableOf = (
   view: View,
   { folder, scratch }: { readonly folder: string; readonly scratch: readonly string[] },
 ): Openable | null => {
-  const devices = [...DEVICES, ...(view.cards ? cardDevices() : [])];
+  // Where they are those of the machine, a program with the user of somebody who is signed in would read what that person types.
+  const hasTerminals = isInNamespace(isolation) || isolation.users.kind === 'each';
+  const devices = [...DEVICES, ...(hasTerminals ? TERMINALS : []), ...(view.cards ? cardDevices() : [])];
   switch (isolation.kind) {
     case 'bubblewrap':
       // The same paths once more. What is hidden below them is covered.

@@ -18,15 +18,9 @@ import { processEnvironment } from '../supervision/process-environment.ts';
 import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/process-mark.ts';
 import type { SupervisedProcess } from '../supervision/supervised-process.ts';
 import { openSupervisors, type SupervisorsSettings } from '../supervision/supervisors.ts';
-import {
-  ONE_USER,
-  SECRET,
-  SHARED_FOLDERS,
-  type ProcessId,
-  type Shared,
-  type Target,
-  type Victim,
-} from './attacks.ts';
+import { SECRET, SHARED_FOLDERS, type ProcessId, type Shared, type Target, type Victim } from './attack.ts';
+import { ONE_USER } from './attacks.ts';
+import { openTerminal } from './open-terminal.ts';
 
 export interface Probed {
   readonly supervisors: SupervisorsSettings;
@@ -91,6 +85,8 @@ const probeIsolation = async ({ supervisors: settings, secretFiles }: Probed): P
   chmodSync(outsideSocket, 0o666);
   const machine = await openServices();
   open.defer(() => machine.close());
+  const terminal = openTerminal();
+  open.defer(() => terminal?.close());
 
   const marker = `runledger-probe-${newUuid()}`;
   const shared: Shared = {
@@ -111,6 +107,7 @@ const probeIsolation = async ({ supervisors: settings, secretFiles }: Probed): P
       outsideFile,
       outsideSocket,
       port: machine.port,
+      terminal: terminal?.path ?? null,
       workFolder: settings.workFolder,
       installation: INSTALLATION,
       shared,
