@@ -16,8 +16,11 @@ export interface Context {
   readonly signal: AbortSignal;
   /** From 0 to 1, with one short line for people. Throws when the run must end. */
   progress(progress: number, liveStatus?: string): void;
-  /** Adds texts to the outputs of the run. */
-  output(texts: string | readonly string[], kind?: string): void;
+  /**
+   * Adds a text, or another value that JSON has, to the outputs of the run; a list is several. Texts are of the kind `text` and other values of
+   * the kind `json`, if it is not given. Throws for what is no JSON.
+   */
+  output(values: unknown, kind?: string): void;
 }
 
 export type Run = (inputs: Readonly<Record<string, unknown>>, context: Context) => Promise<void> | void;
@@ -38,7 +41,7 @@ export class RunFailed extends Error {
  */
 export const serve = async (run: Run): Promise<void> => {
   const write = process.stdout.write.bind(process.stdout);
-  const send = (message: object): void => void write(`${JSON.stringify(message)}\n`);
+  const send = (message: object): void => void write(`${toJson(message)}\n`);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   // What was printed before may end within a line.
   write('\n');
@@ -56,6 +59,12 @@ export const serve = async (run: Run): Promise<void> => {
   await current.over;
 };
 
+/** Numbers that JSON does not have become texts of their words, as the executor keeps those of Python. */
+const toJson = (message: object): string =>
+  JSON.stringify(message, (_name, value: unknown) =>
+    typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
+  );
+
 const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send: Send): Promise<void> => {
   const { run_id, attempt, workflow, inputs, gpu, output_dir, input_dir } = message;
   const say = (type: string, members: object = {}): void => send({ type, run_id, ...members });
@@ -63,8 +72,15 @@ const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send:
     signal.throwIfAborted();
     say('progress', { progress: value, live_status });
   };
-  const output: Context['output'] = (texts, kind = 'text') =>
-    say('output', { [kind]: typeof texts === 'string' ? [texts] : texts });
+  const output: Context['output'] = (given, kind) => {
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (values.some((value) => JSON.stringify(value) === undefined))
+      throw new TypeError('an output is a text or another value that JSON has');
+    if (kind === 'type' || kind === 'run_id')
+      throw new TypeError(`an output cannot be of the kind ${kind}: the message has such a member`);
+    const areTexts = values.every((value) => typeof value === 'string');
+    say('output', { [kind ?? (areTexts ? 'text' : 'json')]: values });
+  };
   const context: Context = {
     runId: run_id,
     attempt,

@@ -74,14 +74,15 @@ export const placementLine = ({ attempts = [] }: ShownRun): string | null => {
   return executor === undefined || !placement ? null : `on ${plain(executor)}, ${plain(placement.sentence)}`;
 };
 
-/** The files and texts of a run, one line each. */
+/** The files, texts and values of a run, one line each. */
 export const outputLines = (run: ShownRun): string[] =>
-  run.outputs.flatMap(({ data }) =>
-    Object.entries(data).flatMap(([kind, items]) =>
+  run.outputs.flatMap(({ data: { json = [], ...data } }) => [
+    ...Object.entries(data).flatMap(([kind, items]) =>
       items.map((item) =>
         typeof item === 'string'
           ? `${plain(kind)}: ${plain(item)}`
           : `${plain(item.filename)}  ${plain(item.url)}`,
       ),
     ),
-  );
+    ...json.map((value) => `json: ${plain(JSON.stringify(value))}`),
+  ]);

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7204dab3ee672e5c47ea43e25a580cac4a6786dc752e5e79d0bbc5b73b68fa66.
 
 from __future__ import annotations
 
@@ -1607,6 +1607,17 @@ class OrganisationTombstone(TypedDict):
     """
 
 
+class OutputData(TypedDict, extra_items='list[str | MediaItem]'):
+    """
+    Texts and files by kind: images, files, gifs, text and others. The kind `json` has JSON values.
+    """
+
+    json: NotRequired[list[Any]]
+    """
+    Values of any type, as they are; only present when there are any.
+    """
+
+
 class OutputItem(TypedDict):
     """
     One item of the outputs of a run.
@@ -1624,10 +1635,7 @@ class OutputItem(TypedDict):
     """
     What the item is called in its run, such as the id of the node that made it.
     """
-    data: dict[str, list[str | MediaItem]]
-    """
-    Texts and files by kind: images, files, gifs, text and others.
-    """
+    data: OutputData
     node_meta: dict[str, Any] | None
     """
     What the workflow says about the node. Null when it says nothing.

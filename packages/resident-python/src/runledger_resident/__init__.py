@@ -47,9 +47,14 @@ class Context:
             raise Cancelled("cancelled")
         self._send(type="progress", run_id=self.run_id, progress=progress, live_status=live_status)
 
-    def output(self, *texts: str, kind: str = "text") -> None:
-        """Adds texts to the outputs of the run."""
-        self._send(type="output", run_id=self.run_id, **{kind: texts})
+    def output(self, *values: Any, kind: Optional[str] = None) -> None:
+        """Adds texts, or other values that JSON has, to the outputs of the run. Texts are of the kind `text` and other values of the
+        kind `json`, if it is not given."""
+        if kind is None:
+            kind = "text" if all(isinstance(value, str) for value in values) else "json"
+        if kind in ("type", "run_id"):
+            raise ValueError(f"an output cannot be of the kind {kind}: the message has such a member")
+        self._send(type="output", run_id=self.run_id, **{kind: values})
 
 
 def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:

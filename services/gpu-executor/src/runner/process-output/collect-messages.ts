@@ -1,5 +1,6 @@
-import type { ProgressReport, RunData } from '../runner.ts';
-import type { LostOutput, OutputEntries, ProgramMessage } from './program-messages.ts';
+import type { LogLine, ProgressReport, RunData } from '../runner.ts';
+import type { OutputEntries } from './output-values.ts';
+import type { LostOutput, ProgramMessage, ProgramReport } from './program-messages.ts';
 
 /** The messages of a program so far: its last progress, and its text outputs. */
 export interface CollectedMessages {
@@ -11,7 +12,7 @@ export interface CollectedMessages {
 
 export const collectMessages = (
   onProgress: (report: ProgressReport) => void,
-  onLog: (text: string) => void,
+  onLog: (line: LogLine) => void,
   /** Bytes of all outputs as JSON. */
   limit: number,
 ): CollectedMessages => {
@@ -24,13 +25,13 @@ export const collectMessages = (
     bytes += jsonSize(entries);
     if (bytes > limit) {
       const why = `its outputs are larger than ${limit / 1024} KiB as JSON`;
-      lost ??= { kind: 'output_too_large', why };
+      lost ??= { kind: 'output_too_large', why, line: '' };
       return;
     }
     for (const [kind, values] of entries) collected.set(kind, [...(collected.get(kind) ?? []), ...values]);
   };
 
-  const progress = (message: ProgramMessage & { kind: 'report' }): void => {
+  const progress = (message: ProgramReport): void => {
     if (message.progress === undefined && message.liveStatus === undefined) return;
     last = {
       progress: Math.max(last.progress, message.progress ?? 0),
@@ -43,15 +44,16 @@ export const collectMessages = (
     take: (message) => {
       switch (message.kind) {
         case 'log':
-          onLog(message.text);
+          for (const line of message.lines) onLog({ stream: 'stdout', line });
           break;
         case 'bad_output':
           lost ??= message.lost;
-          break;
+          return;
         case 'report':
           progress(message);
           if (message.output !== undefined) collect(message.output);
       }
+      if (message.notice !== undefined) onLog({ stream: 'runner', line: message.notice });
     },
     data: () => Object.fromEntries(collected),
     lost: () => lost,

@@ -94,10 +94,11 @@ const execute = async (
   const collected = await collectOutputs(lent, work, observe);
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
   const isMemoryShort = countOomKills() > oomKills;
-  const stderr = shownStderr(observe.masked(hide(output.stderrTail())));
+  const shown = (text: string): string => observe.masked(hide(text));
+  const stderr = shownStderr(shown(output.stderrTail()));
   const error = programError({ name: run.name, end, isMemoryShort, stderr });
   return error === null
-    ? outputResult(run.name, output, collected)
+    ? outputResult({ name: run.name, output, hide: shown }, collected)
     : { outcome: 'failed', error, files: collected.files };
 };
 

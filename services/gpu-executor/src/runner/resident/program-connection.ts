@@ -3,10 +3,17 @@ import type { ResidentConnection } from '../../resident-process/resident-spec.ts
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectMessages, type CollectedMessages } from '../process-output/collect-messages.ts';
 import { cutLines, type Line } from '../process-output/cut-lines.ts';
+import { readMessages, type Written } from '../process-output/message-lines.ts';
 import { readStreams } from '../process-output/read-streams.ts';
 import { STDERR_TAIL_BYTES, stderrTail, type StderrTail } from '../process-output/stderr-tail.ts';
 import type { LogLine, RunnerWork, RunObserver } from '../runner.ts';
-import { cancelLine, readResidentMessage, runLine, type ResidentMessage } from './resident-messages.ts';
+import {
+  cancelLine,
+  meansResidentOutput,
+  readResidentMessage,
+  runLine,
+  type ResidentMessage,
+} from './resident-messages.ts';
 
 /** The messages to and from one process of a resident program. */
 export interface ProgramConnection extends ResidentConnection {
@@ -49,26 +56,22 @@ export const connectProgram = (
   const talk: Talk = { process, logLine, current: null, tail: stderrTail(STDERR_TAIL_BYTES), isGone: false };
   let isReady = false;
   let makesOutputDir = false;
-  const take = (line: Line): void => {
+  const take = (written: Written): void => {
     // Before `ready` a program may end a line that somebody has begun.
-    if (!isReady && line.text === '') return;
-    const message = readResidentMessage(line);
+    if (!isReady && written.text === '') return;
+    const message = readResidentMessage(written);
     if (message.kind === 'ready') {
       isReady = true;
       ({ makesOutputDir } = message);
       ready.resolve(null);
     } else if (message.kind === 'log' || !takeOfRun(message, talk.current))
-      logLine({ stream: 'stdout', line: cutText(line.text) });
+      for (const line of written.lines) logLine({ stream: 'stdout', line: cutText(line) });
   };
   const takeError = ({ text }: Line): void => logLine({ stream: 'stderr', line: text });
 
-  const lines = cutLines(MAX_MESSAGE_BYTES);
   const errorLines = cutLines(MAX_LOG_LINE_BYTES);
   const streams = readStreams(process, {
-    stdout: {
-      chunk: (chunk) => lines.push(chunk).forEach(take),
-      end: () => lines.end().forEach(take),
-    },
+    stdout: readMessages(MAX_MESSAGE_BYTES, meansResidentOutput, take),
     stderr: {
       chunk: (chunk) => {
         talk.tail.push(chunk);
@@ -105,11 +108,7 @@ const beginRun = (talk: Talk, work: RunnerWork, observe: RunObserver): CurrentRu
   const { process, logLine } = talk;
   // What an earlier run wrote must not be shown to the client of this one.
   talk.tail = stderrTail(STDERR_TAIL_BYTES);
-  const messages = collectMessages(
-    (report) => observe.progress(report),
-    (line) => logLine({ stream: 'stdout', line }),
-    MAX_OUTPUTS_BYTES,
-  );
+  const messages = collectMessages((report) => observe.progress(report), logLine, MAX_OUTPUTS_BYTES);
   const { promise, resolve } = Promise.withResolvers<RunOver>();
   const settle = (over: RunOver): void => {
     talk.current = null;

@@ -182,7 +182,10 @@ const execute = async (
   const collected = await collectOutputs(lent, work, observe);
   const { files } = collected;
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files };
-  if (over.kind === 'done') return outputResult(of.name, current, collected);
+  if (over.kind === 'done') {
+    const shown = (text: string): string => observe.masked(hide(text));
+    return outputResult({ name: of.name, output: current, hide: shown }, collected);
+  }
   const error =
     over.kind === 'failed'
       ? errorOf('execution_error', messageOf(over, of, hide), retryableOf(over))

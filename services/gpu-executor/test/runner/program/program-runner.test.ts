@@ -130,9 +130,16 @@ describe.each(isolations)('a program %s', (_, isolation) => {
   });
 
   it('fails when an output cannot be understood', async () => {
-    const script = `echo '{"output": ["no map"]}'`;
-    expect(await run(script, { isolation })).toMatchObject({
-      error: { kind: 'invalid_output', retryable: false },
+    const script = `echo '{"output": {"text": "$TOKEN "quoted""}}' | sed "s/.TOKEN/$TOKEN/"`;
+    const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
+    expect(await run('', { isolation, program })).toMatchObject({
+      error: {
+        kind: 'invalid_output',
+        retryable: false,
+        message: expect.stringMatching(
+          /json\.dumps.* It wrote: \{"output": \{"text": "\$TOKEN "quoted""\}\}$/,
+        ),
+      },
     });
   });
 

@@ -63,6 +63,23 @@ describe.each(helpers)('the helper for %s', (_, program) => {
     });
   });
 
+  it('keeps numbers that JSON does not have as words', async () => {
+    const start = await openResidentProgram(program);
+    const { result, reports } = start('puts out NaN');
+    expect(await result).toMatchObject({
+      outcome: 'succeeded',
+      data: { scores: ['0.91', 'NaN', '-Infinity'], json: ['{"loss":"NaN"}'] },
+    });
+    expect(reports).toContainEqual({ progress: 0, live_status: 'half' });
+  });
+
+  it('refuses an output that is no JSON value', async () => {
+    const start = await openResidentProgram(program);
+    expect(await start('puts out nothing').result).toMatchObject({
+      error: { kind: 'execution_error', message: expect.stringContaining('JSON') },
+    });
+  });
+
   it('keeps what is printed apart from its messages', async () => {
     const env = { ...program.env, PRINTS_WHILE_LOADING: 'yes' };
     const start = await openResidentProgram({ ...program, env });

@@ -167,11 +167,15 @@ describe('a resident program', () => {
     });
   });
 
-  it('may write one text as large as all outputs together may be, and nothing that is no text', async () => {
+  it('may write one text as large as all outputs together may be, and no output that is no JSON', async () => {
     const start = await openResidentProgram(bareProgram());
     expect(textOf(await start('writes one long text').result)?.[0]).toHaveLength(200_000);
     expect(await start('leaves an invalid output', { nth: 1 }).result).toMatchObject({
-      error: { kind: 'invalid_output', retryable: false },
+      error: {
+        kind: 'invalid_output',
+        retryable: false,
+        message: expect.stringContaining('"text":["a "quote""]}'),
+      },
     });
   });
 

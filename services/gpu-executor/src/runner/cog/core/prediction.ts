@@ -1,6 +1,7 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { parsePythonJson } from '../../process-output/python-json.ts';
 
 /** What a server says about a prediction. */
 export interface Prediction {
@@ -13,7 +14,7 @@ export interface Prediction {
 
 /** Null when this is no prediction. */
 export const readPrediction = (text: string): Prediction | null => {
-  const answer = parseJson(text);
+  const answer = parsePythonJson(text);
   if (!isJsonObject(answer)) return null;
   const { status, logs, output, error } = answer;
   if (!isStatus(status)) return null;

@@ -4,7 +4,7 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { parsePythonJson } from './python-json.ts';
+import { parsePythonJson } from '../../process-output/python-json.ts';
 import type { NodeFailure } from './server-message.ts';
 import { nodeInWorkflow, nodeTitle, type ComfyWorkflow } from './workflow.ts';
 

@@ -35,6 +35,22 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
       of('progress', { progress: 0.5 });
     },
     'ignores a cancel': () => of('progress', { progress: 0.5 }),
+    'puts out JSON values': () => {
+      of('output', {
+        json: [
+          {
+            boxes: [
+              [1, 2],
+              [3.5, null],
+            ],
+          },
+          'a text',
+          null,
+          true,
+        ],
+      });
+      done();
+    },
     'leaves a file': () => {
       file('begun');
       done();
@@ -114,7 +130,7 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
     },
     'fails for good': () => of('failed', { message: `${process.env.TOKEN} is wrong`, retryable: false }),
     'leaves an invalid output': () => {
-      of('output', { text: [{}] });
+      process.stdout.write(`{"type":"output","run_id":"${run_id}","text":["a "quote""]}\n`);
       done();
     },
     'writes one long text': () => {

@@ -36,6 +36,21 @@ const works = {
     context.progress(0.5);
     return new Promise(() => undefined);
   },
+  'puts out JSON values': (_, context) => {
+    context.output({
+      boxes: [
+        [1, 2],
+        [3.5, null],
+      ],
+    });
+    context.output(['a text', null, true]);
+  },
+  'puts out NaN': (_, context) => {
+    context.output([0.91, NaN, -Infinity], 'scores');
+    context.output({ loss: NaN });
+    context.progress(NaN, 'half');
+  },
+  'puts out nothing': (_, context) => context.output(undefined),
   'leaves a file': (_, context) => file(context, 'begun'),
   'writes its log': () => {
     console.log('one');

@@ -48,6 +48,21 @@ def ignores_a_cancel(inputs, context):
         time.sleep(1)
 
 
+def puts_out_json_values(inputs, context):
+    context.output({"boxes": [[1, 2], [3.5, None]]})
+    context.output("a text", None, True)
+
+
+def puts_out_nan(inputs, context):
+    context.output(0.91, float("nan"), float("-inf"), kind="scores")
+    context.output({"loss": float("nan")})
+    context.progress(float("nan"), "half")
+
+
+def puts_out_nothing(inputs, context):
+    context.output(object())
+
+
 def leaves_a_file(inputs, context):
     (context.output_dir / "begun").touch()
 
@@ -94,6 +109,9 @@ WORKS = {
     "crashes": crashes,
     "ends when it is cancelled": ends_when_it_is_cancelled,
     "ignores a cancel": ignores_a_cancel,
+    "puts out JSON values": puts_out_json_values,
+    "puts out NaN": puts_out_nan,
+    "puts out nothing": puts_out_nothing,
     "leaves a file": leaves_a_file,
     "writes its log": writes_its_log,
     "floods its output": floods_its_output,
