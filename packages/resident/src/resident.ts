@@ -1,5 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { fstatSync, mkdirSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 
 /** What a run has beside its inputs. */
 export interface Context {
@@ -40,20 +42,21 @@ export class RunFailed extends Error {
  * on is the log of the current run.
  */
 export const serve = async (run: Run): Promise<void> => {
-  const write = process.stdout.write.bind(process.stdout);
+  const mark = logMark();
+  const { input, write } = openChannel(mark);
   const send = (message: object): void => void write(`${toJson(message)}\n`);
-  process.stdout.write = process.stderr.write.bind(process.stderr);
+  markLog(mark, 'ready');
   // What was printed before may end within a line.
   write('\n');
   send({ type: 'ready', makes_output_dir: true });
   let current = { runId: '', stop: new AbortController(), over: Promise.resolve() };
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of createInterface({ input })) {
     const message = JSON.parse(line);
     if (message.type === 'cancel' && message.run_id === current.runId)
       current.stop.abort(new Error('cancelled'));
     if (message.type !== 'run') continue;
     const stop = new AbortController();
-    current = { runId: message.run_id, stop, over: execute(run, message, stop.signal, send) };
+    current = { runId: message.run_id, stop, over: execute(run, message, stop.signal, { send, mark }) };
   }
   current.stop.abort(new Error('stopped'));
   await current.over;
@@ -65,7 +68,42 @@ const toJson = (message: object): string =>
     typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
   );
 
-const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send: Send): Promise<void> => {
+interface Channel {
+  readonly input: Readable;
+  readonly write: Writable['write'];
+}
+
+/** Undefined where standard input takes no messages, as by hand. */
+const logMark = (): string | undefined =>
+  // oxlint-disable-next-line node/no-process-env -- the executor says it there
+  fstatSync(0).isSocket() ? process.env['RUNLEDGER_LOG_MARK'] : undefined;
+
+/**
+ * Messages go to standard input, so that what is printed is the log alone. Where that takes none, they go to standard output, and what is
+ * printed to standard error.
+ */
+const openChannel = (mark: string | undefined): Channel => {
+  if (mark !== undefined) {
+    const socket = new Socket({ fd: 0, readable: true, writable: true });
+    return { input: socket, write: socket.write.bind(socket) };
+  }
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  return { input: process.stdin, write };
+};
+
+/** Marks in the log say where a run begins and ends: it comes by other ways than the messages. */
+const markLog = (mark: string | undefined, point: string): void => {
+  if (mark === undefined) return;
+  for (const stream of [process.stdout, process.stderr]) stream.write(`\n${mark} ${point}\n`);
+};
+
+const execute = async (
+  run: Run,
+  message: RunMessage,
+  signal: AbortSignal,
+  { send, mark }: Outward,
+): Promise<void> => {
   const { run_id, attempt, workflow, inputs, gpu, output_dir, input_dir } = message;
   const say = (type: string, members: object = {}): void => send({ type, run_id, ...members });
   const progress: Context['progress'] = (value, live_status) => {
@@ -95,18 +133,28 @@ const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send:
     progress,
     output,
   };
+  markLog(mark, `run ${run_id}`);
+  const result = await resultOf(() => run(inputs, context));
+  markLog(mark, `done ${run_id}`);
+  send({ run_id, ...result });
+};
+
+const resultOf = async (run: () => Promise<void> | void): Promise<object> => {
   try {
-    await run(inputs, context);
-    say('done');
+    await run();
+    return { type: 'done' };
   } catch (error) {
     // oxlint-disable-next-line no-console -- the log of the run
     console.error(error);
     const retryable = error instanceof RunFailed ? error.retryable : true;
-    say('failed', { message: error instanceof Error ? error.message : String(error), retryable });
+    return { type: 'failed', message: error instanceof Error ? error.message : String(error), retryable };
   }
 };
 
-type Send = (message: object) => void;
+interface Outward {
+  readonly send: (message: object) => void;
+  readonly mark: string | undefined;
+}
 
 interface RunMessage extends Pick<Context, 'attempt' | 'workflow' | 'gpu'> {
   readonly run_id: string;

@@ -1,10 +1,13 @@
 import type { LogLine, ProgressReport, RunData } from '../runner.ts';
+import { reportAfter } from './progress-line.ts';
 import type { OutputEntries } from './output-values.ts';
 import type { LostOutput, ProgramMessage, ProgramReport } from './program-messages.ts';
 
 /** The messages of a program so far: its last progress, and its text outputs. */
 export interface CollectedMessages {
   take(message: ProgramMessage): void;
+  /** What is drawn over itself, as a bar of tqdm is: progress, until the program reports its own. */
+  draw(drawing: string): void;
   data(): RunData;
   /** Why the data is incomplete; null when it is complete. */
   lost(): LostOutput | null;
@@ -17,6 +20,7 @@ export const collectMessages = (
   limit: number,
 ): CollectedMessages => {
   let last: ProgressReport = { progress: 0, live_status: null };
+  let reportsItself = false;
   let lost: LostOutput | null = null;
   let bytes = 0;
   const collected = new Map<string, string[]>();
@@ -33,6 +37,7 @@ export const collectMessages = (
 
   const progress = (message: ProgramReport): void => {
     if (message.progress === undefined && message.liveStatus === undefined) return;
+    reportsItself = true;
     last = {
       progress: Math.max(last.progress, message.progress ?? 0),
       live_status: message.liveStatus ?? last.live_status,
@@ -54,6 +59,12 @@ export const collectMessages = (
           if (message.output !== undefined) collect(message.output);
       }
       if (message.notice !== undefined) onLog({ stream: 'runner', line: message.notice });
+    },
+    draw: (drawing) => {
+      const next = reportsItself ? last : reportAfter(last, drawing);
+      if (next === last) return;
+      last = next;
+      onProgress(last);
     },
     data: () => Object.fromEntries(collected),
     lost: () => lost,

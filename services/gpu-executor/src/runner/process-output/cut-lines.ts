@@ -9,8 +9,8 @@ export interface Line {
 
 export interface LineCutter {
   push(chunk: Buffer): Line[];
-  /** What is written of a line that has not ended, after its last carriage return. */
-  open(): string;
+  /** What is drawn now: of a line that has not ended, what follows its last carriage return; empty where there is none. */
+  drawing(): string;
   /** The text after the last line end, if there is any. */
   end(): Line[];
 }
@@ -23,6 +23,8 @@ export type TakeDrawing = (drawing: Line) => boolean;
 
 const LF = 0x0a;
 const CR = 0x0d;
+/** Bytes. A bar is shorter. */
+const MAX_DRAWING = 4 * 1024;
 
 /**
  * Cuts a stream of bytes into lines while never holding more than `limit` bytes of it. Of a line that was drawn several times the last drawing
@@ -66,7 +68,7 @@ export const cutLines = (limit: number, takeDrawing: TakeDrawing = () => false):
       line.keep(chunk.subarray(from, returned ? back : chunk.length));
       return lines;
     },
-    open: () => line.text(),
+    drawing: () => line.drawing(),
     end: () => {
       returned = false;
       return line.isNew() ? [] : line.end();
@@ -78,7 +80,7 @@ export const cutLines = (limit: number, takeDrawing: TakeDrawing = () => false):
 interface OpenLine {
   keep(piece: Buffer): void;
   /** What was kept after the last carriage return. */
-  text(): string;
+  drawing(): string;
   /** Nothing of it was written. */
   isNew(): boolean;
   endDrawing(): void;
@@ -103,7 +105,7 @@ const openLine = (limit: number, takeDrawing: TakeDrawing): OpenLine => {
   };
 
   return {
-    text,
+    drawing: () => (drawn !== null && length <= MAX_DRAWING ? text() : ''),
     isNew: () => length === 0 && !cut && drawn === null,
     keep: (piece) => {
       const room = limit - length;

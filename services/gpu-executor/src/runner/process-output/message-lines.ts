@@ -1,5 +1,6 @@
-import { cutLines, type Line } from './cut-lines.ts';
+import type { Line } from './cut-lines.ts';
 import { depthOfPiece } from './json-tokens.ts';
+import { readLines } from './read-lines.ts';
 import type { StreamReader } from './read-streams.ts';
 
 /** What may be one message: a line, or the lines of a JSON object that is written over several. */
@@ -16,24 +17,28 @@ interface MessageLines {
 
 /**
  * Reads a stream of messages and lines of the log. Lines are cut at `limit` bytes; `means` says of a text that is no JSON whether it means to be
- * a message nevertheless.
+ * a message nevertheless. `draw` gets what is drawn with carriage returns, as a bar of progress is, at once.
  */
 export const readMessages = (
   limit: number,
   means: (text: string) => boolean,
-  take: (written: Written) => void,
+  { take, draw }: { readonly take: (written: Written) => void; readonly draw: (drawing: string) => void },
 ): StreamReader => {
   const messages = messageLines(limit, means);
   const push = (line: Line): void => messages.push(line).forEach(take);
-  const lines = cutLines(limit, (drawing) => {
-    const isMessage = MESSAGE.test(drawing.text);
-    if (isMessage) push(drawing);
-    return isMessage;
+  const reader = readLines(limit, {
+    take: push,
+    draw,
+    takeDrawing: (drawing) => {
+      const isMessage = MESSAGE.test(drawing.text);
+      if (isMessage) push(drawing);
+      return isMessage;
+    },
   });
   return {
-    chunk: (chunk) => lines.push(chunk).forEach(push),
+    chunk: (chunk) => reader.chunk(chunk),
     end: () => {
-      lines.end().forEach(push);
+      reader.end();
       messages.end().forEach(take);
     },
   };

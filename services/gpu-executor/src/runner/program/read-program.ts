@@ -1,9 +1,9 @@
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectMessages } from '../process-output/collect-messages.ts';
-import { cutLines, type Line } from '../process-output/cut-lines.ts';
 import { readMessages } from '../process-output/message-lines.ts';
 import { meansOutput, readMessage, type LostOutput } from '../process-output/program-messages.ts';
+import { readLines } from '../process-output/read-lines.ts';
 import { readStreams } from '../process-output/read-streams.ts';
 import { STDERR_TAIL_BYTES, stderrTail } from '../process-output/stderr-tail.ts';
 import type { RunData, RunObserver } from '../runner.ts';
@@ -29,16 +29,22 @@ export const readProgram = (
     MAX_OUTPUTS_BYTES,
   );
   const tail = stderrTail(STDERR_TAIL_BYTES);
-  const errorLines = cutLines(MAX_LINE_BYTES);
-  const takeError = ({ text }: Line): void => observe.log({ stream: 'stderr', line: text });
+  const draw = (drawing: string): void => messages.draw(drawing);
+  const errorLines = readLines(MAX_LINE_BYTES, {
+    take: ({ text }) => observe.log({ stream: 'stderr', line: text }),
+    draw,
+  });
   const streams = readStreams(process, {
-    stdout: readMessages(MAX_LINE_BYTES, meansOutput, (written) => messages.take(readMessage(written))),
+    stdout: readMessages(MAX_LINE_BYTES, meansOutput, {
+      take: (written) => messages.take(readMessage(written)),
+      draw,
+    }),
     stderr: {
       chunk: (chunk) => {
         tail.push(chunk);
-        errorLines.push(chunk).forEach(takeError);
+        errorLines.chunk(chunk);
       },
-      end: () => errorLines.end().forEach(takeError),
+      end: () => errorLines.end(),
     },
   });
   return {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Limits } from '../../resident-process/core/lifecycle.ts';
@@ -45,9 +46,13 @@ const hidingFolders = ({ folders: { inputDir, outputDir } }: LentFolders): Hide 
     { input_dir: `$TMPDIR/${basename(inputDir)}`, output_dir: `$TMPDIR/${basename(outputDir)}` },
   );
 
+/** In the environment of a program: how the marks begin that it writes into its log. */
+const MARK_VARIABLE = 'RUNLEDGER_LOG_MARK';
+const MARK = 'runledger-log';
+
 interface SlotOfProgram {
   readonly processes: SlotProcesses<ConnectedProgram>;
-  /** Who gets what the program writes: the run that waits for it or that it executes. */
+  /** Who gets what the program writes while it is loaded: the run that waits for it. */
   takeLog(log: RunObserver['log'] | null): void;
 }
 
@@ -65,20 +70,23 @@ const openSlot = (
 ): SlotOfProgram => {
   /** What it writes without a run is for the operator, and the beginning of it is enough. */
   const withoutRun = (): ((line: LogLine) => void) => debugLines(log, { program: name, slot: slot.index });
-  let logLine = withoutRun();
+  let between = withoutRun();
+  let loading: ((line: LogLine) => void) | null = null;
+  const mark = `${MARK}-${randomUUID()}`;
   const processes = residents.open(
     {
       name: `program ${name}`,
       ...program,
+      env: { ...program.env, [MARK_VARIABLE]: mark },
       shared: program.shared ?? false,
       view: (ofSlot) => programView(program, ofSlot),
       connect: (process, _gone, place) => {
         const hide = hidingValues(program, { TMPDIR: place.folder });
-        return {
-          ...connectProgram(process, ({ stream, line }) => logLine({ stream, line: hide(line) })),
-          hide,
-          place,
-        };
+        const connection = connectProgram(process, mark, {
+          loading: ({ stream, line }) => (loading ?? between)({ stream, line: hide(line) }),
+          between: ({ stream, line }) => between({ stream, line: hide(line) }),
+        });
+        return { ...connection, hide, place };
       },
       askToEnd: (process) => void process.stdin.end(),
     },
@@ -87,7 +95,8 @@ const openSlot = (
   return {
     processes,
     takeLog: (runLog) => {
-      logLine = runLog ?? withoutRun();
+      loading = runLog;
+      between = withoutRun();
     },
   };
 };
@@ -165,12 +174,12 @@ const execute = async (
   lent: LentFolders,
   oomKills: number,
 ): Promise<RunResult> => {
-  const { host, slot, work, observe, signal } = of;
+  const { host, work, observe, signal } = of;
   const { connection } = lease;
   const hideFolders = hidingFolders(lent);
   const hide = (text: string): string => hideFolders(connection.hide(text));
-  slot.takeLog(({ stream, line }) => observe.log({ stream, line: hideFolders(line) }));
-  const current = connection.begin({ ...work, ...lent.folders }, observe);
+  const log = ({ stream, line }: LogLine): void => observe.log({ stream, line: hide(line) });
+  const current = await connection.begin({ ...work, ...lent.folders }, { ...observe, log });
   const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
   using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);
   const over = await current.over;

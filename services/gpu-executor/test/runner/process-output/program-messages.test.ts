@@ -123,7 +123,10 @@ describe('the output of a program', () => {
   const limit = 200;
   const written = (...chunks: string[]): ProgramMessage[] => {
     const messages: ProgramMessage[] = [];
-    const reader = readMessages(limit, meansOutput, (found) => messages.push(readMessage(found)));
+    const reader = readMessages(limit, meansOutput, {
+      take: (found) => void messages.push(readMessage(found)),
+      draw: () => undefined,
+    });
     for (const chunk of chunks) reader.chunk(Buffer.from(chunk));
     reader.end();
     return messages;

@@ -93,6 +93,16 @@ describe('a resident program', () => {
     expect(lines).toHaveLength(6);
   });
 
+  it('that writes no marks has all in the log of a run that it wrote before its end', async () => {
+    const start = await openResidentProgram(bareProgram());
+    for (let n = 0; n < 30; n += 1) {
+      const { result, lines } = start('writes to both streams, and ends at once', { nth: n, inputs: { n } });
+      await result;
+      const errors = Array.from({ length: 2_000 }, () => `${n}: error`);
+      expect(lines.map(({ line }) => line).toSorted()).toEqual([...errors, `${n}: out`]);
+    }
+  });
+
   it('says why a run failed, and whether it may succeed another time', async () => {
     const start = await openResidentProgram(bareProgram({ TOKEN }));
     expect(await start('fails for good').result).toMatchObject({

@@ -129,6 +129,11 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
       done();
     },
     'fails for good': () => of('failed', { message: `${process.env.TOKEN} is wrong`, retryable: false }),
+    'writes to both streams, and ends at once': () => {
+      process.stdout.write(`${inputs.n}: out\n`);
+      process.stderr.write(`${inputs.n}: error\n`.repeat(2_000));
+      done();
+    },
     'leaves an invalid output': () => {
       process.stdout.write(`{"type":"output","run_id":"${run_id}","text":["a "quote""]}\n`);
       done();

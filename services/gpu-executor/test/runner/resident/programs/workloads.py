@@ -1,4 +1,5 @@
 # The workloads of the conformance suite with the Python helper.
+import ctypes
 import os
 import shutil
 import signal
@@ -102,7 +103,26 @@ def prints_what_looks_like_a_message(inputs, context):
     context.output("whole")
 
 
+def prints_in_every_way_and_raises(inputs, context):
+    n = inputs["n"]
+    context.progress(0.5, f"run {n}")
+    print(f"{n}: print")
+    ctypes.CDLL(None).printf(b"%d: printf\n", n)
+    subprocess.run(["echo", f"{n}: child"], check=True)
+    context.output(str(n))
+    print(f"{n}: the last", end="")
+    sys.stdout.write("")
+    raise ValueError(f"{n}: raised")
+
+
+def leaves_a_child_that_writes(inputs, context):
+    subprocess.Popen(["sh", "-c", "sleep 0.3; echo late"])
+    print("its own")
+
+
 WORKS = {
+    "prints in every way and raises": prints_in_every_way_and_raises,
+    "leaves a child that writes": leaves_a_child_that_writes,
     "succeeds with text and a file": succeeds,
     "fails": fails,
     "fails after a file": fails_after_a_file,
