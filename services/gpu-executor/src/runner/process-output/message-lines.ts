@@ -1,5 +1,5 @@
 import type { Line } from './cut-lines.ts';
-import { depthOfPiece } from './json-tokens.ts';
+import { depthOfPiece } from './json/json-tokens.ts';
 import { readLines } from './read-lines.ts';
 import type { StreamReader } from './read-streams.ts';
 

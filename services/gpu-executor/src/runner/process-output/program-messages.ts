@@ -1,10 +1,10 @@
 import { isNestedAtMost } from '@runledger/contracts/json';
 import { MAX_OUTPUT_NESTING } from '@runledger/contracts/limits';
 import { liveStatus } from '../live-status.ts';
-import { beginningMembers } from './json-tokens.ts';
+import { beginningMembers } from './json/json-tokens.ts';
 import type { Written } from './message-lines.ts';
 import { dataText, unnamedEntries, type OutputEntries } from './output-values.ts';
-import { hasPythonNumber, parsePythonObject } from './python-json.ts';
+import { hasPythonNumber, parsePythonObject } from './json/python-json.ts';
 
 /** One line of a program's standard output, parsed. */
 export type ProgramMessage =

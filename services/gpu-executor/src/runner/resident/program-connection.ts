@@ -35,7 +35,7 @@ interface CurrentRun extends Pick<CollectedMessages, 'data' | 'lost'> {
   cancel(): void;
 }
 
-export type RunOver =
+type RunOver =
   | Extract<ResidentMessage, { readonly kind: 'done' | 'failed' }>
   /** The process has ended, and did not say how the run ended. */
   | { readonly kind: 'crashed' };

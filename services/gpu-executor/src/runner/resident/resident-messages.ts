@@ -1,4 +1,4 @@
-import { beginningMembers } from '../process-output/json-tokens.ts';
+import { beginningMembers } from '../process-output/json/json-tokens.ts';
 import type { Written } from '../process-output/message-lines.ts';
 import {
   badOutput,
@@ -7,7 +7,7 @@ import {
   unreadable,
   type ProgramMessage,
 } from '../process-output/program-messages.ts';
-import { parsePythonObject } from '../process-output/python-json.ts';
+import { parsePythonObject } from '../process-output/json/python-json.ts';
 import type { RunnerWork } from '../runner.ts';
 
 /** One line of a resident program's standard output, parsed. */

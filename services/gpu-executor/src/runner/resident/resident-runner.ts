@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Limits } from '../../resident-process/core/lifecycle.ts';
 import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
 import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
@@ -12,11 +11,11 @@ import { debugLines } from './debug-lines.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
-import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
+import { hidingValues } from '../process-output/shown-stderr.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
-import { connectProgram, type ProgramConnection, type RunOver } from './program-connection.ts';
-import { crashed, notReady, type FailedProgram } from './resident-error.ts';
+import { connectProgram, type ProgramConnection } from './program-connection.ts';
+import { crashed, failedRun, notReady, type FailedProgram } from './resident-error.ts';
 
 export interface ResidentProgram extends OperatorCommand {
   readonly limits: Limits;
@@ -195,20 +194,13 @@ const execute = async (
     const shown = (text: string): string => observe.masked(hide(text));
     return outputResult({ name: of.name, output: current, hide: shown }, collected);
   }
+  const program = failedProgram(of, connection, { oomKills, hide });
   const error =
     over.kind === 'failed'
-      ? errorOf('execution_error', messageOf(over, of, hide), retryableOf(over))
-      : crashed(await lease.ended, failedProgram(of, connection, { oomKills, hide }));
+      ? failedRun({ ...over, message: hide(over.message) }, program)
+      : crashed(await lease.ended, program);
   return { outcome: 'failed', error, files };
 };
-
-type Failed = Extract<RunOver, { readonly kind: 'failed' }>;
-
-const messageOf = ({ message }: Failed, { name }: Run, hide: Hide): string =>
-  message.trim() === '' ? `The program ${name} says that the run has failed, and not why.` : hide(message);
-
-const retryableOf = ({ retryable }: Failed): { readonly retryable?: boolean } =>
-  retryable === null ? {} : { retryable };
 
 const failedProgram = (
   { name, observe }: Run,
@@ -217,5 +209,5 @@ const failedProgram = (
 ): FailedProgram => ({
   name,
   isMemoryShort: countOomKills() > oomKills,
-  stderr: connection === null ? '' : shownStderr(observe.masked(hide(connection.stderrTail()))),
+  stderr: connection === null ? '' : observe.masked(hide(connection.stderrTail())),
 });

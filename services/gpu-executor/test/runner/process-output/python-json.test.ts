@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePythonJson } from '../../../src/runner/process-output/python-json.ts';
+import { parsePythonJson } from '../../../src/runner/process-output/json/python-json.ts';
 
 describe('JSON as Python writes it', () => {
   it.each([

@@ -118,6 +118,16 @@ describe.each(helpers)('the helper for %s', (_, program) => {
   });
 });
 
+it.skipIf(python === undefined).each([
+  ['torch', { kind: 'out_of_memory', message: expect.stringContaining('CUDA out of memory') }],
+  ['cause', { kind: 'out_of_memory', message: 'RuntimeError: the picture could not be made' }],
+  ['otherwise', { kind: 'execution_error', message: 'ValueError: the size is wrong' }],
+] as const)('a resident function that has no memory left says so: %s', async (how, error) => {
+  const start = await openResidentProgram(withPythonHelper(python?.path ?? ''));
+  const { result } = start('needs too much memory', { inputs: { how } });
+  expect(await result).toMatchObject({ outcome: 'failed', error });
+});
+
 it.each(isolations)('a helper says what it has to say %s', async (_, isolation) => {
   const [[, program] = []] = helpers;
   const start = await openResidentProgram(

@@ -1,7 +1,8 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { parsePythonJson } from '../../process-output/python-json.ts';
+import { saysOutOfMemory } from '../../process-output/out-of-memory.ts';
+import { parsePythonJson } from '../../process-output/json/python-json.ts';
 
 /** What a server says about a prediction. */
 export interface Prediction {
@@ -57,7 +58,6 @@ export const endOfPrediction = (
 };
 
 const WORKER_GONE = /^(?:prediction failed: )*worker (?:crashed|died|terminated)/i;
-const OUT_OF_MEMORY = /\bout of memory\b|\bOutOfMemory|\bMemoryError\b|\bcannot allocate memory\b/i;
 const INVALID_INPUT = /^(?:prediction failed: )*input validation error/i;
 /** The server says once for each of its layers that it failed. */
 const PREFIX = /^(?:(?:prediction failed|generator iteration error): )+/i;
@@ -68,7 +68,7 @@ const predictionError = (error: string, model: string): AttemptError => {
   const message =
     said === '' ? `The Cog model ${model} says that the run has failed, and not why.` : errorMessage(said);
   if (INVALID_INPUT.test(error)) return errorOf('invalid_inputs', message);
-  return errorOf(OUT_OF_MEMORY.test(error) ? 'out_of_memory' : 'execution_error', message);
+  return errorOf(saysOutOfMemory(error) ? 'out_of_memory' : 'execution_error', message);
 };
 
 /** Why a server refused a prediction with this status and body; null when it may take it later. */

@@ -2,7 +2,7 @@ import { isJsonObject } from '@runledger/contracts/json';
 import { Type, type Static, type TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { readFrame } from './binary-frame.ts';
-import { parsePythonJson } from '../../process-output/python-json.ts';
+import { parsePythonJson } from '../../process-output/json/python-json.ts';
 
 /** How far one node is. */
 export interface NodeProgress {

@@ -93,6 +93,24 @@ def ignores_its_input(inputs, context):
     assert sys.stdin.read() == ""
 
 
+class OutOfMemoryError(RuntimeError):
+    """As torch has it."""
+
+
+def needs_too_much_memory(inputs, context):
+    if inputs["how"] == "torch":
+        raise OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+    if inputs["how"] == "cause":
+        try:
+            bytearray(1 << 62)
+        except MemoryError as error:
+            raise RuntimeError("the picture could not be made") from error
+    try:
+        bytearray(1 << 62)
+    except MemoryError:
+        raise ValueError("the size is wrong")
+
+
 def fails_for_good(inputs, context):
     raise RunFailed("the size is wrong", retryable=False)
 
@@ -138,6 +156,7 @@ WORKS = {
     "writes too much text": writes_too_much_text,
     "copies an input file": copies_an_input_file,
     "ignores its input": ignores_its_input,
+    "needs too much memory": needs_too_much_memory,
     "fails for good": fails_for_good,
     "prints what looks like a message": prints_what_looks_like_a_message,
 }
