@@ -5,6 +5,16 @@ import { plain } from '../output/plain-text.ts';
 
 const ShownError = nullable(Type.Object({ kind: Type.String(), message: Type.String() }));
 
+const ShownFile = Type.Object({ url: Type.String(), filename: Type.String() });
+
+/** Texts and files by kind, and any values under `json`. */
+const ShownData = Type.Unsafe<Record<string, (string | Static<typeof ShownFile>)[]> & { json?: unknown[] }>(
+  Type.Object(
+    { json: Type.Optional(Type.Array(Type.Unknown())) },
+    { additionalProperties: Type.Array(Type.Union([Type.String(), ShownFile])) },
+  ),
+);
+
 /** The members of a run that commands show. `--json` prints all members of the answer. */
 export const ShownRun = Type.Object({
   id: Type.String(),
@@ -34,10 +44,7 @@ export const ShownRun = Type.Object({
   ),
   outputs: Type.Array(
     Type.Object({
-      data: Type.Record(
-        Type.String(),
-        Type.Array(Type.Union([Type.String(), Type.Object({ url: Type.String(), filename: Type.String() })])),
-      ),
+      data: ShownData,
     }),
   ),
 });
