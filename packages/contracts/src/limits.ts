@@ -37,6 +37,8 @@ export const MAX_DEADLINE_S = 365 * 24 * 3600;
 export const MAX_WARM_WAIT_S = 3_600;
 /** Nested arrays and objects in an event; inputs may nest 32 levels, two levels deep in the event. */
 export const MAX_EVENT_NESTING = 64;
+/** Nested arrays and objects in an output of a program. */
+export const MAX_OUTPUT_NESTING = 32;
 /** Bytes of an error message of a program or service, as JSON in UTF-8. A character has at least one. */
 export const MAX_ERROR_MESSAGE = 2 * 1024;
 /** The same of the error of an attempt that another one followed: a run may have a hundred of them. */

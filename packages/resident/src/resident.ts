@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { fstatSync, mkdirSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 
 /** What a run has beside its inputs. */
 export interface Context {
@@ -17,8 +19,11 @@ export interface Context {
   readonly signal: AbortSignal;
   /** From 0 to 1, with one short line for people. Throws when the run must end. */
   progress(progress: number, liveStatus?: string): void;
-  /** Adds texts to the outputs of the run. */
-  output(texts: string | readonly string[], kind?: string): void;
+  /**
+   * Adds a text, or another value that JSON has, to the outputs of the run; a list is several. Texts are of the kind `text` and other values of
+   * the kind `json`, if it is not given. Throws for what is no JSON.
+   */
+  output(values: unknown, kind?: string): void;
 }
 
 /** `inputs`: an integer that a double would change, such as a seed of 64 bits, is a bigint. */
@@ -39,20 +44,21 @@ export class RunFailed extends Error {
  * on is the log of the current run.
  */
 export const serve = async (run: Run): Promise<void> => {
-  const write = process.stdout.write.bind(process.stdout);
-  const send = (message: object): void => void write(`${JSON.stringify(message)}\n`);
-  process.stdout.write = process.stderr.write.bind(process.stderr);
+  const mark = logMark();
+  const { input, write } = openChannel(mark);
+  const send = (message: object): void => void write(`${toJson(message)}\n`);
+  markLog(mark, 'ready');
   // What was printed before may end within a line.
   write('\n');
   send({ type: 'ready', makes_output_dir: true });
   let current = { runId: '', stop: new AbortController(), over: Promise.resolve() };
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of createInterface({ input })) {
     const message = readLine(line);
     if (message.type === 'cancel' && message.run_id === current.runId)
       current.stop.abort(new Error('cancelled'));
     if (message.type !== 'run') continue;
     const stop = new AbortController();
-    current = { runId: message.run_id, stop, over: execute(run, message, stop.signal, send) };
+    current = { runId: message.run_id, stop, over: execute(run, message, stop.signal, { send, mark }) };
   }
   current.stop.abort(new Error('stopped'));
   await current.over;
@@ -73,15 +79,63 @@ const readLine = (line: string): ReturnType<typeof JSON.parse> => {
 
 const isChanged = (token: string): boolean => /^-?\d{16,}$/.test(token) && String(Number(token)) !== token;
 
-const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send: Send): Promise<void> => {
+/** Numbers that JSON does not have become texts of their words, as the executor keeps those of Python. */
+const toJson = (message: object): string =>
+  JSON.stringify(message, (_name, value: unknown) =>
+    typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
+  );
+
+interface Channel {
+  readonly input: Readable;
+  readonly write: Writable['write'];
+}
+
+/** Undefined where standard input takes no messages, as by hand. */
+const logMark = (): string | undefined =>
+  // oxlint-disable-next-line node/no-process-env -- the executor says it there
+  fstatSync(0).isSocket() ? process.env['RUNLEDGER_LOG_MARK'] : undefined;
+
+/**
+ * Messages go to standard input, so that what is printed is the log alone. Where that takes none, they go to standard output, and what is
+ * printed to standard error.
+ */
+const openChannel = (mark: string | undefined): Channel => {
+  if (mark !== undefined) {
+    const socket = new Socket({ fd: 0, readable: true, writable: true });
+    return { input: socket, write: socket.write.bind(socket) };
+  }
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  return { input: process.stdin, write };
+};
+
+/** Marks in the log say where a run begins and ends: it comes by other ways than the messages. */
+const markLog = (mark: string | undefined, point: string): void => {
+  if (mark === undefined) return;
+  for (const stream of [process.stdout, process.stderr]) stream.write(`\n${mark} ${point}\n`);
+};
+
+const execute = async (
+  run: Run,
+  message: RunMessage,
+  signal: AbortSignal,
+  { send, mark }: Outward,
+): Promise<void> => {
   const { run_id, attempt, workflow, inputs, gpu, output_dir, input_dir } = message;
   const say = (type: string, members: object = {}): void => send({ type, run_id, ...members });
   const progress: Context['progress'] = (value, live_status) => {
     signal.throwIfAborted();
     say('progress', { progress: value, live_status });
   };
-  const output: Context['output'] = (texts, kind = 'text') =>
-    say('output', { [kind]: typeof texts === 'string' ? [texts] : texts });
+  const output: Context['output'] = (given, kind) => {
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (values.some((value) => JSON.stringify(value) === undefined))
+      throw new TypeError('an output is a text or another value that JSON has');
+    if (kind === 'type' || kind === 'run_id')
+      throw new TypeError(`an output cannot be of the kind ${kind}: the message has such a member`);
+    const areTexts = values.every((value) => typeof value === 'string');
+    say('output', { [kind ?? (areTexts ? 'text' : 'json')]: values });
+  };
   const context: Context = {
     runId: run_id,
     attempt,
@@ -96,18 +150,28 @@ const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send:
     progress,
     output,
   };
+  markLog(mark, `run ${run_id}`);
+  const result = await resultOf(() => run(inputs, context));
+  markLog(mark, `done ${run_id}`);
+  send({ run_id, ...result });
+};
+
+const resultOf = async (run: () => Promise<void> | void): Promise<object> => {
   try {
-    await run(inputs, context);
-    say('done');
+    await run();
+    return { type: 'done' };
   } catch (error) {
     // oxlint-disable-next-line no-console -- the log of the run
     console.error(error);
     const retryable = error instanceof RunFailed ? error.retryable : true;
-    say('failed', { message: error instanceof Error ? error.message : String(error), retryable });
+    return { type: 'failed', message: error instanceof Error ? error.message : String(error), retryable };
   }
 };
 
-type Send = (message: object) => void;
+interface Outward {
+  readonly send: (message: object) => void;
+  readonly mark: string | undefined;
+}
 
 interface RunMessage extends Pick<Context, 'attempt' | 'workflow' | 'gpu'> {
   readonly run_id: string;

@@ -5,6 +5,16 @@ import { plain } from '../output/plain-text.ts';
 
 const ShownError = nullable(Type.Object({ kind: Type.String(), message: Type.String() }));
 
+const ShownFile = Type.Object({ url: Type.String(), filename: Type.String() });
+
+/** Texts and files by kind, and any values under `json`. */
+const ShownData = Type.Unsafe<Record<string, (string | Static<typeof ShownFile>)[]> & { json?: unknown[] }>(
+  Type.Object(
+    { json: Type.Optional(Type.Array(Type.Unknown())) },
+    { additionalProperties: Type.Array(Type.Union([Type.String(), ShownFile])) },
+  ),
+);
+
 /** The members of a run that commands show. `--json` prints all members of the answer. */
 export const ShownRun = Type.Object({
   id: Type.String(),
@@ -37,10 +47,7 @@ export const ShownRun = Type.Object({
   ),
   outputs: Type.Array(
     Type.Object({
-      data: Type.Record(
-        Type.String(),
-        Type.Array(Type.Union([Type.String(), Type.Object({ url: Type.String(), filename: Type.String() })])),
-      ),
+      data: ShownData,
     }),
   ),
 });
@@ -77,14 +84,15 @@ export const placementLine = ({ attempts = [] }: ShownRun): string | null => {
   return executor === undefined || !placement ? null : `on ${plain(executor)}, ${plain(placement.sentence)}`;
 };
 
-/** The files and texts of a run, one line each. */
+/** The files, texts and values of a run, one line each. */
 export const outputLines = (run: ShownRun): string[] =>
-  run.outputs.flatMap(({ data }) =>
-    Object.entries(data).flatMap(([kind, items]) =>
+  run.outputs.flatMap(({ data: { json = [], ...data } }) => [
+    ...Object.entries(data).flatMap(([kind, items]) =>
       items.map((item) =>
         typeof item === 'string'
           ? `${plain(kind)}: ${plain(item)}`
           : `${plain(item.filename)}  ${plain(item.url)}`,
       ),
     ),
-  );
+    ...json.map((value) => `json: ${plain(JSON.stringify(value))}`),
+  ]);

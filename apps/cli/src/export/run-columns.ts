@@ -15,7 +15,9 @@ const last = ({ attempts }: ExportedRun): ExportedRun['attempts'][number] | unde
 
 /** How many outputs are not texts. */
 const filesOf = ({ outputs }: ExportedRun): number =>
-  outputs.flatMap(({ data }) => Object.values(data).flat()).filter((item) => typeof item !== 'string').length;
+  outputs
+    .flatMap(({ data }) => Object.entries(data).flatMap(([kind, items]) => (kind === 'json' ? [] : items)))
+    .filter((item) => typeof item !== 'string').length;
 
 /** Columns of one type. `unit`: what their descriptions end with. */
 const columns =

@@ -151,7 +151,7 @@ export const shownRun = (run: WorkflowRun): ShownRun => ({
   rerun_of: run.rerun_of,
   texts: run.outputs.flatMap(({ data }) => data['text'] ?? []).filter((item) => typeof item === 'string'),
   files: run.outputs
-    .flatMap(({ data }) => Object.values(data).flat())
+    .flatMap(({ data: { json, ...data } }) => (json === undefined ? Object.values(data).flat() : []))
     .flatMap((item) => (typeof item === 'string' ? [] : [item.url])),
   missing: run.missing_members.map(({ member, reason }) => `${member} ${reason}`),
 });

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6b7dfcf4fd5d87c38078dd01da22a64ba133892a959baaeaced9b74fc06de5a5.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 26955e8f0db1f47e1455fd468a0ee76376527dc0a2d3ce0ce86081ef2ac4d2f6.
 
 from __future__ import annotations
 
@@ -1644,6 +1644,17 @@ class OrganisationTombstone(TypedDict):
     """
 
 
+class OutputData(TypedDict, extra_items='list[str | MediaItem]'):
+    """
+    Texts and files by kind: images, files, gifs, text and others. The kind `json` has JSON values.
+    """
+
+    json: NotRequired[list[Any]]
+    """
+    Values of any type, as they are; only present when there are any.
+    """
+
+
 class OutputItem(TypedDict):
     """
     One item of the outputs of a run.
@@ -1661,10 +1672,7 @@ class OutputItem(TypedDict):
     """
     What the item is called in its run, such as the id of the node that made it.
     """
-    data: dict[str, list[str | MediaItem]]
-    """
-    Texts and files by kind: images, files, gifs, text and others.
-    """
+    data: OutputData
     node_meta: dict[str, Any] | None
     """
     What the workflow says about the node. Null when it says nothing.

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6b7dfcf4fd5d87c38078dd01da22a64ba133892a959baaeaced9b74fc06de5a5.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 26955e8f0db1f47e1455fd468a0ee76376527dc0a2d3ce0ce86081ef2ac4d2f6.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

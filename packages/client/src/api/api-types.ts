@@ -4582,6 +4582,34 @@ export interface components {
             };
         };
         /**
+         * OutputData
+         * @description Texts and files by kind: images, files, gifs, text and others. The kind `json` has JSON values.
+         * @example {
+         *       "text": [
+         *         "a red fox in the snow"
+         *       ]
+         *     }
+         */
+        OutputData: {
+            /**
+             * @description Values of any type, as they are; only present when there are any.
+             * @example [
+             *       {
+             *         "label": "fox",
+             *         "box": [
+             *           12,
+             *           40,
+             *           96,
+             *           88
+             *         ]
+             *       }
+             *     ]
+             */
+            json?: unknown[];
+        } & {
+            [key: string]: (string | components["schemas"]["MediaItem"])[];
+        };
+        /**
          * OutputItem
          * @description One item of the outputs of a run.
          */
@@ -4603,17 +4631,7 @@ export interface components {
              * @example 9
              */
             output_id: string;
-            /**
-             * @description Texts and files by kind: images, files, gifs, text and others.
-             * @example {
-             *       "text": [
-             *         "a red fox in the snow"
-             *       ]
-             *     }
-             */
-            data: {
-                [key: string]: (string | components["schemas"]["MediaItem"])[];
-            };
+            data: components["schemas"]["OutputData"];
             /**
              * @description What the workflow says about the node. Null when it says nothing.
              * @example {

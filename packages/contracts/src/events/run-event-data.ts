@@ -286,10 +286,13 @@ export const RunOutput = Type.Object({
   node_id: Type.Union([Type.String(), Type.Null()]),
   node_meta: Type.Union([JsonRecord, Type.Null()]),
   type: Type.Union([Type.String(), Type.Null()]),
-  /** Maps a kind (`images`, `files`, `gifs`, `text`, …) to its items. */
+  /** Maps a kind (`images`, `files`, `gifs`, `text`, …) to its items. Texts of the kind `json` are JSON. */
   data: Type.Record(Type.String(), Type.Array(Type.Union([Type.String(), StoredFile]))),
 });
 export type RunOutput = Static<typeof RunOutput>;
+
+/** The kind whose texts are JSON: a run shows the values. */
+export const JSON_KIND = 'json';
 
 /** All outputs of a run. */
 export const RunOutputs = Type.Array(RunOutput);

@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import stat
 import sys
 import threading
 import traceback
@@ -47,18 +48,25 @@ class Context:
             raise Cancelled("cancelled")
         self._send(type="progress", run_id=self.run_id, progress=progress, live_status=live_status)
 
-    def output(self, *texts: str, kind: str = "text") -> None:
-        """Adds texts to the outputs of the run."""
-        self._send(type="output", run_id=self.run_id, **{kind: texts})
+    def output(self, *values: Any, kind: Optional[str] = None) -> None:
+        """Adds texts, or other values that JSON has, to the outputs of the run. Texts are of the kind `text` and other values of the
+        kind `json`, if it is not given."""
+        if kind is None:
+            kind = "text" if all(isinstance(value, str) for value in values) else "json"
+        if kind in ("type", "run_id"):
+            raise ValueError(f"an output cannot be of the kind {kind}: the message has such a member")
+        self._send(type="output", run_id=self.run_id, **{kind: values})
 
 
 def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
     """Executes runs, one at a time, until the executor ends the program. Call it when everything is loaded.
 
-    What is printed from then on, also by libraries and child processes, is the log of the current run."""
+    What is printed from then on, also by libraries in C and by child processes, is the log of the current run."""
     sys.stdout.reconfigure(line_buffering=True)
-    messages, lines = os.fdopen(os.dup(1), "w", encoding="utf-8"), os.fdopen(os.dup(0), encoding="utf-8")
-    os.dup2(2, 1)
+    # By hand it is none.
+    is_socket = stat.S_ISSOCK(os.fstat(0).st_mode)
+    log = _Log(os.environ.get("RUNLEDGER_LOG_MARK") if is_socket else None)
+    lines, messages = os.fdopen(os.dup(0), encoding="utf-8"), _messages(log)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     writing = threading.Lock()
 
@@ -83,9 +91,11 @@ def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
         runs.put(None)
 
     threading.Thread(target=read, daemon=True).start()
+    log.mark("ready")
     messages.write("\n")  # what was printed before may end within a line
     send(type="ready", makes_output_dir=True)
     for inputs, context in iter(runs.get, None):
+        log.mark(f"run {context.run_id}")
         try:
             run(inputs, context)
             result: Dict[str, Any] = {"type": "done"}
@@ -95,5 +105,50 @@ def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
             message = str(error) if named else f"{type(error).__name__}: {error}"
             retryable = error.retryable if isinstance(error, RunFailed) else True
             result = {"type": "failed", "message": message, "retryable": retryable}
-        sys.stdout.flush()
+        log.mark(f"done {context.run_id}")
         send(run_id=context.run_id, **result)
+
+
+def _messages(log: "_Log") -> Any:
+    """Where messages go: to standard input, so that what is printed is the log alone. Where that takes none, they go to standard output, and what
+    is printed to standard error."""
+    if log.has_marks:
+        return os.fdopen(os.dup(0), "w", encoding="utf-8")
+    messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return messages
+
+
+class _Log:
+    """What is printed. Marks in it say where a run begins and ends: it comes by other ways than the messages."""
+
+    def __init__(self, mark: Optional[str]):
+        self.has_marks = mark is not None
+        self._mark = mark
+        self._flush_of_c = _flush_of_c()
+        # A run may close the usual ones, or let them lead elsewhere.
+        self._descriptors = [os.dup(1), os.dup(2)]
+
+    def mark(self, point: str) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                pass  # the run has replaced or closed it
+        self._flush_of_c()
+        if self.has_marks:
+            for descriptor in self._descriptors:
+                os.write(descriptor, f"\n{self._mark} {point}\n".encode())
+
+
+def _flush_of_c() -> Callable[[], Any]:
+    """Writes what libraries in C have printed, which have a buffer of their own. From now on that is written line by line."""
+    try:
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        by_lines = 1  # _IOLBF
+        library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, by_lines, 0)
+        return lambda: library.fflush(None)
+    except Exception:
+        return lambda: None  # a Python without ctypes, or another C library

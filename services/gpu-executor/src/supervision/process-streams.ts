@@ -6,6 +6,8 @@ export interface StandardStreams {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
+  /** What it writes to its standard input, which is a socket; null where that is relayed. */
+  readonly control: Readable | null;
 }
 
 /** What a process needs of its supervisor. */
@@ -45,6 +47,7 @@ export const relayedStreams = (link: ProcessLink): ProcessStreams => {
   const outputs = { stdout: openOutput('stdout'), stderr: openOutput('stderr') };
   return {
     ...outputs,
+    control: null,
     stdin: new Writable({
       write: (content: Buffer, _encoding, done) => {
         for (let from = 0; from < content.length; from += PIECE_BYTES)
@@ -73,6 +76,7 @@ export const directStreams = (stdin: Duplex, stdout: Duplex, stderr: Duplex): Pr
   stdin,
   stdout,
   stderr,
+  control: stdin,
   output: () => undefined,
   release: () => stdin.destroy(),
 });

@@ -20,6 +20,8 @@ export type Workload =
   | 'ignores a cancel'
   /** Writes the lines `one` and `two` to its log, with a message between them. */
   | 'writes its log'
+  /** Puts these out, of the kind `json` or without a kind: `JSON_VALUES`. */
+  | 'puts out JSON values'
   /** Leaves `begun`. */
   | 'leaves a file'
   /** Writes megabytes that are no message, and then text `last`. */
@@ -30,6 +32,19 @@ export type Workload =
   | 'copies an input file'
   /** Succeeds without reading its input. */
   | 'ignores its input';
+
+/** Values that are no texts, and a text among them. */
+export const JSON_VALUES = [
+  {
+    boxes: [
+      [1, 2],
+      [3.5, null],
+    ],
+  },
+  'a text',
+  null,
+  true,
+] as const;
 
 export interface StartedRun extends Reported {
   readonly result: Promise<RunResult>;
@@ -101,6 +116,14 @@ export const describeRunner = (
       const { result, lines } = await start('writes its log');
       await result;
       expect(lines.map(({ line }) => line)).toEqual(['one', 'two']);
+    });
+
+    it('shows JSON values as they are', async () => {
+      const { result } = await start('puts out JSON values');
+      expect(await result).toMatchObject({
+        outcome: 'succeeded',
+        data: { json: ['{"boxes":[[1,2],[3.5,null]]}', '"a text"', 'null', 'true'] },
+      });
     });
 
     it('finds the files of its inputs in a folder', async () => {

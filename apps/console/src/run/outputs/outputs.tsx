@@ -7,7 +7,12 @@ type MediaItem = Schemas['MediaItem'];
 /** What the run has produced: pictures side by side, sound and video to play, texts to read, other files to download. */
 export const Outputs = ({ run }: { readonly run: Run }): ReactNode => {
   const values = run.outputs.flatMap(({ id, data }) =>
-    Object.values(data).flatMap((items) => items.map((item, index) => ({ key: `${id} ${index}`, item }))),
+    Object.entries(data).flatMap(([kind, items]) =>
+      items.map((item, index) => ({
+        key: `${id} ${kind} ${index}`,
+        item: kind === 'json' ? JSON.stringify(item, null, 2) : item,
+      })),
+    ),
   );
   return (
     <section className="panel" aria-label="Outputs">

@@ -33,7 +33,7 @@ describe('client.run', () => {
       { onProgress: (one) => void progress.push(one), onLog: (item) => void lines.push(item), tags: ['a'] },
     );
     expect(run).toMatchObject({ status: 'success', finished: true, tags: ['a'] });
-    const items = run.outputs.flatMap(({ data }) => Object.values(data).flat());
+    const items = run.outputs.flatMap(({ data }) => data['images'] ?? []);
     const image = items.find((item) => typeof item !== 'string');
     expect(Buffer.from(await (await fetch(String(image?.url))).arrayBuffer()).equals(photo)).toBe(true);
     expect(lines).toContainEqual(expect.objectContaining({ stream: 'stderr', line: 'it begins' }));

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { enumInWords, type InWords } from '../../words/in-words.ts';
-import { JsonRecord } from '../../json-schemas.ts';
+import { Json, JsonRecord } from '../../json-schemas.ts';
+import type { JsonValue } from '../../json.ts';
 import { RunUuid } from '../fields/ids.ts';
 import { nullable } from '../fields/optional.ts';
 import { time, Uuid } from '../fields/values.ts';
@@ -38,6 +39,34 @@ export const MediaItem = Type.Object(
 );
 export type MediaItem = Static<typeof MediaItem>;
 
+/** Texts and files by kind, and JSON values under `json`. */
+export type OutputData = Record<string, (string | MediaItem)[]> & { json?: JsonValue[] };
+
+const OutputData = Type.Unsafe<OutputData>(
+  Type.Object(
+    {
+      json: Type.Optional(
+        Type.Array(Json, {
+          description: 'Values of any type, as they are; only present when there are any.',
+          examples: [[{ label: 'fox', box: [12, 40, 96, 88] }]],
+        }),
+      ),
+    },
+    {
+      additionalProperties: Type.Array(
+        Type.Union([Type.String(), MediaItem], {
+          description: 'A text, or a file.',
+          examples: ['a red fox in the snow'],
+        }),
+      ),
+      title: 'OutputData',
+      description:
+        'Texts and files by kind: images, files, gifs, text and others. The kind `json` has JSON values.',
+      examples: [{ text: ['a red fox in the snow'] }],
+    },
+  ),
+);
+
 export const OutputItem = Type.Object(
   {
     id: { ...Uuid, description: 'The id of this item.' },
@@ -46,19 +75,7 @@ export const OutputItem = Type.Object(
       description: 'What the item is called in its run, such as the id of the node that made it.',
       examples: ['9'],
     }),
-    data: Type.Record(
-      Type.String(),
-      Type.Array(
-        Type.Union([Type.String(), MediaItem], {
-          description: 'A text, or a file.',
-          examples: ['a red fox in the snow'],
-        }),
-      ),
-      {
-        description: 'Texts and files by kind: images, files, gifs, text and others.',
-        examples: [{ text: ['a red fox in the snow'] }],
-      },
-    ),
+    data: OutputData,
     node_meta: nullable(
       {
         ...JsonRecord,

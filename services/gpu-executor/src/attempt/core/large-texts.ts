@@ -1,4 +1,4 @@
-import type { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { JSON_KIND, type StoredFile } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import type { OutputFile, RunData } from '../../runner/runner.ts';
@@ -12,12 +12,12 @@ export interface LargeText {
   readonly text: string;
 }
 
-/** The texts that become files. No name is that of a file of the workflow. */
+/** The texts that become files. No name is that of a file of the workflow. Values of the kind `json` stay values. */
 export const largeTexts = (data: RunData, files: readonly OutputFile[]): LargeText[] => {
   const taken = new Set(files.flatMap(({ subfolder, filename }) => (subfolder === '' ? [filename] : [])));
   return Object.entries(data).flatMap(([kind, texts]) =>
     texts.flatMap((text, index) => {
-      if (jsonBytes(text) <= MAX_INLINE_BYTES) return [];
+      if (kind === JSON_KIND || jsonBytes(text) <= MAX_INLINE_BYTES) return [];
       const filename = freeName(`${kind.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-')}-${index + 1}`, taken);
       taken.add(filename);
       return [{ kind, index, filename, text }];

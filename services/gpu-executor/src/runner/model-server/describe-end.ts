@@ -8,3 +8,17 @@ export const describeEnd = (end: ProcessEnd): string => {
   if (end.kind === 'exceeded') return `: ${describeExceeded(end.exceeded)}`;
   return end.signal === null ? ` with exit code ${end.code ?? 0}` : ` by ${end.signal}`;
 };
+
+/** Why a run failed whose server has ended: what happened is a sentence about `server`. */
+export const endOfServer = (
+  server: string,
+  end: ProcessEnd,
+  isMemoryShort: boolean,
+): { readonly kind: 'out_of_memory' | 'crashed'; readonly what: string } => {
+  const what = `${server} ended${describeEnd(end)}.`;
+  if (end.kind === 'exceeded')
+    return { kind: end.exceeded.resource === 'memory' ? 'out_of_memory' : 'crashed', what };
+  return isMemoryShort
+    ? { kind: 'out_of_memory', what: `${server} was killed: the machine had no memory left.` }
+    : { kind: 'crashed', what };
+};

@@ -1,33 +1,103 @@
-/** A line of a program's output without its line end; `cut` when it was longer than the limit, and the rest is lost. */
+/** A line of a program's output without its line end. */
 export interface Line {
   text: string;
+  /** It was longer than the limit, and the rest is lost. */
   cut: boolean;
+  /** It was drawn more than once, with carriage returns, as a bar of progress is. */
+  drawn: boolean;
 }
 
 export interface LineCutter {
   push(chunk: Buffer): Line[];
+  /** What is drawn now: of a line that has not ended, what follows its last carriage return; empty where there is none. */
+  drawing(): string;
   /** The text after the last line end, if there is any. */
   end(): Line[];
 }
 
-/** Cuts a stream of bytes into lines while never holding more than `limit` bytes of it. */
-export const cutLines = (limit: number): LineCutter => {
+/**
+ * Takes what was drawn before a carriage return, after which the line is drawn again, as a bar of progress does. True: it was a message, and
+ * is no part of the line.
+ */
+export type TakeDrawing = (drawing: Line) => boolean;
+
+const LF = 0x0a;
+const CR = 0x0d;
+/** Bytes. A bar is shorter. */
+const MAX_DRAWING = 4 * 1024;
+
+/**
+ * Cuts a stream of bytes into lines while never holding more than `limit` bytes of it. Of a line that was drawn several times the last drawing
+ * counts that is not empty, as in a terminal.
+ */
+export const cutLines = (limit: number, takeDrawing: TakeDrawing = () => false): LineCutter => {
+  const line = openLine(limit, takeDrawing);
+  /** The last chunk ended with a carriage return: the next byte says of what. */
+  let returned = false;
+  return {
+    push: (chunk) => {
+      const lines: Line[] = [];
+      if (returned && chunk.length > 0) {
+        if (chunk[0] !== LF) line.endDrawing();
+        returned = false;
+      }
+      let from = 0;
+      let back = chunk.indexOf(CR);
+      /** Ends the drawings before a place, which is a line end or the end of the chunk. */
+      const endDrawings = (before: number): void => {
+        for (; back !== -1 && back < before - 1; back = chunk.indexOf(CR, from)) {
+          line.keep(chunk.subarray(from, back));
+          line.endDrawing();
+          from = back + 1;
+        }
+      };
+      for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
+        endDrawings(end);
+        const stop = back === end - 1 && back >= from ? back : end;
+        if (line.isNew() && stop > from && stop - from <= limit)
+          lines.push({ text: chunk.toString('utf8', from, stop), cut: false, drawn: false });
+        else {
+          line.keep(chunk.subarray(from, stop));
+          lines.push(...line.end());
+        }
+        from = end + 1;
+        if (back !== -1 && back < from) back = chunk.indexOf(CR, from);
+      }
+      endDrawings(chunk.length);
+      returned = back !== -1 && back === chunk.length - 1;
+      line.keep(chunk.subarray(from, returned ? back : chunk.length));
+      return lines;
+    },
+    drawing: () => line.drawing(),
+    end: () => {
+      returned = false;
+      return line.isNew() ? [] : line.end();
+    },
+  };
+};
+
+/** The line that has not ended. */
+interface OpenLine {
+  keep(piece: Buffer): void;
+  /** What was kept after the last carriage return. */
+  drawing(): string;
+  /** Nothing of it was written. */
+  isNew(): boolean;
+  endDrawing(): void;
+  /** None when everything that was drawn is taken. */
+  end(): Line[];
+}
+
+const openLine = (limit: number, takeDrawing: TakeDrawing): OpenLine => {
   let parts: Buffer[] = [];
   let length = 0;
   let cut = false;
+  /** The line was drawn before, and how at last; null when that was a message. */
+  let drawn: { readonly last: Line | null } | null = null;
 
-  const keep = (piece: Buffer): void => {
-    const room = limit - length;
-    if (piece.length > room) cut = true;
-    // A copy: the piece is a view that would keep its whole chunk in memory.
-    const kept = Buffer.from(piece.subarray(0, room));
-    if (kept.length === 0) return;
-    parts.push(kept);
-    length += kept.length;
-  };
-
+  const text = (): string => Buffer.concat(parts).toString('utf8');
   const take = (): Line => {
-    const line = { text: withoutReturn(Buffer.concat(parts).toString('utf8')), cut };
+    const line = { text: text(), cut, drawn: drawn !== null };
     parts = [];
     length = 0;
     cut = false;
@@ -35,23 +105,29 @@ export const cutLines = (limit: number): LineCutter => {
   };
 
   return {
-    push: (chunk) => {
-      const lines: Line[] = [];
-      let from = 0;
-      for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, from)) {
-        if (length === 0 && !cut && end - from <= limit)
-          lines.push({ text: withoutReturn(chunk.toString('utf8', from, end)), cut });
-        else {
-          keep(chunk.subarray(from, end));
-          lines.push(take());
-        }
-        from = end + 1;
-      }
-      keep(chunk.subarray(from));
-      return lines;
+    drawing: () => (drawn !== null && length <= MAX_DRAWING ? text() : ''),
+    isNew: () => length === 0 && !cut && drawn === null,
+    keep: (piece) => {
+      const room = limit - length;
+      if (piece.length > room) cut = true;
+      // A copy: the piece is a view that would keep its whole chunk in memory.
+      const kept = Buffer.from(piece.subarray(0, room));
+      if (kept.length === 0) return;
+      parts.push(kept);
+      length += kept.length;
     },
-    end: () => (length > 0 || cut ? [take()] : []),
+    endDrawing: () => {
+      const drawing = { ...take(), drawn: true };
+      const last = drawn?.last ?? null;
+      if (drawing.text === '') drawn = { last };
+      else drawn = { last: takeDrawing(drawing) ? null : drawing };
+    },
+    end: () => {
+      const before = drawn;
+      const line = take();
+      drawn = null;
+      if (before === null || line.text !== '') return [line];
+      return before.last === null ? [] : [before.last];
+    },
   };
 };
-
-const withoutReturn = (text: string): string => (text.endsWith('\r') ? text.slice(0, -1) : text);

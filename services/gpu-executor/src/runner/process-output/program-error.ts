@@ -1,5 +1,7 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { describeExceeded } from '../../limits/program-limits.ts';
+import { outOfMemoryIn } from './out-of-memory.ts';
+import { shownStderr } from './shown-stderr.ts';
 import type { ProcessEnding } from '../../supervision/supervised-process.ts';
 
 export interface EndedProgram {
@@ -7,14 +9,15 @@ export interface EndedProgram {
   readonly end: Exclude<ProcessEnding, { kind: 'not_started' }>;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
-  /** The last lines of its standard error, for people. */
+  /** The end of its standard error, without what clients must not see. */
   readonly stderr: string;
 }
 
 /** Why a program that has ended did not succeed; null when it did, as far as its end says. */
 export const programError = ({ name, end, isMemoryShort, stderr }: EndedProgram): AttemptError | null => {
   const program = `The program ${name}`;
-  const said = (why: string): string => (stderr === '' ? why : `${why}\n${stderr}`);
+  const shown = shownStderr(stderr);
+  const said = (why: string): string => (shown === '' ? why : `${why}\n${shown}`);
   if (end.kind === 'unreported') return errorOf('crashed', said(`${program} was lost: ${end.why}.`));
   if (end.kind === 'exceeded') {
     const kind = end.exceeded.resource === 'memory' ? 'out_of_memory' : 'limit_exceeded';
@@ -28,8 +31,10 @@ export const programError = ({ name, end, isMemoryShort, stderr }: EndedProgram)
   }
   const limit = LIMIT_SIGNALS[signal ?? ''];
   if (limit !== undefined) return errorOf('limit_exceeded', said(`${program} was ended: ${limit}.`), known);
+  if (signal === null && code === 0) return null;
+  const short = outOfMemoryIn(stderr, isMemoryShort);
+  if (short !== null) return errorOf('out_of_memory', said(`${program} ran out of memory: ${short}`), known);
   if (signal !== null) return errorOf('program_signal', said(`${program} was ended by ${signal}.`), known);
-  if (code === 0) return null;
   return errorOf('program_exit', said(`${program} ended with exit code ${code}.`), known);
 };
 

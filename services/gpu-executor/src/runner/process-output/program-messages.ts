@@ -1,39 +1,90 @@
-import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { doubleOf, isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import { isJsonObject, isNestedAtMost } from '@runledger/contracts/json';
+import { MAX_OUTPUT_NESTING } from '@runledger/contracts/limits';
+import { doubleOf } from '@runledger/contracts/numbers/exact-number';
+import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
 import { liveStatus } from '../live-status.ts';
-import type { Line } from './cut-lines.ts';
+import { beginningMembers } from './json/json-tokens.ts';
+import type { Written } from './message-lines.ts';
+import { dataText, unnamedEntries, type OutputEntries } from './output-values.ts';
+import { hasPythonNumber, parsePythonObject } from './json/python-json.ts';
 
 /** One line of a program's standard output, parsed. */
 export type ProgramMessage =
-  | { kind: 'report'; progress?: number; liveStatus?: string; output?: OutputEntries }
+  | ProgramReport
   /** An output that cannot be kept: the run must not succeed without it. */
   | { kind: 'bad_output'; lost: LostOutput }
-  | { kind: 'log'; text: string };
+  | { kind: 'log'; lines: readonly string[]; notice?: string };
+
+export interface ProgramReport {
+  kind: 'report';
+  progress?: number;
+  liveStatus?: string;
+  output?: OutputEntries;
+  /** For the log: what was not kept as it was written. */
+  notice?: string;
+}
 
 /** The output that is missing, as the second half of a sentence. */
 export interface LostOutput {
   readonly kind: 'invalid_output' | 'output_too_large';
   readonly why: string;
+  /** The line that cannot be kept, or the beginning of it; empty when it was none. */
+  readonly line: string;
 }
-
-/** Kinds of output with their values, in the order written. */
-export type OutputEntries = [kind: string, values: string[]][];
 
 /** Each kind stays a member of the run's data. */
 const MAX_KIND_LENGTH = 64;
+/** More than an error shows of it, so that what is hidden there is whole. */
+const MAX_KEPT_LINE = 2 * 1024;
 
-export const readMessage = ({ text, cut }: Line): ProgramMessage => {
-  if (cut && /^\s*\{\s*"output"/.test(text))
-    return badOutput('output_too_large', 'an {"output": …} line is longer than 64 KiB');
-  const value = cut ? undefined : parseObject(text);
-  return (value === undefined ? null : reportOf(value)) ?? { kind: 'log', text };
+export const readMessage = (written: Written): ProgramMessage => {
+  const { text, cut, lines } = written;
+  const value = cut ? undefined : parsePythonObject(text);
+  if (value === undefined) {
+    if (meansOutput(text)) return unreadable(written, TOO_LONG);
+    return endsWithOutput(text) ? { kind: 'log', lines, notice: NOT_AT_BEGINNING } : { kind: 'log', lines };
+  }
+  return reportOf(value, text) ?? { kind: 'log', lines };
 };
 
-/** What the members `progress`, `live_status` and `output` say; null when there is none of them. */
+/** It may as well be a line about an output, so it is no error. */
+const endsWithOutput = (text: string): boolean => {
+  const at = text.indexOf('{"output"');
+  return at > 0 && parsePythonObject(text.slice(at)) !== undefined;
+};
+
+const NOT_AT_BEGINNING =
+  'The line before has an output behind other text: it is no output of the run. Write an output at the beginning of a line of its own.';
+
+const TOO_LONG = 'an {"output": …} line is longer than 64 KiB';
+
+/** A line that is no JSON, or is cut, means to be an output when it begins like one. */
+export const meansOutput = (text: string): boolean =>
+  /^\s*\{/.test(text) && (OUTPUT_FIRST.test(text) || beginningMembers(text).has('output'));
+
+/** As `print` writes a dict of Python, and `console.log` an object. */
+const OUTPUT_FIRST = /^\s*\{\s*(['"]?)output\1\s*:/;
+
+/** An output that is cut, or no JSON. */
+export const unreadable = (
+  { text, cut }: Written,
+  tooLong: string,
+): ProgramMessage & { kind: 'bad_output' } =>
+  cut ? badOutput('output_too_large', tooLong, text) : badOutput('invalid_output', whyNoJson(text), text);
+
+const whyNoJson = (text: string): string => {
+  const read = readJsonText(text);
+  return read.kind === 'invalid' && read.problem === 'number'
+    ? `in a line that is an output ${read.why}`
+    : 'a line that begins like an output is not JSON';
+};
+
+/** What the members `progress`, `live_status` and `output` say; null when there is none of them. `text` is what was written. */
 export const reportOf = (
   value: Readonly<Record<string, unknown>>,
+  text: string,
 ): Exclude<ProgramMessage, { kind: 'log' }> | null => {
-  const message: ProgramMessage & { kind: 'report' } = { kind: 'report' };
+  const message: ProgramReport = { kind: 'report' };
   const progress = doubleOf(member(value, 'progress'));
   if (progress !== undefined && progress >= 0 && progress <= 1) message.progress = progress;
   const status = member(value, 'live_status');
@@ -41,45 +92,38 @@ export const reportOf = (
   const output = member(value, 'output');
   if (output !== undefined) {
     const entries = outputEntries(output);
-    if (entries === null)
-      return badOutput('invalid_output', 'an output is not a map of kinds to texts or lists of texts');
+    if (typeof entries === 'string') return badOutput('invalid_output', entries, text);
     message.output = entries;
+    if (hasPythonNumber(text)) message.notice = PYTHON_NUMBER;
   }
   return Object.keys(message).length > 1 ? message : null;
 };
 
+const PYTHON_NUMBER =
+  'An output has a number that JSON does not have (NaN or Infinity): it is kept as a text with this word.';
+
 export const badOutput = (
   kind: LostOutput['kind'],
   why: string,
+  line: string,
 ): ProgramMessage & { readonly kind: 'bad_output' } => ({
   kind: 'bad_output',
-  lost: { kind, why },
+  lost: { kind, why, line: line.slice(0, MAX_KEPT_LINE) },
 });
 
-const outputEntries = (output: unknown): OutputEntries | null => {
-  if (!isJsonObject(output)) return null;
-  const entries: OutputEntries = [];
-  for (const [kind, value] of Object.entries(output)) {
-    const values = (Array.isArray(value) ? value : [value]).map(asText);
-    const texts = values.filter((item) => item !== null);
-    if (kind === '' || kind.length > MAX_KIND_LENGTH || texts.length < values.length) return null;
-    entries.push([kind, texts]);
-  }
-  return entries;
+/** An object maps kinds to a value or a list of values; anything else is an output without a kind. Else why it cannot be kept. */
+const outputEntries = (output: unknown): OutputEntries | string => {
+  if (!isNestedAtMost(MAX_OUTPUT_NESTING, output))
+    return `an output nests more than ${MAX_OUTPUT_NESTING} levels`;
+  if (!isJsonObject(output)) return unnamedEntries(valuesOf(output));
+  const entries = Object.entries(output);
+  const wrong = entries.find(([kind]) => kind === '' || kind.length > MAX_KIND_LENGTH);
+  if (wrong !== undefined) return `a kind of output is not a name of 1 to ${MAX_KIND_LENGTH} characters`;
+  return entries.map(([kind, value]) => [kind, valuesOf(value).map((item) => dataText(kind, item))]);
 };
 
-const asText = (value: unknown): string | null => {
-  if (typeof value === 'string') return value.toWellFormed();
-  if (isJsonNumber(value)) return numberText(value);
-  return typeof value === 'boolean' ? String(value) : null;
-};
-
-export const parseObject = (text: string): Record<string, unknown> | undefined => {
-  // Most lines are not messages, and a program may write many of them.
-  if (!/^\s*\{/.test(text)) return undefined;
-  const value = parseJson(text);
-  return isJsonObject(value) ? value : undefined;
-};
+const valuesOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? (value as unknown[]) : [value];
 
 export const member = (value: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(value, name) ? value[name] : undefined;

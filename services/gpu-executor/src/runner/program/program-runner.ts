@@ -3,7 +3,7 @@ import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import { programError } from '../process-output/program-error.ts';
-import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
+import { hidingValues } from '../process-output/shown-stderr.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
 import { readProgram } from './read-program.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
@@ -94,10 +94,11 @@ const execute = async (
   const collected = await collectOutputs(lent, work, observe);
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
   const isMemoryShort = countOomKills() > oomKills;
-  const stderr = shownStderr(observe.masked(hide(output.stderrTail())));
+  const shown = (text: string): string => observe.masked(hide(text));
+  const stderr = shown(output.stderrTail());
   const error = programError({ name: run.name, end, isMemoryShort, stderr });
   return error === null
-    ? outputResult(run.name, output, collected)
+    ? outputResult({ name: run.name, output, hide: shown }, collected)
     : { outcome: 'failed', error, files: collected.files };
 };
 

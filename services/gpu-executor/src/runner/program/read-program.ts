@@ -1,11 +1,12 @@
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectMessages } from '../process-output/collect-messages.ts';
-import { cutLines, type Line } from '../process-output/cut-lines.ts';
-import { readMessage, type LostOutput } from '../process-output/program-messages.ts';
+import { readMessages } from '../process-output/message-lines.ts';
+import { meansOutput, readMessage, type LostOutput } from '../process-output/program-messages.ts';
+import { readLines } from '../process-output/read-lines.ts';
 import { readStreams } from '../process-output/read-streams.ts';
 import { STDERR_TAIL_BYTES, stderrTail } from '../process-output/stderr-tail.ts';
-import type { LogLine, RunData, RunObserver } from '../runner.ts';
+import type { RunData, RunObserver } from '../runner.ts';
 
 export interface ProgramOutput {
   /** Resolves when both streams are read to their end. */
@@ -22,28 +23,28 @@ export const readProgram = (
   process: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
   observe: RunObserver,
 ): ProgramOutput => {
-  const log = (stream: LogLine['stream'], line: string): void => observe.log({ stream, line });
   const messages = collectMessages(
     (report) => observe.progress(report),
-    (line) => log('stdout', line),
+    (line) => observe.log(line),
     MAX_OUTPUTS_BYTES,
   );
-  const lines = cutLines(MAX_LINE_BYTES);
   const tail = stderrTail(STDERR_TAIL_BYTES);
-  const errorLines = cutLines(MAX_LINE_BYTES);
-  const take = (line: Line): void => messages.take(readMessage(line));
-  const takeError = ({ text }: Line): void => log('stderr', text);
+  const draw = (drawing: string): void => messages.draw(drawing);
+  const errorLines = readLines(MAX_LINE_BYTES, {
+    take: ({ text }) => observe.log({ stream: 'stderr', line: text }),
+    draw,
+  });
   const streams = readStreams(process, {
-    stdout: {
-      chunk: (chunk) => lines.push(chunk).forEach(take),
-      end: () => lines.end().forEach(take),
-    },
+    stdout: readMessages(MAX_LINE_BYTES, meansOutput, {
+      take: (written) => messages.take(readMessage(written)),
+      draw,
+    }),
     stderr: {
       chunk: (chunk) => {
         tail.push(chunk);
-        errorLines.push(chunk).forEach(takeError);
+        errorLines.chunk(chunk);
       },
-      end: () => errorLines.end().forEach(takeError),
+      end: () => errorLines.end(),
     },
   });
   return {

@@ -2,33 +2,49 @@ import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { ResidentConnection } from '../../resident-process/resident-spec.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectMessages, type CollectedMessages } from '../process-output/collect-messages.ts';
-import { cutLines, type Line } from '../process-output/cut-lines.ts';
-import { readStreams } from '../process-output/read-streams.ts';
+import { readMessages, type Written } from '../process-output/message-lines.ts';
+import { readLines } from '../process-output/read-lines.ts';
+import { readStreams, type ReadStreams, type StreamReader } from '../process-output/read-streams.ts';
 import { STDERR_TAIL_BYTES, stderrTail, type StderrTail } from '../process-output/stderr-tail.ts';
 import type { LogLine, RunnerWork, RunObserver } from '../runner.ts';
-import { cancelLine, readResidentMessage, runLine, type ResidentMessage } from './resident-messages.ts';
+import { markedStream, type LogPoint, type LogSection, type MarkedStream } from './log-marks.ts';
+import {
+  cancelLine,
+  meansResidentOutput,
+  readResidentMessage,
+  runLine,
+  type ResidentMessage,
+} from './resident-messages.ts';
 
 /** The messages to and from one process of a resident program. */
 export interface ProgramConnection extends ResidentConnection {
-  begin(work: RunnerWork, observe: RunObserver): CurrentRun;
+  /** Resolves when the program has the run. Its log has what the program writes from now on until it is over. */
+  begin(work: RunnerWork, observe: RunObserver): Promise<CurrentRun>;
   /** Whether it has said that it makes the output folder of a run when it has a file for it. */
   makesOutputDir(): boolean;
-  /** The last lines of standard error: of the current run, or since the last one. */
+  /** The last lines of standard error: of the current run, or while it was loaded. */
   stderrTail(): string;
   /** Resolves when the process has ended and everything that it wrote has been read. */
   readonly drained: Promise<void>;
 }
 
 interface CurrentRun extends Pick<CollectedMessages, 'data' | 'lost'> {
+  /** Settles when its log is whole, too. */
   readonly over: Promise<RunOver>;
   /** Asks the program to end the run. */
   cancel(): void;
 }
 
-export type RunOver =
+type RunOver =
   | Extract<ResidentMessage, { readonly kind: 'done' | 'failed' }>
   /** The process has ended, and did not say how the run ended. */
   | { readonly kind: 'crashed' };
+
+/** Who gets what a program writes without a run. */
+export interface ProgramLogs {
+  readonly loading: (line: LogLine) => void;
+  readonly between: (line: LogLine) => void;
+}
 
 /** A text output may be as long as all outputs of a run together; JSON adds quotes and escapes. */
 const MAX_MESSAGE_BYTES = MAX_OUTPUTS_BYTES + 4 * 1024;
@@ -37,103 +53,157 @@ const MAX_LOG_LINE_BYTES = 64 * 1024;
 interface Current {
   readonly run_id: string;
   readonly messages: CollectedMessages;
+  readonly log: (line: LogLine) => void;
   readonly settle: (over: RunOver) => void;
+  /** What the program has said of its end, while the rest of its log is read. */
+  over: RunOver | null;
 }
-
-/** `logLine` gets every line that is not a message of the current run. */
-export const connectProgram = (
-  process: SupervisedProcess,
-  logLine: (line: LogLine) => void,
-): ProgramConnection => {
-  const ready = Promise.withResolvers<null>();
-  const talk: Talk = { process, logLine, current: null, tail: stderrTail(STDERR_TAIL_BYTES), isGone: false };
-  let isReady = false;
-  let makesOutputDir = false;
-  const take = (line: Line): void => {
-    // Before `ready` a program may end a line that somebody has begun.
-    if (!isReady && line.text === '') return;
-    const message = readResidentMessage(line);
-    if (message.kind === 'ready') {
-      isReady = true;
-      ({ makesOutputDir } = message);
-      ready.resolve(null);
-    } else if (message.kind === 'log' || !takeOfRun(message, talk.current))
-      logLine({ stream: 'stdout', line: cutText(line.text) });
-  };
-  const takeError = ({ text }: Line): void => logLine({ stream: 'stderr', line: text });
-
-  const lines = cutLines(MAX_MESSAGE_BYTES);
-  const errorLines = cutLines(MAX_LOG_LINE_BYTES);
-  const streams = readStreams(process, {
-    stdout: {
-      chunk: (chunk) => lines.push(chunk).forEach(take),
-      end: () => lines.end().forEach(take),
-    },
-    stderr: {
-      chunk: (chunk) => {
-        talk.tail.push(chunk);
-        errorLines.push(chunk).forEach(takeError);
-      },
-      end: () => errorLines.end().forEach(takeError),
-    },
-  });
-  const readToEnd = async (): Promise<void> => {
-    await process.ended;
-    await streams.drained();
-    talk.isGone = true;
-    talk.current?.settle({ kind: 'crashed' });
-  };
-
-  return {
-    ready: ready.promise,
-    begin: (work, observe) => beginRun(talk, work, observe),
-    makesOutputDir: () => makesOutputDir,
-    stderrTail: () => talk.tail.text(),
-    drained: readToEnd(),
-  };
-};
 
 interface Talk {
   readonly process: SupervisedProcess;
-  readonly logLine: (line: LogLine) => void;
+  readonly logs: ProgramLogs;
+  readonly stdout: MarkedStream;
+  readonly stderr: MarkedStream;
+  readonly streams: ReadStreams;
+  /** Its messages come by its standard input, and it writes marks into its log. Otherwise they come by its standard output. */
+  writesMarks: boolean;
+  isReady: boolean;
+  makesOutputDir: boolean;
   current: Current | null;
   tail: StderrTail;
   isGone: boolean;
 }
 
-const beginRun = (talk: Talk, work: RunnerWork, observe: RunObserver): CurrentRun => {
-  const { process, logLine } = talk;
-  // What an earlier run wrote must not be shown to the client of this one.
+/** `mark` begins the marks that the program writes into its log, if it writes any. */
+export const connectProgram = (
+  process: SupervisedProcess,
+  mark: string,
+  logs: ProgramLogs,
+): ProgramConnection => {
+  const ready = Promise.withResolvers<null>();
+  const become = async (): Promise<void> => {
+    await untilRead(talk, 'ready');
+    talk.isReady = true;
+    ready.resolve(null);
+  };
+  const take = (stream: 'stdout' | 'control', written: Written): void => {
+    // Before `ready` a program may end a line that somebody has begun.
+    if (!talk.isReady && written.text === '') return;
+    const isLog = stream === 'stdout' && talk.writesMarks;
+    const message = isLog ? ({ kind: 'log' } as const) : readResidentMessage(written);
+    if (stream === 'control') talk.writesMarks = true;
+    if (message.kind === 'ready') {
+      talk.makesOutputDir = message.makesOutputDir;
+      void become();
+    } else if (message.kind === 'log' || !takeOfRun(message, talk))
+      for (const line of written.lines) talk.stdout.take(cutText(line));
+  };
+  const draw = (stream: 'stdout' | 'stderr') => (drawing: string) => {
+    const { current } = talk;
+    if (current?.over === null && isOf(talk, current, talk[stream].section())) current.messages.draw(drawing);
+  };
+  const messages = (stream: 'stdout' | 'control'): StreamReader =>
+    readMessages(MAX_MESSAGE_BYTES, meansResidentOutput, {
+      take: (written) => take(stream, written),
+      draw: stream === 'stdout' ? draw(stream) : () => undefined,
+    });
+  const talk: Talk = {
+    process,
+    logs,
+    stdout: markedStream(mark, (line, section) => write(talk, { stream: 'stdout', line }, section)),
+    stderr: markedStream(mark, (line, section) => write(talk, { stream: 'stderr', line }, section)),
+    streams: readStreams(process, {
+      stdout: messages('stdout'),
+      stderr: readLines(MAX_LOG_LINE_BYTES, {
+        take: ({ text }) => talk.stderr.take(text),
+        draw: draw('stderr'),
+      }),
+      control: messages('control'),
+    }),
+    writesMarks: false,
+    isReady: false,
+    makesOutputDir: false,
+    current: null,
+    tail: stderrTail(STDERR_TAIL_BYTES),
+    isGone: false,
+  };
+
+  return {
+    ready: ready.promise,
+    begin: (work, observe) => beginRun(talk, work, observe),
+    makesOutputDir: () => talk.makesOutputDir,
+    stderrTail: () => talk.tail.text(),
+    drained: readToEnd(talk),
+  };
+};
+
+const readToEnd = async (talk: Talk): Promise<void> => {
+  await talk.process.ended;
+  await talk.streams.drained();
+  for (const stream of [talk.stdout, talk.stderr]) stream.end();
+  talk.isGone = true;
+  talk.current?.settle(talk.current.over ?? { kind: 'crashed' });
+};
+
+/** Resolves when everything is read that the program has written up to this point. */
+const untilRead = async ({ stdout, stderr, streams, writesMarks }: Talk, point: LogPoint): Promise<void> => {
+  if (writesMarks) await Promise.all([stdout.until(point), stderr.until(point)]);
+  else await streams.quiet();
+};
+
+/** By its marks, or without any by what the program does just now. */
+const isOf = ({ writesMarks }: Talk, current: Current, section: LogSection): boolean =>
+  !writesMarks || (typeof section === 'object' && section.run_id === current.run_id);
+
+const write = (talk: Talk, line: LogLine, section: LogSection): void => {
+  const { current, logs, isReady, writesMarks } = talk;
+  const isLoading = writesMarks ? section === 'loading' : !isReady;
+  const isOfRun = current !== null && isOf(talk, current, section);
+  if (line.stream === 'stderr' && (isOfRun || isLoading)) talk.tail.push(Buffer.from(`${line.line}\n`));
+  if (isOfRun) current.log(line);
+  else if (isLoading) logs.loading(line);
+  else logs.between(line);
+};
+
+const beginRun = async (talk: Talk, work: RunnerWork, observe: RunObserver): Promise<CurrentRun> => {
+  const { process } = talk;
+  const { run_id } = work;
+  // What an earlier run has left behind, such as a thread, must not be in the log of this one.
+  if (!talk.writesMarks) await talk.streams.quiet();
   talk.tail = stderrTail(STDERR_TAIL_BYTES);
-  const messages = collectMessages(
-    (report) => observe.progress(report),
-    (line) => logLine({ stream: 'stdout', line }),
-    MAX_OUTPUTS_BYTES,
-  );
+  const log = (line: LogLine): void => observe.log(line);
+  const messages = collectMessages((report) => observe.progress(report), log, MAX_OUTPUTS_BYTES);
   const { promise, resolve } = Promise.withResolvers<RunOver>();
   const settle = (over: RunOver): void => {
     talk.current = null;
     resolve(over);
   };
-  talk.current = { run_id: work.run_id, messages, settle };
+  talk.current = { run_id, messages, log, settle, over: null };
   if (talk.isGone) settle({ kind: 'crashed' });
   else process.stdin.write(runLine(work));
   return {
     data: () => messages.data(),
     lost: () => messages.lost(),
     over: promise,
-    cancel: () => void process.stdin.write(cancelLine(work.run_id)),
+    cancel: () => void process.stdin.write(cancelLine(run_id)),
   };
 };
 
-/** False for a message of another run, such as one that was cancelled. */
+/** False for a message of another run, such as one that was cancelled, and for one after the end of this run. */
 const takeOfRun = (
   message: Exclude<ResidentMessage, { readonly kind: 'ready' | 'log' }>,
-  current: Current | null,
+  talk: Talk,
 ): boolean => {
-  if (current === null || (message.run_id !== null && message.run_id !== current.run_id)) return false;
+  const { current } = talk;
+  if (current === null || current.over !== null) return false;
+  if (message.run_id !== null && message.run_id !== current.run_id) return false;
   if (message.kind === 'report') current.messages.take(message.message);
-  else current.settle(message);
+  else {
+    current.over = message;
+    void untilRead(talk, `done ${current.run_id}`).then(() => {
+      if (talk.current === current) current.settle(message);
+    });
+  }
   return true;
 };
 

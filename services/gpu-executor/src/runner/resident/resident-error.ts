@@ -1,14 +1,16 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import type { StartFailure } from '../../resident-process/resident-spec.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
+import { outOfMemoryIn, saysOutOfMemory } from '../process-output/out-of-memory.ts';
 import { programError } from '../process-output/program-error.ts';
+import { shownStderr } from '../process-output/shown-stderr.ts';
 import type { RunResult } from '../runner.ts';
 
 export interface FailedProgram {
   readonly name: string;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
-  /** The last lines of its standard error, for people. */
+  /** The end of its standard error, without what clients must not see. */
   readonly stderr: string;
 }
 
@@ -30,8 +32,13 @@ export const notReady = (why: StartFailure, program: FailedProgram): RunResult =
   }
 };
 
-const setupFailed = (message: string, { stderr }: Pick<FailedProgram, 'stderr'>): AttemptError =>
-  errorOf('setup_failed', stderr === '' ? message : `${message}\n${stderr}`);
+const setupFailed = (message: string, program: Pick<FailedProgram, 'stderr'>): AttemptError =>
+  errorOf('setup_failed', withStderr(message, program));
+
+const withStderr = (message: string, { stderr }: Pick<FailedProgram, 'stderr'>): string => {
+  const shown = shownStderr(stderr);
+  return shown === '' ? message : `${message}\n${shown}`;
+};
 
 const endedBeforeReady = (
   end: Exclude<ProcessEnd, { kind: 'not_started' }>,
@@ -46,9 +53,22 @@ const endedBeforeReady = (
 
 /** The error of a run whose program ended before it said how the run ended. */
 export const crashed = (end: ProcessEnd, program: FailedProgram): AttemptError => {
-  const { name, stderr } = program;
   const error = end.kind === 'not_started' ? null : programError({ ...program, end });
   if (error !== null) return error;
-  const message = `The program ${name} ended before it said that the run is done.`;
-  return errorOf('crashed', stderr === '' ? message : `${message}\n${stderr}`);
+  const message = `The program ${program.name} ended before it said that the run is done.`;
+  return errorOf('crashed', withStderr(message, program));
+};
+
+/** The error of a run that the program itself says has failed. */
+export const failedRun = (
+  said: { readonly message: string; readonly retryable: boolean | null },
+  { name, isMemoryShort, stderr }: FailedProgram,
+): AttemptError => {
+  const { message } = said;
+  const isMemory = saysOutOfMemory(message) || outOfMemoryIn(stderr, isMemoryShort) !== null;
+  return errorOf(
+    isMemory ? 'out_of_memory' : 'execution_error',
+    message.trim() === '' ? `The program ${name} says that the run has failed, and not why.` : message,
+    said.retryable === null ? {} : { retryable: said.retryable },
+  );
 };

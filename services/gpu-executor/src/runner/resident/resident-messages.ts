@@ -1,11 +1,13 @@
-import type { Line } from '../process-output/cut-lines.ts';
+import { beginningMembers } from '../process-output/json/json-tokens.ts';
+import type { Written } from '../process-output/message-lines.ts';
 import {
   badOutput,
   member,
-  parseObject,
   reportOf,
+  unreadable,
   type ProgramMessage,
 } from '../process-output/program-messages.ts';
+import { parsePythonObject } from '../process-output/json/python-json.ts';
 import type { RunnerWork } from '../runner.ts';
 
 /** One line of a resident program's standard output, parsed. */
@@ -26,31 +28,43 @@ export type ResidentMessage =
       readonly message: string;
       readonly retryable: boolean | null;
     }
-  | { readonly kind: 'log'; readonly text: string };
+  | { readonly kind: 'log' };
 
-export const readResidentMessage = ({ text, cut }: Line): ResidentMessage => {
-  if (cut && /^\s*\{\s*"type"\s*:\s*"output"/.test(text)) {
-    const message = badOutput('output_too_large', 'an "output" line is longer than 260 KiB');
-    return { kind: 'report', run_id: null, message };
-  }
-  const value = cut ? undefined : parseObject(text);
-  return (value === undefined ? null : messageOf(value)) ?? { kind: 'log', text };
+export const readResidentMessage = (written: Written): ResidentMessage => {
+  const { text, cut } = written;
+  const value = cut ? undefined : parsePythonObject(text);
+  if (value !== undefined) return messageOf(value, text) ?? { kind: 'log' };
+  if (!meansResidentOutput(text)) return { kind: 'log' };
+  return { kind: 'report', run_id: null, message: unreadable(written, TOO_LONG) };
 };
 
-const messageOf = (value: Readonly<Record<string, unknown>>): ResidentMessage | null => {
+const TOO_LONG = 'an "output" line is longer than 260 KiB';
+
+/** A line that is no JSON, or is cut, means to be an output when it begins like one. */
+export const meansResidentOutput = (text: string): boolean =>
+  /^\s*\{/.test(text) && (OUTPUT_FIRST.test(text) || beginningMembers(text).get('type') === '"output"');
+
+/** As `print` writes a dict of Python, and `console.log` an object. */
+const OUTPUT_FIRST = /^\s*\{\s*(['"]?)type\1\s*:\s*(['"])output\2/;
+
+const messageOf = (value: Readonly<Record<string, unknown>>, text: string): ResidentMessage | null => {
   const type = member(value, 'type');
   if (type === 'ready') return { kind: 'ready', makesOutputDir: member(value, 'makes_output_dir') === true };
   const run_id = member(value, 'run_id');
-  if (typeof run_id !== 'string') return null;
+  if (typeof run_id !== 'string') {
+    if (type !== 'output') return null;
+    const message = badOutput('invalid_output', 'an "output" line names no run_id', text);
+    return { kind: 'report', run_id: null, message };
+  }
   switch (type) {
     case 'progress': {
       const { progress, live_status } = value;
-      const message = reportOf({ progress, live_status });
+      const message = reportOf({ progress, live_status }, text);
       return message === null ? null : { kind: 'report', run_id, message };
     }
     case 'output': {
       const { type: _, run_id: __, ...output } = value;
-      const message = reportOf({ output });
+      const message = reportOf({ output }, text);
       return message === null ? null : { kind: 'report', run_id, message };
     }
     case 'done':

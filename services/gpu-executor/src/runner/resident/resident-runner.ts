@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Limits } from '../../resident-process/core/lifecycle.ts';
 import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
 import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
@@ -11,11 +11,11 @@ import { debugLines } from './debug-lines.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
-import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
+import { hidingValues } from '../process-output/shown-stderr.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
-import { connectProgram, type ProgramConnection, type RunOver } from './program-connection.ts';
-import { crashed, notReady, type FailedProgram } from './resident-error.ts';
+import { connectProgram, type ProgramConnection } from './program-connection.ts';
+import { crashed, failedRun, notReady, type FailedProgram } from './resident-error.ts';
 
 export interface ResidentProgram extends OperatorCommand {
   readonly limits: Limits;
@@ -45,9 +45,13 @@ const hidingFolders = ({ folders: { inputDir, outputDir } }: LentFolders): Hide 
     { input_dir: `$TMPDIR/${basename(inputDir)}`, output_dir: `$TMPDIR/${basename(outputDir)}` },
   );
 
+/** In the environment of a program: how the marks begin that it writes into its log. */
+const MARK_VARIABLE = 'RUNLEDGER_LOG_MARK';
+const MARK = 'runledger-log';
+
 interface SlotOfProgram {
   readonly processes: SlotProcesses<ConnectedProgram>;
-  /** Who gets what the program writes: the run that waits for it or that it executes. */
+  /** Who gets what the program writes while it is loaded: the run that waits for it. */
   takeLog(log: RunObserver['log'] | null): void;
 }
 
@@ -65,20 +69,23 @@ const openSlot = (
 ): SlotOfProgram => {
   /** What it writes without a run is for the operator, and the beginning of it is enough. */
   const withoutRun = (): ((line: LogLine) => void) => debugLines(log, { program: name, slot: slot.index });
-  let logLine = withoutRun();
+  let between = withoutRun();
+  let loading: ((line: LogLine) => void) | null = null;
+  const mark = `${MARK}-${randomUUID()}`;
   const processes = residents.open(
     {
       name: `program ${name}`,
       ...program,
+      env: { ...program.env, [MARK_VARIABLE]: mark },
       shared: program.shared ?? false,
       view: (ofSlot) => programView(program, ofSlot),
       connect: (process, _gone, place) => {
         const hide = hidingValues(program, { TMPDIR: place.folder });
-        return {
-          ...connectProgram(process, ({ stream, line }) => logLine({ stream, line: hide(line) })),
-          hide,
-          place,
-        };
+        const connection = connectProgram(process, mark, {
+          loading: ({ stream, line }) => (loading ?? between)({ stream, line: hide(line) }),
+          between: ({ stream, line }) => between({ stream, line: hide(line) }),
+        });
+        return { ...connection, hide, place };
       },
       askToEnd: (process) => void process.stdin.end(),
     },
@@ -87,7 +94,8 @@ const openSlot = (
   return {
     processes,
     takeLog: (runLog) => {
-      logLine = runLog ?? withoutRun();
+      loading = runLog;
+      between = withoutRun();
     },
   };
 };
@@ -165,12 +173,12 @@ const execute = async (
   lent: LentFolders,
   oomKills: number,
 ): Promise<RunResult> => {
-  const { host, slot, work, observe, signal } = of;
+  const { host, work, observe, signal } = of;
   const { connection } = lease;
   const hideFolders = hidingFolders(lent);
   const hide = (text: string): string => hideFolders(connection.hide(text));
-  slot.takeLog(({ stream, line }) => observe.log({ stream, line: hideFolders(line) }));
-  const current = connection.begin({ ...work, ...lent.folders }, observe);
+  const log = ({ stream, line }: LogLine): void => observe.log({ stream, line: hide(line) });
+  const current = await connection.begin({ ...work, ...lent.folders }, { ...observe, log });
   const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
   using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);
   const over = await current.over;
@@ -182,21 +190,17 @@ const execute = async (
   const collected = await collectOutputs(lent, work, observe);
   const { files } = collected;
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files };
-  if (over.kind === 'done') return outputResult(of.name, current, collected);
+  if (over.kind === 'done') {
+    const shown = (text: string): string => observe.masked(hide(text));
+    return outputResult({ name: of.name, output: current, hide: shown }, collected);
+  }
+  const program = failedProgram(of, connection, { oomKills, hide });
   const error =
     over.kind === 'failed'
-      ? errorOf('execution_error', messageOf(over, of, hide), retryableOf(over))
-      : crashed(await lease.ended, failedProgram(of, connection, { oomKills, hide }));
+      ? failedRun({ ...over, message: hide(over.message) }, program)
+      : crashed(await lease.ended, program);
   return { outcome: 'failed', error, files };
 };
-
-type Failed = Extract<RunOver, { readonly kind: 'failed' }>;
-
-const messageOf = ({ message }: Failed, { name }: Run, hide: Hide): string =>
-  message.trim() === '' ? `The program ${name} says that the run has failed, and not why.` : hide(message);
-
-const retryableOf = ({ retryable }: Failed): { readonly retryable?: boolean } =>
-  retryable === null ? {} : { retryable };
 
 const failedProgram = (
   { name, observe }: Run,
@@ -205,5 +209,5 @@ const failedProgram = (
 ): FailedProgram => ({
   name,
   isMemoryShort: countOomKills() > oomKills,
-  stderr: connection === null ? '' : shownStderr(observe.masked(hide(connection.stderrTail()))),
+  stderr: connection === null ? '' : observe.masked(hide(connection.stderrTail())),
 });

@@ -2,6 +2,7 @@ import { isJsonObject } from '@runledger/contracts/json';
 import type { ConfiguredRun } from '../run-configured.ts';
 import {
   describeRunner,
+  JSON_VALUES,
   type RunnerUnderTest,
   type StartOptions,
   type Workload,
@@ -36,6 +37,7 @@ const STEPS: Readonly<Record<Workload, readonly Step[]>> = {
   ],
   'ignores a cancel': [{ print: 'step 1/2' }, { wait: 'for ever' }],
   'writes its log': [{ print: 'one' }, { print: 'two' }],
+  'puts out JSON values': [{ output: JSON_VALUES }],
   'leaves a file': [{ output: { begun: dataUrl('', '') } }],
   'copies an input file': [{ copy: 'picture', to: 'copy' }],
   'floods its output': [{ flood: 3_000_000 }, { output: 'last' }],

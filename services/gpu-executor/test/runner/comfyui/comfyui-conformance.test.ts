@@ -1,7 +1,7 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { describeRunner, type RunnerUnderTest, type Workload } from '../runner-conformance.ts';
+import { describeRunner, JSON_VALUES, type RunnerUnderTest, type Workload } from '../runner-conformance.ts';
 import { openComfyui } from './run-comfyui.ts';
 import { playing, type Step } from './server/play.ts';
 import { startTestServer } from './server/test-server.ts';
@@ -24,6 +24,7 @@ const STEPS: Readonly<Record<Workload, readonly Step[]>> = {
   ],
   'ignores a cancel': [{ progress: 0.5 }, { wait: 'for ever' }],
   'writes its log': LOG,
+  'puts out JSON values': [{ text: { json: [...JSON_VALUES] } }],
   'leaves a file': [{ file: 'begun', content: '' }],
   'copies an input file': [{ copy: 'copy' }],
   'floods its output': [{ flood: 3_000_000 }, { text: { text: ['last'] } }],

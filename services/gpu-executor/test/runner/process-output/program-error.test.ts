@@ -56,6 +56,63 @@ describe('the error of a program', () => {
     });
   });
 
+  const traceback = (exception: string): string =>
+    `Traceback (most recent call last):\n  File "run.py", line 7, in <module>\n    step()\n${exception}`;
+
+  it.each([
+    'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 23.68 GiB',
+    'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB.',
+    'RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`',
+    "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 400000000000 bytes. Error code 12 (Cannot allocate memory)",
+    'jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 17179869184 bytes.',
+    'numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.28 TiB for an array with shape (1000000, 1000000) and data type float64',
+    'MemoryError',
+    'cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,000,000,000 bytes',
+  ])('says that memory was short after the exception of a library: %s', (exception) => {
+    expect(after(exit(1), false, `loading\n${traceback(exception)}`)).toMatchObject({
+      kind: 'out_of_memory',
+      exit_code: 1,
+      retryable: true,
+      message: expect.stringContaining(`The program render ran out of memory: ${exception.slice(0, 100)}`),
+    });
+  });
+
+  it('says that memory was short when the heap of Node was, also behind its long trace', () => {
+    const said = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory';
+    const trace = Array.from(
+      { length: 20 },
+      (_, n) => ` ${n}: 0x102a [node]${' v8::internal::Heap'.repeat(3)}`,
+    );
+    expect(after(killed('SIGABRT'), false, [said, ...trace].join('\n'))).toMatchObject({
+      kind: 'out_of_memory',
+      signal: 'SIGABRT',
+      message: expect.stringContaining(said),
+    });
+  });
+
+  it('has the error after which it ended, and what that is the direct cause of', () => {
+    const short = traceback('torch.OutOfMemoryError: CUDA out of memory.');
+    const another = 'During handling of the above exception, another exception occurred:';
+    const cause = 'The above exception was the direct cause of the following exception:';
+    const last = traceback('ValueError: the size is wrong');
+    expect(after(exit(1), false, `${short}\n\n${another}\n\n${last}`)).toMatchObject({
+      kind: 'program_exit',
+    });
+    expect(after(exit(1), false, `CUDA out of memory, with half the size again\n${last}`)).toMatchObject({
+      kind: 'program_exit',
+    });
+    expect(after(exit(1), false, `${short}\n\n${cause}\n\n${last}`)).toMatchObject({ kind: 'out_of_memory' });
+    expect(after(exit(0), false, short)).toBeNull();
+    const quota = 'google.api_core.exceptions.ResourceExhausted: 429 RESOURCE_EXHAUSTED: Quota exceeded';
+    expect(after(exit(1), false, traceback(quota))).toMatchObject({ kind: 'program_exit' });
+  });
+
+  it('says that memory was short when the kernel killed one of its own processes', () => {
+    const worker = traceback('RuntimeError: DataLoader worker (pid 71) is killed by signal: Killed. ');
+    expect(after(exit(1), true, worker)).toMatchObject({ kind: 'out_of_memory' });
+    expect(after(exit(1), false, worker)).toMatchObject({ kind: 'program_exit' });
+  });
+
   it('is its own when another process was killed meanwhile', () => {
     expect(after(exit(1), true)).toMatchObject({ kind: 'program_exit' });
     expect(after(exit(0), true)).toBeNull();

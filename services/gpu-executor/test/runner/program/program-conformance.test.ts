@@ -1,4 +1,4 @@
-import { describeRunner, type Workload } from '../runner-conformance.ts';
+import { describeRunner, JSON_VALUES, type Workload } from '../runner-conformance.ts';
 import { isolations } from '../../fixtures/isolations.ts';
 import { openPrograms } from './run-a-program.ts';
 
@@ -19,6 +19,7 @@ const SCRIPTS: Readonly<Record<Workload, string>> = {
     sleep 600 & echo '{"progress": 0.5}'; wait`,
   'ignores a cancel': `trap '' TERM; echo '{"progress": 0.5}'; while :; do sleep 1; done`,
   'writes its log': `echo one; echo '{"progress": 0.5}'; echo two`,
+  'puts out JSON values': `echo '${JSON.stringify({ output: JSON_VALUES })}'`,
   'leaves a file': 'touch "$RUNLEDGER_OUTPUT_DIR/begun"',
   'floods its output': `head -c 3000000 /dev/zero | tr '\\0' 'x'; yes | head -c 1000000; yes error | head -c 1000000 >&2
     echo; echo '{"output": {"text": "last"}}'; exit 0`,

@@ -9,10 +9,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { findPython } from '@runledger/local-servers/python';
 import { networkHold } from '../../../src/network/network-hold.ts';
 import { proxyEnvironment } from '../../../src/network/proxy-environment.ts';
 import { isolations } from '../../fixtures/isolations.ts';
 import { run, start, temporaryFolder } from './run-a-program.ts';
+
+const python = await findPython(process.env, { oldest: [3, 9], newest: [3, 14] });
 
 /** What is special about programs; the contract of every runner is in `../runner-conformance.ts`. */
 describe.each(isolations)('a program %s', (_, isolation) => {
@@ -50,6 +53,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'LOGNAME',
         'MODEL_HOME',
         'PATH',
+        'PYTHONUNBUFFERED',
         'RUNLEDGER_ATTEMPT',
         'RUNLEDGER_EXECUTOR_MARK',
         'RUNLEDGER_INPUT_DIR',
@@ -107,6 +111,23 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     expect(left).toEqual([expect.stringMatching(/^tmp-[^/]+$/)]);
   });
 
+  it('has progress by a bar that is drawn over itself, until it reports its own', async () => {
+    const bar = (percent: number): string =>
+      `printf '\\rSampling: %d%%|##| %d/20 [00:01]' ${percent} ${percent / 5}`;
+    const script = `${bar(5)}; ${bar(50)}; echo '{"progress": 0.6}'; ${bar(90)}; echo; echo 'step 1/2'; sleep 600`;
+    const started = await start(script, { isolation });
+    await vi.waitUntil(() => started.lines.length > 2, { timeout: 20_000 });
+    started.cancel();
+    expect(await started.result).toMatchObject({ outcome: 'cancelled' });
+    expect(started.reports.at(-1)).toEqual({ progress: 0.6, live_status: 'Sampling 10/20' });
+    expect(started.reports).toContainEqual({ progress: 0.5, live_status: 'Sampling 10/20' });
+    expect(started.lines.map(({ line }) => line)).toEqual([
+      'Sampling: 50%|##| 10/20 [00:01]',
+      'Sampling: 90%|##| 18/20 [00:01]',
+      'step 1/2',
+    ]);
+  });
+
   it('fails with its exit code and the end of standard error', async () => {
     expect(await run('echo "size is too large" >&2; exit 3', { isolation })).toMatchObject({
       outcome: 'failed',
@@ -130,9 +151,16 @@ describe.each(isolations)('a program %s', (_, isolation) => {
   });
 
   it('fails when an output cannot be understood', async () => {
-    const script = `echo '{"output": ["no map"]}'`;
-    expect(await run(script, { isolation })).toMatchObject({
-      error: { kind: 'invalid_output', retryable: false },
+    const script = `echo '{"output": {"text": "$TOKEN "quoted""}}' | sed "s/.TOKEN/$TOKEN/"`;
+    const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
+    expect(await run('', { isolation, program })).toMatchObject({
+      error: {
+        kind: 'invalid_output',
+        retryable: false,
+        message: expect.stringMatching(
+          /json\.dumps.* It wrote: \{"output": \{"text": "\$TOKEN "quoted""\}\}$/,
+        ),
+      },
     });
   });
 
@@ -190,5 +218,19 @@ describe.each(isolations)('a program %s', (_, isolation) => {
       outcome: 'not_runnable',
       why: expect.stringContaining('ENOENT'),
     });
+  });
+});
+
+describe.skipIf(python === undefined)('a program in Python', () => {
+  it('shows what it prints at once, so a cancel keeps it', async () => {
+    const code = 'import time; print("before", end=" "); print("the cancel"); time.sleep(600)';
+    // It may be installed where only this user can read.
+    const { result, lines, cancel } = await start('', {
+      program: { command: python?.path ?? '', args: ['-c', code] },
+    });
+    await vi.waitUntil(() => lines.length > 0, { timeout: 20_000 });
+    cancel();
+    expect(await result).toMatchObject({ outcome: 'cancelled', forced: false });
+    expect(lines).toEqual([{ stream: 'stdout', line: 'before the cancel' }]);
   });
 });

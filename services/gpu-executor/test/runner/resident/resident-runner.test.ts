@@ -93,6 +93,16 @@ describe('a resident program', () => {
     expect(lines).toHaveLength(6);
   });
 
+  it('that writes no marks has all in the log of a run that it wrote before its end', async () => {
+    const start = await openResidentProgram(bareProgram());
+    for (let n = 0; n < 30; n += 1) {
+      const { result, lines } = start('writes to both streams, and ends at once', { nth: n, inputs: { n } });
+      await result;
+      const errors = Array.from({ length: 2_000 }, () => `${n}: error`);
+      expect(lines.map(({ line }) => line).toSorted()).toEqual([...errors, `${n}: out`]);
+    }
+  });
+
   it('says why a run failed, and whether it may succeed another time', async () => {
     const start = await openResidentProgram(bareProgram({ TOKEN }));
     expect(await start('fails for good').result).toMatchObject({
@@ -167,11 +177,15 @@ describe('a resident program', () => {
     });
   });
 
-  it('may write one text as large as all outputs together may be, and nothing that is no text', async () => {
+  it('may write one text as large as all outputs together may be, and no output that is no JSON', async () => {
     const start = await openResidentProgram(bareProgram());
     expect(textOf(await start('writes one long text').result)?.[0]).toHaveLength(200_000);
     expect(await start('leaves an invalid output', { nth: 1 }).result).toMatchObject({
-      error: { kind: 'invalid_output', retryable: false },
+      error: {
+        kind: 'invalid_output',
+        retryable: false,
+        message: expect.stringContaining('"text":["a "quote""]}'),
+      },
     });
   });
 

@@ -13,7 +13,7 @@ import { limited } from '../../fixtures/limited.ts';
 import { temporaryFolder } from '../program/run-a-program.ts';
 import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
-import { describeRunner, type Workload } from '../runner-conformance.ts';
+import { describeRunner, JSON_VALUES, type Workload } from '../runner-conformance.ts';
 import { stepsRunnerType } from './steps-runner.ts';
 
 const TYPES = [programRunnerType, stepsRunnerType];
@@ -38,6 +38,7 @@ const STEPS: Readonly<Record<Workload, readonly object[]>> = {
   ],
   'ignores a cancel': [{ progress: 0.5 }, { wait: 'forever' }],
   'writes its log': [{ log: 'one' }, { progress: 0.5 }, { log: 'two' }],
+  'puts out JSON values': [{ text: { json: JSON_VALUES.map((value) => JSON.stringify(value)) } }],
   'leaves a file': [{ file: 'begun', content: '' }],
   'floods its output': [
     ...Array.from({ length: 10_000 }, () => ({ progress: 0.5 })),

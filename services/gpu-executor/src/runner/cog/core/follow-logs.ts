@@ -1,6 +1,5 @@
-import { liveStatus } from '../../live-status.ts';
 import type { ProgressReport } from '../../runner.ts';
-import { readProgressLine } from './progress-line.ts';
+import { reportAfter } from '../../process-output/progress-line.ts';
 
 /** How far the logs of a prediction are read. */
 export interface LogsRead {
@@ -54,13 +53,3 @@ export const readLogs = (before: LogsRead, logs: string, isEnd: boolean): LogsSt
 };
 
 const lastDrawing = (line: string): string => line.split('\r').findLast((each) => each !== '') ?? '';
-
-const reportAfter = (before: ProgressReport, line: string): ProgressReport => {
-  const read = readProgressLine(line);
-  if (read === null) return before;
-  const progress = Math.max(before.progress, read.progress);
-  const live_status = read.status === null ? before.live_status : liveStatus(read.status);
-  return progress === before.progress && live_status === before.live_status
-    ? before
-    : { progress, live_status };
-};

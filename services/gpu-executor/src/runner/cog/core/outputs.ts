@@ -1,5 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { isExactNumber } from '@runledger/contracts/numbers/exact-number';
+import { dataText, unnamedEntries } from '../../process-output/output-values.ts';
 import type { RunData } from '../../runner.ts';
 import { extensionOf } from './extension.ts';
 import { markedFile } from './split-answer.ts';
@@ -28,7 +29,7 @@ const MAX_KIND = 64;
 
 /**
  * The output of a prediction as texts and files. A member of an object becomes a kind of text with its name; without a name a text is of
- * the kind `text`, and one that is a URL of the kind `urls`. Other JSON becomes text. A file is named after its place in the output:
+ * the kind `text`, and one that is a URL of the kind `urls`. Other JSON without a name is of the kind `json`, and with one it is text. A file is named after its place in the output:
  * `output.png`, `output.0.png` in a list, `mask.png` or `masks/left.png` in an object.
  */
 export const readOutputs = (output: unknown, answer: AnswerFiles): PredictionOutputs => {
@@ -53,18 +54,16 @@ const readValues = (found: Found, kind: string | null, place: readonly string[],
   const values = Array.isArray(value)
     ? value.map((item: unknown, index) => ({ item, at: indexed(place, index) }))
     : [{ item: value, at: place }];
-  for (const { item, at } of values) {
-    const rest = withoutFiles(found, at, item);
-    if (rest === undefined || rest === null) continue;
-    const text = typeof rest === 'string' ? rest : JSON.stringify(rest);
-    const own = kind ?? (typeof rest === 'string' && URL_TEXT.test(rest) ? 'urls' : 'text');
-    const texts = found.data.get(own) ?? [];
-    texts.push(text.toWellFormed());
-    found.data.set(own, texts);
-  }
+  const rests = values
+    .map(({ item, at }) => withoutFiles(found, at, item))
+    .filter((rest) => rest !== undefined);
+  // A function that returns nothing has made none.
+  if (rests.length === 0 || (rests.length === 1 && rests[0] === null && !Array.isArray(value))) return;
+  const entries =
+    kind === null ? unnamedEntries(rests) : [[kind, rests.map((rest) => dataText(kind, rest))] as const];
+  for (const [own, texts] of entries) found.data.set(own, [...(found.data.get(own) ?? []), ...texts]);
 };
 
-const URL_TEXT = /^https?:\/\/\S+$/i;
 const MAX_DEPTH = 8;
 
 const indexed = (place: readonly string[], index: number): string[] => [

@@ -1,6 +1,8 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { saysOutOfMemory } from '../../process-output/out-of-memory.ts';
+import { parsePythonJson } from '../../process-output/json/python-json.ts';
 
 /** What a server says about a prediction. */
 export interface Prediction {
@@ -13,7 +15,7 @@ export interface Prediction {
 
 /** Null when this is no prediction. */
 export const readPrediction = (text: string): Prediction | null => {
-  const answer = parseJson(text);
+  const answer = parsePythonJson(text);
   if (!isJsonObject(answer)) return null;
   const { status, logs, output, error } = answer;
   if (!isStatus(status)) return null;
@@ -56,7 +58,6 @@ export const endOfPrediction = (
 };
 
 const WORKER_GONE = /^(?:prediction failed: )*worker (?:crashed|died|terminated)/i;
-const OUT_OF_MEMORY = /\bout of memory\b|\bOutOfMemory|\bMemoryError\b|\bcannot allocate memory\b/i;
 const INVALID_INPUT = /^(?:prediction failed: )*input validation error/i;
 /** It did not get a file of the inputs, or refuses another one: nothing was executed. */
 export const hasRefusedInputs = ({ status, error }: Pick<Prediction, 'status' | 'error'>): boolean =>
@@ -71,7 +72,7 @@ const predictionError = (error: string, model: string): AttemptError => {
   const message =
     said === '' ? `The Cog model ${model} says that the run has failed, and not why.` : errorMessage(said);
   if (INVALID_INPUT.test(error)) return errorOf('invalid_inputs', message);
-  return errorOf(OUT_OF_MEMORY.test(error) ? 'out_of_memory' : 'execution_error', message);
+  return errorOf(saysOutOfMemory(error) ? 'out_of_memory' : 'execution_error', message);
 };
 
 /** Why a server refused a prediction with this status and body; null when it may take it later. */

@@ -42,12 +42,13 @@ export const executePrediction = async (
   using cancel = cancelWithGrace(stop, signal, task.cancelGraceMs);
   await using watched = watchPrediction(lease.api, id, temporary, observe);
   const sent = await send({ lease, task, watched }, signal, AbortSignal.any([giveUp.signal, lease.gone]));
+  const isMemoryShort = countOomKills() > oomKills;
   over.abort();
   const last = await watched.stop();
   if (signal.aborted) return stopped(work, { sent, last, forced: cancel.forced });
   switch (sent.kind) {
     case 'ended':
-      return resultOf(task, { answer: sent.answer, last, watched, api: lease.api });
+      return resultOf(task, { answer: sent.answer, last, watched, api: lease.api, isMemoryShort });
     case 'refused':
       return failed(work, sent.error, { isUsable: true });
     case 'too_large':
@@ -57,8 +58,10 @@ export const executePrediction = async (
     case 'lost': {
       // A connection may break just before the end of the process is known.
       const end = await within(ENDS_WITHIN_MS, lease.ended, () => null);
-      const isMemoryShort = countOomKills() > oomKills;
-      return failed(work, lostError(task.model, { why: sent.why, end, isMemoryShort }), { isUsable: false });
+      const isShort = countOomKills() > oomKills;
+      return failed(work, lostError(task.model, { why: sent.why, end, isMemoryShort: isShort }), {
+        isUsable: false,
+      });
     }
   }
 };

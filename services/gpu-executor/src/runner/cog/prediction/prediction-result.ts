@@ -3,7 +3,7 @@ import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
-import { describeEnd } from '../../model-server/describe-end.ts';
+import { endOfServer } from '../../model-server/describe-end.ts';
 import { cancelled, failed, succeeded, type Executed } from '../../model-server/executed.ts';
 import type { RunData, RunnerWork } from '../../runner.ts';
 import { joinedText } from '../core/joined-text.ts';
@@ -20,11 +20,13 @@ interface EndedPrediction {
   readonly last: ReadAnswer | null;
   readonly watched: WatchedPrediction;
   readonly api: Pick<CogApi, 'joinsOutput'>;
+  /** The kernel killed a process of this machine meanwhile, because memory was short. */
+  readonly isMemoryShort: boolean;
 }
 
 export const resultOf = async (
   { model, work }: PredictionTask,
-  { answer, last, watched, api }: EndedPrediction,
+  { answer, last, watched, api, isMemoryShort }: EndedPrediction,
 ): Promise<Executed> => {
   const { prediction } = answer;
   const end = prediction && endOfPrediction(prediction, model);
@@ -34,7 +36,10 @@ export const resultOf = async (
   // It becomes a file when it is large, however large it is.
   if (text !== null && (await api.joinsOutput())) return succeeded(work, { text: [text.toWellFormed()] });
   const { data } = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer);
-  if (end.kind === 'failed') return failed(work, end.error, { isUsable: !end.isWorkerGone });
+  if (end.kind === 'failed') {
+    const error = end.isWorkerGone && isMemoryShort ? workerKilled(model) : end.error;
+    return failed(work, error, { isUsable: !end.isWorkerGone });
+  }
   if (end.kind === 'canceled') return failed(work, CANCELED_ELSEWHERE, { isUsable: true });
   if (Buffer.byteLength(JSON.stringify(data)) > MAX_OUTPUTS_BYTES)
     return failed(work, textTooLarge(model), { isUsable: true });
@@ -67,6 +72,12 @@ const keepOutputs = async (
   }
   return outputs;
 };
+
+const workerKilled = (model: string): AttemptError =>
+  errorOf(
+    'out_of_memory',
+    `The worker of the Cog model ${model} was killed: the machine had no memory left.`,
+  );
 
 const noEnd = (model: string): AttemptError =>
   errorOf(
@@ -104,7 +115,6 @@ export const lostError = (model: string, { why, end, isMemoryShort }: Lost): Att
   const server = `The server of the Cog model ${model}`;
   if (end === null)
     return errorOf('crashed', `The connection to the server of the Cog model ${model} broke (${why}).`);
-  return isMemoryShort
-    ? errorOf('out_of_memory', `${server} was killed: the machine had no memory left.`)
-    : errorOf('crashed', `${server} ended${describeEnd(end)}.`);
+  const { kind, what } = endOfServer(server, end, isMemoryShort);
+  return errorOf(kind, what);
 };

@@ -4,7 +4,8 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { parsePythonJson } from './python-json.ts';
+import { saysOutOfMemory } from '../../process-output/out-of-memory.ts';
+import { parsePythonJson } from '../../process-output/json/python-json.ts';
 import type { NodeFailure } from './server-message.ts';
 import { nodeInWorkflow, nodeTitle, type ComfyWorkflow } from './workflow.ts';
 
@@ -13,7 +14,7 @@ export const nodeError = (workflow: ComfyWorkflow, failure: NodeFailure): Attemp
   const id = nodeInWorkflow(workflow, failure.node);
   const exception = failure.exception.split('.').at(-1) ?? failure.exception;
   const message = `${nodeName(workflow, id, failure.class_type)} failed: ${exception}: ${failure.message.trim()}`;
-  const isMemory = /OutOfMemory|MemoryError/.test(exception) || /out of memory/i.test(failure.message);
+  const isMemory = saysOutOfMemory(`${exception}: ${failure.message}`);
   return errorOf(isMemory ? 'out_of_memory' : 'execution_error', errorMessage(message), {
     node: id.slice(0, MAX_ERROR_NAME),
   });

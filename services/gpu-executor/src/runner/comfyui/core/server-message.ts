@@ -4,7 +4,7 @@ import { doubleOf, type JsonNumber } from '@runledger/contracts/numbers/exact-nu
 import { Type, type Static, type TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { readFrame } from './binary-frame.ts';
-import { parsePythonJson } from './python-json.ts';
+import { parsePythonJson } from '../../process-output/json/python-json.ts';
 
 /** How far one node is. */
 export interface NodeProgress {

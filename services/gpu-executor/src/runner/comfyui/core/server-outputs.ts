@@ -1,4 +1,5 @@
 import { isJsonObject } from '@runledger/contracts/json';
+import { dataText } from '../../process-output/output-values.ts';
 import type { RunData } from '../../runner.ts';
 
 /** A file that a node made, by the names that `/view` wants. */
@@ -19,7 +20,7 @@ export interface ServerOutputs {
 const ABOUT_FILES = 'animated';
 
 /**
- * What the nodes of a prompt made: files under any kind, and all other values as text. The order in which the server lists
+ * What the nodes of a prompt made: files under any kind, and all other values as the data of the run has them. The order in which the server lists
  * its nodes differs from run to run; here it is that of their ids.
  */
 export const readOutputs = (outputs: Readonly<Record<string, unknown>>): ServerOutputs => {
@@ -28,7 +29,7 @@ export const readOutputs = (outputs: Readonly<Record<string, unknown>>): ServerO
   for (const [node, kind, item] of itemsOf(outputs)) {
     const file = isJsonObject(item) ? readFile(node, item) : undefined;
     if (file) files.set(`${file.type}\n${file.subfolder}\n${file.filename}`, file);
-    else data.set(kindOf(kind), [...(data.get(kindOf(kind)) ?? []), asText(item)]);
+    else data.set(kindOf(kind), [...(data.get(kindOf(kind)) ?? []), dataText(kindOf(kind), item)]);
   }
   return {
     data: Object.fromEntries(data),
@@ -54,9 +55,6 @@ const readFile = (node: string, item: Record<string, unknown>): ServerFile | und
     ? { node, filename, subfolder, type }
     : undefined;
 };
-
-const asText = (item: unknown): string =>
-  (typeof item === 'string' ? item : (JSON.stringify(item) ?? '')).toWellFormed();
 
 const MAX_KIND_LENGTH = 64;
 const kindOf = (kind: string): string => kind.toWellFormed().slice(0, MAX_KIND_LENGTH) || 'text';

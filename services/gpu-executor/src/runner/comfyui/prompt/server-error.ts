@@ -5,7 +5,7 @@ import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import { nodeName } from '../core/prompt-error.ts';
 import type { PromptState } from '../core/prompt-state.ts';
 import { nodeInWorkflow } from '../core/workflow.ts';
-import { describeEnd } from '../../model-server/describe-end.ts';
+import { endOfServer } from '../../model-server/describe-end.ts';
 
 /** What went wrong with a server while it had a prompt. */
 export type ServerFailure =
@@ -22,17 +22,18 @@ export const serverError = (
   const id = current === null ? undefined : nodeInWorkflow(workflow, current);
   const where = id === undefined ? '' : `At ${nodeName(workflow, id)}: `;
   const node = id === undefined ? {} : { node: id.slice(0, MAX_ERROR_NAME) };
-  const isKilled = failure.kind === 'server_ended' && failure.isMemoryShort;
-  const kind = isKilled ? 'out_of_memory' : 'crashed';
-  return errorOf(kind, errorMessage(`${where}${whatHappened(failure)}`), node);
+  const { kind, what } = whatHappened(failure);
+  return errorOf(kind, errorMessage(`${where}${what}`), node);
 };
 
-const whatHappened = (failure: ServerFailure): string => {
+const whatHappened = (failure: ServerFailure): ReturnType<typeof endOfServer> => {
+  if (failure.kind !== 'server_ended') return { kind: 'crashed', what: whatIsWrong(failure) };
+  const { kind, what } = endOfServer('ComfyUI', failure.end, failure.isMemoryShort);
+  return { kind, what: kind === 'crashed' ? `${what} What it wrote last is in the log of the run.` : what };
+};
+
+const whatIsWrong = (failure: Exclude<ServerFailure, { readonly kind: 'server_ended' }>): string => {
   switch (failure.kind) {
-    case 'server_ended':
-      return failure.isMemoryShort
-        ? 'ComfyUI was killed: the machine had no memory left.'
-        : `ComfyUI ended${describeEnd(failure.end)}. What it wrote last is in the log of the run.`;
     case 'forgotten':
       return 'ComfyUI does not know the run any more: it was started again, or somebody deleted the run there.';
     case 'unreachable':

@@ -14,7 +14,9 @@ describe('the output of a prediction', () => {
   it.each([
     ['nothing', null, {}, []],
     ['a text', 'hello', { text: ['hello'] }, []],
-    ['a number', 7, { text: ['7'] }, []],
+    ['a number', 7, { json: ['7'] }, []],
+    ['values of several types', ['a', 1, null], { json: ['"a"', '1', 'null'] }, []],
+    ['a member without a value', { caption: null, json: { a: 1 } }, { json: ['{"a":1}'] }, []],
     ['the parts of an iterator', ['a', 'b'], { text: ['a', 'b'] }, []],
     [
       'URLs',

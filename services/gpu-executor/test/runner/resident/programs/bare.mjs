@@ -35,6 +35,22 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
       of('progress', { progress: 0.5 });
     },
     'ignores a cancel': () => of('progress', { progress: 0.5 }),
+    'puts out JSON values': () => {
+      of('output', {
+        json: [
+          {
+            boxes: [
+              [1, 2],
+              [3.5, null],
+            ],
+          },
+          'a text',
+          null,
+          true,
+        ],
+      });
+      done();
+    },
     'leaves a file': () => {
       file('begun');
       done();
@@ -113,8 +129,13 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
       done();
     },
     'fails for good': () => of('failed', { message: `${process.env.TOKEN} is wrong`, retryable: false }),
+    'writes to both streams, and ends at once': () => {
+      process.stdout.write(`${inputs.n}: out\n`);
+      process.stderr.write(`${inputs.n}: error\n`.repeat(2_000));
+      done();
+    },
     'leaves an invalid output': () => {
-      of('output', { text: [{}] });
+      process.stdout.write(`{"type":"output","run_id":"${run_id}","text":["a "quote""]}\n`);
       done();
     },
     'writes one long text': () => {

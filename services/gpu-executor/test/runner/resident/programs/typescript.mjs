@@ -1,5 +1,6 @@
 // The workloads of the conformance suite with the TypeScript helper.
 // oxlint-disable no-console -- what a program prints is its log
+import { spawn, spawnSync } from 'node:child_process';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunFailed, serve } from '@runledger/resident';
@@ -35,6 +36,34 @@ const works = {
   'ignores a cancel': (_, context) => {
     context.progress(0.5);
     return new Promise(() => undefined);
+  },
+  'puts out JSON values': (_, context) => {
+    context.output({
+      boxes: [
+        [1, 2],
+        [3.5, null],
+      ],
+    });
+    context.output(['a text', null, true]);
+  },
+  'puts out NaN': (_, context) => {
+    context.output([0.91, NaN, -Infinity], 'scores');
+    context.output({ loss: NaN });
+    context.progress(NaN, 'half');
+  },
+  'puts out nothing': (_, context) => context.output(undefined),
+  'prints in every way and raises': ({ n }, context) => {
+    context.progress(0.5, `run ${n}`);
+    console.log(`${n}: print`);
+    process.stdout.write(`${n}: printf\n`);
+    spawnSync('echo', [`${n}: child`], { stdio: ['ignore', 'inherit', 'inherit'] });
+    context.output(String(n));
+    process.stdout.write(`${n}: the last`);
+    throw new Error(`${n}: raised`);
+  },
+  'leaves a child that writes': () => {
+    spawn('sh', ['-c', 'sleep 0.3; echo late'], { stdio: ['ignore', 'inherit', 'inherit'] });
+    console.log('its own');
   },
   'leaves a file': (_, context) => file(context, 'begun'),
   'writes its log': () => {

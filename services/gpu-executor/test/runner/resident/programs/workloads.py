@@ -1,4 +1,5 @@
 # The workloads of the conformance suite with the Python helper.
+import ctypes
 import os
 import shutil
 import signal
@@ -48,6 +49,21 @@ def ignores_a_cancel(inputs, context):
         time.sleep(1)
 
 
+def puts_out_json_values(inputs, context):
+    context.output({"boxes": [[1, 2], [3.5, None]]})
+    context.output("a text", None, True)
+
+
+def puts_out_nan(inputs, context):
+    context.output(0.91, float("nan"), float("-inf"), kind="scores")
+    context.output({"loss": float("nan")})
+    context.progress(float("nan"), "half")
+
+
+def puts_out_nothing(inputs, context):
+    context.output(object())
+
+
 def leaves_a_file(inputs, context):
     (context.output_dir / "begun").touch()
 
@@ -82,6 +98,24 @@ def ignores_its_input(inputs, context):
     assert sys.stdin.read() == ""
 
 
+class OutOfMemoryError(RuntimeError):
+    """As torch has it."""
+
+
+def needs_too_much_memory(inputs, context):
+    if inputs["how"] == "torch":
+        raise OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+    if inputs["how"] == "cause":
+        try:
+            bytearray(1 << 62)
+        except MemoryError as error:
+            raise RuntimeError("the picture could not be made") from error
+    try:
+        bytearray(1 << 62)
+    except MemoryError:
+        raise ValueError("the size is wrong")
+
+
 def fails_for_good(inputs, context):
     raise RunFailed("the size is wrong", retryable=False)
 
@@ -92,13 +126,35 @@ def prints_what_looks_like_a_message(inputs, context):
     context.output("whole")
 
 
+def prints_in_every_way_and_raises(inputs, context):
+    n = inputs["n"]
+    context.progress(0.5, f"run {n}")
+    print(f"{n}: print")
+    ctypes.CDLL(None).printf(b"%d: printf\n", n)
+    subprocess.run(["echo", f"{n}: child"], check=True)
+    context.output(str(n))
+    print(f"{n}: the last", end="")
+    sys.stdout.write("")
+    raise ValueError(f"{n}: raised")
+
+
+def leaves_a_child_that_writes(inputs, context):
+    subprocess.Popen(["sh", "-c", "sleep 0.3; echo late"])
+    print("its own")
+
+
 WORKS = {
+    "prints in every way and raises": prints_in_every_way_and_raises,
+    "leaves a child that writes": leaves_a_child_that_writes,
     "succeeds with text and a file": succeeds,
     "fails": fails,
     "fails after a file": fails_after_a_file,
     "crashes": crashes,
     "ends when it is cancelled": ends_when_it_is_cancelled,
     "ignores a cancel": ignores_a_cancel,
+    "puts out JSON values": puts_out_json_values,
+    "puts out NaN": puts_out_nan,
+    "puts out nothing": puts_out_nothing,
     "leaves a file": leaves_a_file,
     "tells its seed": tells_its_seed,
     "writes its log": writes_its_log,
@@ -106,6 +162,7 @@ WORKS = {
     "writes too much text": writes_too_much_text,
     "copies an input file": copies_an_input_file,
     "ignores its input": ignores_its_input,
+    "needs too much memory": needs_too_much_memory,
     "fails for good": fails_for_good,
     "prints what looks like a message": prints_what_looks_like_a_message,
 }

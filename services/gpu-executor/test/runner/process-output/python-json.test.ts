@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePythonJson } from '../../../../src/runner/comfyui/core/python-json.ts';
+import { parsePythonJson } from '../../../src/runner/process-output/json/python-json.ts';
 
 describe('JSON as Python writes it', () => {
   it.each([
-    ['{"score": [NaN, Infinity, -Infinity, 1]}', { score: [null, null, null, 1] }],
-    ['{"text": "NaN and \\"Infinity\\" stay", "n": NaN}', { text: 'NaN and "Infinity" stay', n: null }],
-    ['{"path": "C:\\\\", "n": -Infinity}', { path: 'C:\\', n: null }],
-    ['[NaN]', [null]],
+    ['{"score": [NaN, Infinity, -Infinity, 1]}', { score: ['NaN', 'Infinity', '-Infinity', 1] }],
+    ['{"text": "NaN and \\"Infinity\\" stay", "n": NaN}', { text: 'NaN and "Infinity" stay', n: 'NaN' }],
+    ['{"path": "C:\\\\", "n": -Infinity}', { path: 'C:\\', n: '-Infinity' }],
+    ['[NaN]', ['NaN']],
+    ['null', null],
   ])('reads %s', (text, value) => {
     expect(parsePythonJson(text)).toEqual(value);
   });
@@ -20,9 +21,8 @@ describe('JSON as Python writes it', () => {
   );
 
   it('reads all that JSON can say as JSON does', () => {
-    const anyJson = fc.json().filter((text) => text !== 'null');
     fc.assert(
-      fc.property(anyJson, (text) => {
+      fc.property(fc.json(), (text) => {
         expect(parsePythonJson(text)).toEqual(JSON.parse(text));
       }),
     );
@@ -31,7 +31,7 @@ describe('JSON as Python writes it', () => {
   it('reads any text with numbers that are none beside it', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
-        expect(parsePythonJson(`{"n": NaN, "text": ${JSON.stringify(text)}}`)).toEqual({ n: null, text });
+        expect(parsePythonJson(`{"n": NaN, "text": ${JSON.stringify(text)}}`)).toEqual({ n: 'NaN', text });
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readProgressLine } from '../../../../src/runner/cog/core/progress-line.ts';
+import { readProgressLine } from '../../../src/runner/process-output/progress-line.ts';
 
 describe('a line of a model', () => {
   it.each([

@@ -1,4 +1,7 @@
-/** What a line says about the progress of a prediction. */
+import { liveStatus } from '../live-status.ts';
+import type { ProgressReport } from '../runner.ts';
+
+/** What a line says about the progress of a prediction or a program. */
 export interface LineProgress {
   /** From 0 to 1. */
   readonly progress: number;
@@ -32,4 +35,15 @@ const readCount = (line: string): LineProgress | null => {
   const { done, all } = COUNT.exec(line)?.groups ?? {};
   if (done === undefined || Number(all) === 0 || Number(done) > Number(all)) return null;
   return { progress: Number(done) / Number(all), status: line.trim() };
+};
+
+/** The same report when the line says nothing new. It never goes back. */
+export const reportAfter = (before: ProgressReport, line: string): ProgressReport => {
+  const read = readProgressLine(line);
+  if (read === null) return before;
+  const progress = Math.max(before.progress, read.progress);
+  const live_status = read.status === null ? before.live_status : liveStatus(read.status);
+  return progress === before.progress && live_status === before.live_status
+    ? before
+    : { progress, live_status };
 };
