@@ -1,5 +1,6 @@
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { doubleOf, isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
 import { liveStatus } from '../live-status.ts';
 import type { Line } from './cut-lines.ts';
 
@@ -26,6 +27,11 @@ export const readMessage = ({ text, cut }: Line): ProgramMessage => {
   if (cut && /^\s*\{\s*"output"/.test(text))
     return badOutput('output_too_large', 'an {"output": …} line is longer than 64 KiB');
   const value = cut ? undefined : parseObject(text);
+  if (value === undefined && !cut && /^\s*\{\s*"output"/.test(text)) {
+    const read = readJsonText(text);
+    if (read.kind === 'invalid' && read.problem === 'number')
+      return badOutput('invalid_output', `in an {"output": …} line ${read.why}`);
+  }
   return (value === undefined ? null : reportOf(value)) ?? { kind: 'log', text };
 };
 

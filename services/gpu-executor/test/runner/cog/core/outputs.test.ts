@@ -1,3 +1,4 @@
+import { parseJson } from '@runledger/contracts/json';
 import { describe, expect, it } from 'vitest';
 import { readOutputs } from '../../../../src/runner/cog/core/outputs.ts';
 import { fileMark } from '../../../../src/runner/cog/core/split-answer.ts';
@@ -15,6 +16,12 @@ describe('the output of a prediction', () => {
     ['nothing', null, {}, []],
     ['a text', 'hello', { text: ['hello'] }, []],
     ['a number', 7, { text: ['7'] }, []],
+    [
+      'numbers that no double holds',
+      parseJson('[18446744073709551615, {"seed": 9007199254740993, "cfg": 4.0}]'),
+      { text: ['18446744073709551615', '{"seed":9007199254740993,"cfg":4.0}'] },
+      [],
+    ],
     ['the parts of an iterator', ['a', 'b'], { text: ['a', 'b'] }, []],
     [
       'URLs',
