@@ -6,7 +6,9 @@ export const Json = Type.Unsafe<JsonValue>(Type.Unknown());
 export const JsonRecord = Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true }));
 
 /** A branch for numbers that no double holds. The OpenAPI document does not have it: they are numbers there. */
-export const Exact = Type.Unsafe<ExactNumber>(Type.Refine(Type.Unknown(), isExactNumber));
+export const Exact = Type.Unsafe<ExactNumber>(
+  Type.Refine(Type.Unknown({ 'x-exact-number': true }), isExactNumber),
+);
 
 /** A number that a user wrote. */
 export const UserNumber = Type.Unsafe<JsonNumber>(Type.Union([Type.Number(), Exact]));

@@ -14,7 +14,7 @@ export interface Components {
 const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 
 /** A branch that is a check of ours is for numbers that no double holds: for others they are numbers, as another branch says. */
-const isDescribed = (branch: unknown): boolean => !(isNode(branch) && '~refine' in branch);
+const isDescribed = (branch: unknown): boolean => !(isNode(branch) && 'x-exact-number' in branch);
 
 /** Our own formats, in terms of standard ones. */
 const FORMATS: Readonly<Record<string, JsonSchema>> = {

@@ -94,8 +94,8 @@ export const askingParent = (parent: MessagePort): ParentViews => {
 
 /** A view is made from the bodies. */
 const withoutBytes = ({ life, webhook, isErased }: ArchivedRun): ArchivedRun => ({
-  life: life.map(({ data: _, ...message }) => message),
-  webhook: webhook.map(({ data: _, ...message }) => message),
+  life: life.map(({ data: _data, ...message }) => message),
+  webhook: webhook.map(({ data: _data, ...message }) => message),
   isErased,
 });
 

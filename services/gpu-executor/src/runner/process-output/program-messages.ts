@@ -75,7 +75,7 @@ export const unreadable = (
 const whyNoJson = (text: string): string => {
   const read = readJsonText(text);
   return read.kind === 'invalid' && read.problem === 'number'
-    ? `in a line that is an output ${read.why}`
+    ? `in an {"output": …} line ${read.why}`
     : 'a line that begins like an output is not JSON';
 };
 

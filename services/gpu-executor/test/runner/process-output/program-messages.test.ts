@@ -26,6 +26,21 @@ describe('a line of a program', () => {
       ],
     });
     expect(read(' {"progress": 1} ')).toEqual({ kind: 'report', progress: 1 });
+    expect(read('{"progress": 1.0}')).toEqual({ kind: 'report', progress: 1 });
+  });
+
+  it('has outputs with the digits that it has', () => {
+    expect(read('{"output": {"ids": [9007199254740993, 18446744073709551615, 4.0, 1E5]}}')).toEqual({
+      kind: 'report',
+      output: [['ids', ['9007199254740993', '18446744073709551615', '4.0', '1E5']]],
+    });
+    expect(read('{"output": {"loss": 1e400}}')).toEqual({
+      kind: 'bad_output',
+      lost: {
+        kind: 'invalid_output',
+        why: 'in an {"output": …} line the number 1e400 is too large, beyond the range of a double',
+      },
+    });
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { parseJson } from '@runledger/contracts/json';
 import { describe, expect, it } from 'vitest';
 import { readOutputs } from '../../../../src/runner/cog/core/outputs.ts';
 import { fileMark } from '../../../../src/runner/cog/core/split-answer.ts';
@@ -17,6 +18,12 @@ describe('the output of a prediction', () => {
     ['a number', 7, { json: ['7'] }, []],
     ['values of several types', ['a', 1, null], { json: ['"a"', '1', 'null'] }, []],
     ['a member without a value', { caption: null, json: { a: 1 } }, { json: ['{"a":1}'] }, []],
+    [
+      'numbers that no double holds',
+      parseJson('[18446744073709551615, {"seed": 9007199254740993, "cfg": 4.0}]'),
+      { json: ['18446744073709551615', '{"seed":9007199254740993,"cfg":4.0}'] },
+      [],
+    ],
     ['the parts of an iterator', ['a', 'b'], { text: ['a', 'b'] }, []],
     [
       'URLs',

@@ -1,4 +1,5 @@
-import { isJsonObject } from '@runledger/contracts/json';
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { numberOf } from '@runledger/contracts/numbers/exact-number';
 import { describe, expect, it } from 'vitest';
 import { bindInputs } from '../../../../src/runner/comfyui/core/bind-inputs.ts';
 import { readWorkflow, type ComfyWorkflow } from '../../../../src/runner/comfyui/core/workflow.ts';
@@ -31,6 +32,17 @@ describe('inputs of a run', () => {
       workflow: picture,
       unbound: [],
     });
+  });
+
+  it('have the numbers that were sent, and so has the workflow', () => {
+    const json = '{"1":{"class_type":"KSampler","inputs":{"noise_seed":1125899906842624123,"cfg":4.0}}}';
+    const read = readWorkflow(parseJson(json));
+    const targets = [{ name: 'seed', node: '1', field: 'seed' }];
+    const seed = numberOf('18446744073709551615');
+    const result = bindInputs(read.kind === 'workflow' ? read.workflow : {}, { seed }, targets);
+    expect(JSON.stringify(result)).toContain(
+      '"inputs":{"noise_seed":1125899906842624123,"cfg":4.0,"seed":18446744073709551615}',
+    );
   });
 
   it.each([
