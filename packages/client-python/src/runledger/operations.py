@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ae3b34a766517dcc54d2f9c298460b0d14ae0b9bf8b02a935ee0f27f21c401c2.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7537b9afd7ce66df1ef0aad9411390a534f572297ebcdb0118add88b0152ecbd.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -5,6 +5,7 @@ import { GpuModel } from '../gpu.ts';
 import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { RequiredLabels } from '../labels.ts';
 import { Json } from '../json-schemas.ts';
+import { IfNoOutput } from '../warnings/run-warning.ts';
 import { RetryOn } from '../events/retry.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
 import { LogMasks } from '../logs/log-mask-patterns.ts';
@@ -106,6 +107,8 @@ export const Deployment = Type.Object({
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
   bounds: Type.Optional(RequestBounds),
   retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }), on: Type.Optional(RetryOn) }),
+  /** Left out for `warn`. */
+  if_no_output: Type.Optional(IfNoOutput),
   log_masks: Type.Optional(LogMasks),
   archived: Type.Boolean(),
   created_at: Time,

@@ -1,4 +1,5 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
+import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
@@ -20,6 +21,7 @@ import {
   type Ending,
   type RetryAfter,
 } from './core/end-of-attempt.ts';
+import { judgeOutputs } from './core/judge-outputs.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 
 export interface AttemptTools extends OutputTools {
@@ -139,9 +141,17 @@ const runWorkflow = async (
       stop,
     ),
   );
-  if (result.outcome !== 'failed') return result;
-  return { ...result, error: { ...result.error, message: observe.masked(result.error.message) } };
+  const judged = judgeOutputs(result, event.data.if_no_output);
+  if (judged.outcome === 'failed')
+    return { ...judged, error: { ...judged.error, message: observe.masked(judged.error.message) } };
+  if (judged.outcome !== 'succeeded' || judged.warnings === undefined) return judged;
+  return { ...judged, warnings: judged.warnings.map((warning) => masked(warning, observe)) };
 };
+
+const masked = (warning: RunWarning, observe: Pick<RunObserver, 'masked'>): RunWarning => ({
+  ...warning,
+  message: observe.masked(warning.message),
+});
 
 const planOf = (
   { event: { data } }: Assignment,

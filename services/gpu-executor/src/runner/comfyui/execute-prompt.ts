@@ -37,7 +37,8 @@ export const executePrompt = async (
   const prompt: NewPrompt = {
     prompt_id: newUuid(),
     clientId,
-    workflow: inRunFolder(workflow, runFolder(run_id, attempt)),
+    workflow: inRunFolder(workflow, runFolder(run_id, attempt), lease.api.knownClasses),
+    madeAt: Date.now(),
   };
   const oomKills = recentOomKills();
   using grace = graceAfter(signal, limits.cancelGraceMs);

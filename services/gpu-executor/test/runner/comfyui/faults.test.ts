@@ -1,18 +1,24 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../program/run-a-program.ts';
 import type { StartedRun } from '../runner-conformance.ts';
 import { openComfyui, type ComfyOptions, type ComfyRun } from './run-comfyui.ts';
 import { playing, type Step } from './server/play.ts';
 import { startTestServer, type TestServer } from './server/test-server.ts';
 
-const PLAY = { input_id: 'picture', filename_prefix: 'cats/cat' };
+const PLAY = { filename_prefix: 'cats/cat' };
 
 interface Opened {
   readonly server: TestServer;
   readonly start: (steps: readonly Step[], run?: ComfyRun) => StartedRun;
 }
 
-const open = async (options: Omit<ComfyOptions, 'servers'> = {}): Promise<Opened> => {
-  const server = await startTestServer();
+const open = async ({
+  outputFolder,
+  ...options
+}: Omit<ComfyOptions, 'servers'> & { outputFolder?: string } = {}): Promise<Opened> => {
+  const server = await startTestServer({ ...(outputFolder !== undefined && { outputFolder }) });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const comfyui = await openComfyui({ servers: [{ url: server.url }], ...options });
   return { server, start: (steps, run) => comfyui.start(playing(steps, PLAY), run) };
@@ -32,7 +38,9 @@ describe('a prompt', () => {
   it('is sent once when its answer is lost', async () => {
     const { server, start } = await open();
     server.faults.lostAnswers = 1;
-    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({ data: { text: ['done'] } });
+    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({
+      nodes: [{ data: { text: ['done'] } }],
+    });
     expect(server.prompts).toHaveLength(1);
   });
 
@@ -75,7 +83,7 @@ describe('a prompt', () => {
 
   it('does not begin without the classes of its nodes', async () => {
     const { server, start } = await open();
-    server.faults.missingNodes.add('ComfyUIDeployExternalImage');
+    server.faults.missingNodes.add('SaveImage');
     const { result } = start([]);
     expect(await result).toMatchObject({
       outcome: 'failed',
@@ -83,7 +91,7 @@ describe('a prompt', () => {
         kind: 'not_runnable',
         node: '1',
         retryable: false,
-        message: expect.stringContaining('Node 1 "Play" (ComfyUIDeployExternalImage)'),
+        message: expect.stringContaining('Node 1 "Play" (SaveImage)'),
       },
     });
     expect(server.prompts).toEqual([]);
@@ -172,7 +180,7 @@ describe('a server', () => {
     server.engine().history.set = () => server.engine().history;
     expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({
       outcome: 'succeeded',
-      data: { text: ['done'] },
+      nodes: [{ data: { text: ['done'] } }],
     });
   });
 
@@ -253,6 +261,67 @@ describe('files', () => {
     expect(other).not.toBe(one);
   });
 
+  it('have their node, with its title and what it calls its output', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const file = (name: string): Step => ({ file: name, content: 'x' });
+    const text: Step = { text: { text: ['a cat'] } };
+    const workflow = {
+      '9': { class_type: 'SaveImage', inputs: { steps: [file('b.png')] }, _meta: { title: 'Save Image' } },
+      '10': { class_type: 'CaseOutput', inputs: { steps: [text, file('c.png')], output_id: 'portrait' } },
+    };
+    const nine = { id: '9', class_type: 'SaveImage', title: 'Save Image', output_id: null };
+    const ten = { id: '10', class_type: 'CaseOutput', title: null, output_id: 'portrait' };
+    expect(await comfyui.start(workflow).result).toMatchObject({
+      outcome: 'succeeded',
+      data: {},
+      nodes: [
+        { node: nine, data: {} },
+        { node: ten, data: { text: ['a cat'] } },
+      ],
+      files: [
+        { filename: 'b.png', node: nine },
+        { filename: 'c.png', node: ten },
+      ],
+    });
+  });
+
+  it('that a node does not name are found in the output folder, and nothing of others', async () => {
+    const outputFolder = temporaryFolder();
+    const { start } = await open({ outputFolder });
+    await start([{ unnamed: 'before.png', content: 'of another run' }]).result;
+    mkdirSync(join(outputFolder, 'runledger', 'other-1'), { recursive: true });
+    const run = start([
+      { progress: 0.5 },
+      { wait: 100 },
+      { unnamed: 'by-date/cat_0001.png', content: 'cat' },
+    ]);
+    await until(() => run.reports.length > 0);
+    writeFileSync(join(outputFolder, 'runledger', 'other-1', 'a.png'), 'of another attempt');
+    const result = await run.result;
+    expect(result).toMatchObject({
+      outcome: 'succeeded',
+      files: [{ filename: 'cat_0001.png', subfolder: 'by-date', bytes: 3, node: { id: '1', title: 'Play' } }],
+    });
+    expect(result).not.toHaveProperty('warnings');
+  });
+
+  it.each([
+    ['sees', temporaryFolder, 'no file of it is in the output folder'],
+    ['does not see', () => undefined, 'the member `output` of EXECUTOR_COMFYUI says where it is'],
+  ])(
+    'are missed where a node names none, with an executor that %s the output folder',
+    async (_, folder, why) => {
+      const outputFolder = folder();
+      const { start } = await open(outputFolder === undefined ? {} : { outputFolder });
+      expect(await start([{ unnamed: 'cat.png', content: '' }]).result).toMatchObject({
+        outcome: 'succeeded',
+        files: [],
+        warnings: [{ kind: 'no_output', node: '1', message: expect.stringContaining(why) }],
+      });
+    },
+  );
+
   it('that are gone fail the run, and empty the cache for the next one', async () => {
     const { server, start } = await open();
     server.outputs.set = () => server.outputs;
@@ -264,9 +333,15 @@ describe('files', () => {
   });
 
   it('of inputs are uploaded under the name of their content', async () => {
-    const { server, start } = await open();
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const workflow = playing(
+      [{ copy: 'copy' }],
+      { input_id: 'picture' },
+      { class_type: 'ComfyUIDeployExternalImage' },
+    );
     const run = { inputs: { picture: 'me.PNG', other: 'x' }, inputFiles: { 'me.PNG': '12345' } };
-    const { result, lines } = start([{ copy: 'copy' }], run);
+    const { result, lines } = comfyui.start(workflow, run);
     expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy', bytes: 5 }] });
     expect([...server.inputFiles.keys()]).toEqual([
       'runledger/5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5.png',

@@ -117,6 +117,7 @@ export const queueRun = (
         ...(request.tags.length > 0 && { tags: request.tags }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),
+        ...(deployment.if_no_output && { if_no_output: deployment.if_no_output }),
         ...(deployment.log_masks && { has_log_masks: true }),
         ...(inputTargets(version.inputs).length > 0 && { has_input_targets: true }),
         rerun_of: null,

@@ -3,6 +3,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { sleep } from '@runledger/resilience/abort';
+import { readNodeClass } from '../core/node-class.ts';
 import { nodeName, refusedNodes, refusedPrompt } from '../core/prompt-error.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
 import type { ComfyAnswer, ComfyApi } from '../server/comfy-api.ts';
@@ -13,6 +14,8 @@ export interface NewPrompt {
   readonly prompt_id: string;
   readonly clientId: string;
   readonly workflow: ComfyWorkflow;
+  /** Milliseconds since 1970. */
+  readonly madeAt: number;
 }
 
 export type Sent =
@@ -75,11 +78,12 @@ const read = (
 export const missingNodes = async (api: ComfyApi, workflow: ComfyWorkflow): Promise<AttemptError | null> => {
   const missing: string[] = [];
   for (const [id, { class_type }] of Object.entries(workflow)) {
-    if (api.knownNodes.has(class_type)) continue;
+    if (api.knownClasses.has(class_type)) continue;
     const answer = await api.get(`object_info/${encodeURIComponent(class_type)}`);
     const info = answer.kind === 'answered' && answer.status === SUCCESS ? parseJson(answer.text) : undefined;
     if (!isJsonObject(info)) return null;
-    if (Object.hasOwn(info, class_type)) api.knownNodes.add(class_type);
+    if (Object.hasOwn(info, class_type))
+      api.knownClasses.set(class_type, readNodeClass(class_type, info[class_type]));
     else missing.push(id);
   }
   const [first] = missing;

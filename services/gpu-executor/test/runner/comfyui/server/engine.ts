@@ -19,6 +19,8 @@ export interface StoredOutput {
 export interface EngineHost {
   tell(client_id: string | undefined, message: object | string | Uint8Array): void;
   store(file: StoredOutput, content: Uint8Array): void;
+  /** Into its output folder. */
+  write(path: string, content: string): void;
   inputFile(name: string): Uint8Array | undefined;
   crash(): void;
 }
@@ -93,7 +95,7 @@ const execute = async (
   const { prompt_id, client_id, prompt } = queued;
   const said: [string, object][] = [];
   const tell = (type: string, data: object): void => {
-    const whole = { ...data, prompt_id };
+    const whole = { ...data, prompt_id, timestamp: Date.now() };
     said.push([type, whole]);
     host.tell(client_id, { type, data: whole });
   };
@@ -145,7 +147,10 @@ const play = async (step: Step, player: Player): Promise<'dead' | undefined> => 
   else if ('text' in step)
     for (const [kind, values] of Object.entries(step.text)) (output[kind] ??= []).push(...values);
   else if ('file' in step) save(step.file, Buffer.from(step.content), player);
-  else if ('copy' in step)
+  else if ('unnamed' in step) {
+    output['images'] ??= [];
+    if (step.content !== '') host.write(step.unnamed, step.content);
+  } else if ('copy' in step)
     save(step.copy, host.inputFile(String(inputs['input_id'])) ?? Buffer.from('no such file'), player);
   else if ('say' in step) host.tell(client_id, textFrame(node, step.say));
   else if ('print' in step) process.stdout.write(`${step.print}\n`);
