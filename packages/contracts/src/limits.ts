@@ -7,6 +7,8 @@ export const MAX_EXPIRY_BYTES = 1.5 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
+/** Files that the inputs of a run name, those of lists each for itself. */
+export const MAX_INPUT_FILES = 256;
 /** The names of a run's inputs that are files, and of those that are secret, together, as JSON. */
 export const MAX_FILE_INPUTS_BYTES = 320;
 /** Of these, for the member `secret_inputs` when there are any. */

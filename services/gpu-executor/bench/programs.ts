@@ -48,6 +48,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       slot: SLOT,
       inputDir,
       outputDir,
+      fileInputs: [],
       inputTargets: [],
       workflow_version_id: 'version',
       traceparent: null,

@@ -1,3 +1,4 @@
+import { isFileListType } from '@runledger/contracts/catalogue/file-inputs';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 
 /** A line for a shell that queues a run. The key stands in an environment variable, not in the history of the shell. */
@@ -15,17 +16,21 @@ export const requestLine = (
 
 /** The same with this tool. `FILE` is to be replaced, as are the other values. */
 export const queueLine = (deployment: string, inputs: readonly NewInputDefinition[]): string => {
-  const examples = inputs.filter(isNeeded).map((input) => `${input.name}=${wordOf(exampleOf(input))}`);
+  const examples = inputs.filter(isNeeded).map((input) => {
+    const item = isFileListType(input.type) ? '[]' : '';
+    return `${input.name}${item}=${wordOf(exampleOf(input))}`;
+  });
   const options = examples.map((example) => ` --input ${quoted(example)}`).join('');
   return `runledger queue --watch --deployment ${quoted(deployment)}${options}`;
 };
 
 const wordOf = (value: unknown): string => {
-  if (value === EXAMPLE_URL) return '@FILE';
+  if (value === EXAMPLE_URL || value === EXAMPLE_URLS) return '@FILE';
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
 const EXAMPLE_URL = 'https://example.com/FILE';
+const EXAMPLE_URLS = [EXAMPLE_URL];
 
 const quoted = (text: string): string =>
   /^[\w:/.@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
@@ -51,5 +56,10 @@ const exampleOf = ({ type, enum: values, minimum, maximum }: NewInputDefinition)
     case 'audio':
     case 'video':
       return EXAMPLE_URL;
+    case 'file[]':
+    case 'image[]':
+    case 'audio[]':
+    case 'video[]':
+      return EXAMPLE_URLS;
   }
 };

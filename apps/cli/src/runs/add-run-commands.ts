@@ -59,7 +59,7 @@ const addNewRunOptions = (command: Command): Command =>
   command
     .option(
       '--input <name=value>',
-      'one input, with @PATH a file to upload; can be repeated',
+      'one input, with @PATH a file to upload; name[]=… adds an item to a list, as does a file of the same name again; can be repeated',
       (pair, all: string[]) => [...all, pair],
       [],
     )

@@ -16,7 +16,8 @@ type Inputs = Readonly<Record<string, unknown>>;
 
 /**
  * The inputs of `--inputs`, changed by each `--input name=value`; undefined without both options. A value that is a JSON
- * number, boolean, quoted text or array has that type. `@` and a path is a file, which is uploaded. Any other value is a text.
+ * number, boolean, quoted text or array has that type. `@` and a path is a file, which is uploaded. Any other value is a text. Files that are
+ * given one after the other under the same name are a list, and so is each `name[]=value`, also alone.
  * @throws CommandError
  */
 export const givenInputs = async (
@@ -43,21 +44,42 @@ export const changedInputs = async (
 };
 
 const withPairs = async (inputs: Inputs, pairs: readonly string[], client: Client): Promise<Inputs> => {
-  const all = new Map(Object.entries(inputs));
+  const given = new Map<string, Given>();
   for (const pair of pairs) {
     const at = pair.indexOf('=');
     if (at < 1)
       throw new CommandError(
         `--input ${pair} is not name=value. Write --input name=value, such as --input size=512.`,
       );
-    const value = pair.slice(at + 1);
-    all.set(
-      pair.slice(0, at),
-      value.startsWith('@') ? (await uploadFile(client, value.slice(1))).id : valueOf(value),
-    );
+    const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
+    const isItem = name.length > ITEM.length && name.endsWith(ITEM);
+    const isFile = text.startsWith('@');
+    const value = isFile ? (await uploadFile(client, text.slice(1))).id : valueOf(text);
+    const key = isItem ? name.slice(0, -ITEM.length) : name;
+    const before = given.get(key);
+    const isNext = before !== undefined && (isItem ? before.isList : isFile && before.isFile);
+    given.set(key, {
+      values: isNext ? [...before.values, value] : [value],
+      isList: isItem || isNext,
+      isFile,
+    });
   }
-  return Object.fromEntries(all);
+  const values = [...given].map(
+    ([name, each]) => [name, each.isList ? each.values : each.values[0]] as const,
+  );
+  return Object.fromEntries([...Object.entries(inputs), ...values]);
 };
+
+/** What single options say of an input. */
+interface Given {
+  readonly values: readonly unknown[];
+  readonly isList: boolean;
+  /** The last value is one. */
+  readonly isFile: boolean;
+}
+
+/** After the name of an input: the value is an item of a list. */
+const ITEM = '[]';
 
 const valueOf = (text: string): unknown => {
   const value = parseJson(text);

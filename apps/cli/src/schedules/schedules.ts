@@ -145,7 +145,7 @@ const addSettings = (command: Command): Command =>
       .option('--catch-up <time>', 'how late a missed time is still made up for; 1h by default')
       .option(
         '--input <name=value>',
-        'one input of its runs, with @PATH a file to upload; can be repeated',
+        'one input of its runs, with @PATH a file to upload; name[]=… adds an item to a list; can be repeated',
         (pair, all: string[]) => [...all, pair],
         [],
       )

@@ -41,12 +41,19 @@ describe('the line that queues a run', () => {
         { name: 'style', type: 'string', enum: ['oil', 'ink'], ...needed },
         { name: 'steps', type: 'integer', minimum: 4, ...needed },
         { name: 'photo', type: 'image', ...needed },
+        { name: 'frames', type: 'image[]', ...needed },
         { name: 'seed', type: 'integer' },
         { name: 'size', type: 'integer', default: 512, ...needed },
       ]),
     ).toEqual({
       deployment_id: 'd1',
-      inputs: { prompt: 'TEXT', style: 'oil', steps: 4, photo: 'https://example.com/FILE' },
+      inputs: {
+        prompt: 'TEXT',
+        style: 'oil',
+        steps: 4,
+        photo: 'https://example.com/FILE',
+        frames: ['https://example.com/FILE'],
+      },
     });
   });
 
@@ -74,6 +81,7 @@ describe('the command that queues a run', () => {
         { name: 'prompt', type: 'string', required: true },
         { name: 'steps', type: 'integer', minimum: 4, required: true },
         { name: 'photo', type: 'image', required: true },
+        { name: 'frames', type: 'image[]', required: true },
         { name: 'seed', type: 'integer' },
       ]).slice(0, -1),
     ).toEqual([
@@ -87,6 +95,8 @@ describe('the command that queues a run', () => {
       'steps=4',
       '--input',
       'photo=@FILE',
+      '--input',
+      'frames[]=@FILE',
     ]);
   });
 });

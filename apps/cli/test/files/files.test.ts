@@ -54,6 +54,31 @@ describe('files', () => {
     expect(aFolder).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a regular file') });
   });
 
+  it('that are given under one name are a list, in their order, and so is one with [] after it', async () => {
+    for (const name of ['a.png', 'b.png']) writeFileSync(join(folder, name), name);
+    const file = (name: string): string => `@${join(folder, name)}`;
+    const given = [`frames=${file('b.png')}`, `frames=${file('a.png')}`, `one[]=${file('a.png')}`];
+    const others = [
+      'mixed[]=https://pictures.example/c.png',
+      `mixed[]=${file('a.png')}`,
+      'size=32',
+      'size=64',
+    ];
+    const options = [...given, ...others].flatMap((input) => ['--input', input]);
+    const queued = await gateway.cli(['queue', '--deployment', gateway.deployment_id, ...options]);
+    expect([queued.code, queued.stderr]).toEqual([0, '']);
+    const { workflow_inputs } = await gateway.read(`/run/${queued.stdout.trim()}?include=inputs`);
+    const [b, a] = workflow_inputs.frames;
+    expect(workflow_inputs).toMatchObject({
+      frames: [b, a],
+      one: [a],
+      mixed: ['https://pictures.example/c.png', a],
+      size: 64,
+    });
+    expect((await gateway.read(`/files/${b}`)).filename).toBe('b.png');
+    expect((await gateway.read(`/files/${a}`)).filename).toBe('a.png');
+  });
+
   it('are uploaded for an input @PATH; a quoted text is a text', async () => {
     writeFileSync(join(folder, 'small.png'), 'x');
     const photo = `photo=@${join(folder, 'small.png')}`;

@@ -5,16 +5,19 @@ interface FileDropProps {
   readonly id: string;
   /** The kinds of files that the browser offers, such as `image/*`; all when it is undefined. */
   readonly accept: string | undefined;
-  readonly onFile: (file: File) => void;
+  /** It takes several files at once. */
+  readonly isMultiple?: boolean;
+  /** At least one; one only, unless it takes several. */
+  readonly onFiles: (files: readonly File[]) => void;
   /** Says what became of the file. */
   readonly children: ReactNode;
 }
 
-/** Takes a file that is chosen or dropped. */
-export const FileDrop = ({ id, accept, onFile, children }: FileDropProps): ReactNode => {
+/** Takes a file, or several, that are chosen or dropped. */
+export const FileDrop = ({ id, accept, isMultiple = false, onFiles, children }: FileDropProps): ReactNode => {
   const take = (files: FileList | null): void => {
-    const [file] = files ?? [];
-    if (file) onFile(file);
+    const chosen = [...(files ?? [])].slice(0, isMultiple ? undefined : 1);
+    if (chosen.length > 0) onFiles(chosen);
   };
   return (
     <div
@@ -25,7 +28,13 @@ export const FileDrop = ({ id, accept, onFile, children }: FileDropProps): React
         take(event.dataTransfer.files);
       }}
     >
-      <input id={id} type="file" accept={accept} onChange={({ target }) => take(target.files)} />
+      <input
+        id={id}
+        type="file"
+        accept={accept}
+        multiple={isMultiple}
+        onChange={({ target }) => take(target.files)}
+      />
       {children}
     </div>
   );

@@ -36,6 +36,16 @@ describe('a form of inputs', () => {
     });
   });
 
+  it('keeps the files of a list in their order, and leaves an empty list as it is', () => {
+    const frames = anInput({ type: 'image[]' });
+    expect(inputsOf([frames], { size: ['b', 'a', 'b'] }).inputs['size']).toEqual(['b', 'a', 'b']);
+    expect(inputsOf([frames], { size: [] }).inputs['size']).toEqual([]);
+    expect(inputsOf([frames], { size: presetOf(frames) })).toEqual({ inputs: {}, problems: {} });
+    expect(presetOf(anInput({ type: 'image[]', default: ['https://a.example/b.png'] }))).toEqual([
+      'https://a.example/b.png',
+    ]);
+  });
+
   it('leaves empty fields out, so that their defaults count', () => {
     expect(inputsOf([anInput({ type: 'string' })], { size: '' })).toEqual({ inputs: {}, problems: {} });
   });

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7537b9afd7ce66df1ef0aad9411390a534f572297ebcdb0118add88b0152ecbd.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 57c590ea0aba2ad992fd90c3de1dd5d75f1c818514ea922c29cf32982f8fcf45.
 
 from __future__ import annotations
 
@@ -886,9 +886,9 @@ class InputDefinition(TypedDict):
     """
     The name of the input in `inputs` of a run.
     """
-    type: Literal['string', 'integer', 'number', 'boolean', 'array', 'file', 'image', 'audio', 'video']
+    type: Literal['string', 'integer', 'number', 'boolean', 'array', 'file', 'image', 'audio', 'video', 'file[]', 'image[]', 'audio[]', 'video[]']
     """
-    What values the input has. The workflow gets the name of a file in its input folder.
+    What values the input has. The workflow gets the name of a file in its input folder, and a list of names for a list of files.
 
     - `string`: A text.
     - `integer`: A whole number.
@@ -899,6 +899,10 @@ class InputDefinition(TypedDict):
     - `image`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
     - `audio`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
     - `video`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+    - `file[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+    - `image[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+    - `audio[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+    - `video[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
     """
     required: bool
     """
@@ -923,6 +927,14 @@ class InputDefinition(TypedDict):
     maximum: NotRequired[float]
     """
     The highest value of an input of type integer or number. Only present when it was defined.
+    """
+    min_items: NotRequired[int]
+    """
+    How many items an input that is a list has at least: one of type array, or of files. Only present when it was defined.
+    """
+    max_items: NotRequired[int]
+    """
+    How many items an input that is a list has at most. Only present when it was defined.
     """
     node: NotRequired[str]
     """
@@ -1346,9 +1358,9 @@ class NewInputDefinition(TypedDict):
     """
     The name of the input in `inputs` of a run.
     """
-    type: Literal['string', 'integer', 'number', 'boolean', 'array', 'file', 'image', 'audio', 'video']
+    type: Literal['string', 'integer', 'number', 'boolean', 'array', 'file', 'image', 'audio', 'video', 'file[]', 'image[]', 'audio[]', 'video[]']
     """
-    What values the input has. The workflow gets the name of a file in its input folder.
+    What values the input has. The workflow gets the name of a file in its input folder, and a list of names for a list of files.
 
     - `string`: A text.
     - `integer`: A whole number.
@@ -1359,6 +1371,10 @@ class NewInputDefinition(TypedDict):
     - `image`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
     - `audio`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
     - `video`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+    - `file[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+    - `image[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+    - `audio[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+    - `video[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
     """
     required: NotRequired[bool | None]
     """
@@ -1383,6 +1399,14 @@ class NewInputDefinition(TypedDict):
     maximum: NotRequired[float | None]
     """
     The highest value of an input of type integer or number. Null counts as omitted.
+    """
+    min_items: NotRequired[int | None]
+    """
+    How many items an input that is a list has at least: one of type array, or of files. Null counts as omitted.
+    """
+    max_items: NotRequired[int | None]
+    """
+    How many items an input that is a list has at most. Null counts as omitted.
     """
     node: NotRequired[str | None]
     """

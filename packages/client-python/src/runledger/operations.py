@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7537b9afd7ce66df1ef0aad9411390a534f572297ebcdb0118add88b0152ecbd.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 57c590ea0aba2ad992fd90c3de1dd5d75f1c818514ea922c29cf32982f8fcf45.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

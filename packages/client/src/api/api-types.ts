@@ -3281,7 +3281,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description What values the input has. The workflow gets the name of a file in its input folder.
+             * @description What values the input has. The workflow gets the name of a file in its input folder, and a list of names for a list of files.
              *
              *     - `string`: A text.
              *     - `integer`: A whole number.
@@ -3292,9 +3292,13 @@ export interface components {
              *     - `image`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
              *     - `audio`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
              *     - `video`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `file[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+             *     - `image[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+             *     - `audio[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+             *     - `video[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
              * @enum {string}
              */
-            type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "image" | "audio" | "video";
+            type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "image" | "audio" | "video" | "file[]" | "image[]" | "audio[]" | "video[]";
             /**
              * @description Whether a run that leaves it out is refused, unless it has a default.
              * @example true
@@ -3328,6 +3332,16 @@ export interface components {
              * @example 50
              */
             maximum?: number;
+            /**
+             * @description How many items an input that is a list has at least: one of type array, or of files. Only present when it was defined.
+             * @example 1
+             */
+            min_items?: number;
+            /**
+             * @description How many items an input that is a list has at most. Only present when it was defined.
+             * @example 8
+             */
+            max_items?: number;
             /**
              * @description Of a ComfyUI workflow: the id of the node that takes the value. Only present when it was defined.
              * @example 6
@@ -4129,7 +4143,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description What values the input has. The workflow gets the name of a file in its input folder.
+             * @description What values the input has. The workflow gets the name of a file in its input folder, and a list of names for a list of files.
              *
              *     - `string`: A text.
              *     - `integer`: A whole number.
@@ -4140,9 +4154,13 @@ export interface components {
              *     - `image`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
              *     - `audio`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
              *     - `video`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `file[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+             *     - `image[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+             *     - `audio[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
+             *     - `video[]`: A list of such files, in order. It may be empty, unless `min_items` says otherwise. All inputs of a run together name at most 256 files.
              * @enum {string}
              */
-            type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "image" | "audio" | "video";
+            type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "image" | "audio" | "video" | "file[]" | "image[]" | "audio[]" | "video[]";
             /**
              * @description Whether a run that leaves it out is refused, unless it has a default. Null counts as omitted.
              * @example true
@@ -4176,6 +4194,16 @@ export interface components {
              * @example 50
              */
             maximum?: number | null;
+            /**
+             * @description How many items an input that is a list has at least: one of type array, or of files. Null counts as omitted.
+             * @example 1
+             */
+            min_items?: number | null;
+            /**
+             * @description How many items an input that is a list has at most. Null counts as omitted.
+             * @example 8
+             */
+            max_items?: number | null;
             /**
              * @description Of a ComfyUI workflow: the id of the node that takes the value. Needs `field`. Null counts as omitted.
              * @example 6

@@ -1,11 +1,19 @@
 /** Types of inputs whose value is a file. They say what a form may offer; the workflow judges the content. */
-export const FILE_INPUT_TYPES = ['file', 'image', 'audio', 'video'] as const;
+const ONE_FILE = ['file', 'image', 'audio', 'video'] as const;
+/** Types of inputs whose value is a list of files, which may be empty. */
+const FILE_LIST = ['file[]', 'image[]', 'audio[]', 'video[]'] as const;
+export const FILE_INPUT_TYPES = [...ONE_FILE, ...FILE_LIST] as const;
 export type FileInputType = (typeof FILE_INPUT_TYPES)[number];
 
 const TYPES: ReadonlySet<string> = new Set(FILE_INPUT_TYPES);
+const LISTS: ReadonlySet<string> = new Set(FILE_LIST);
 export const isFileInputType = (type: string): type is FileInputType => TYPES.has(type);
+export const isFileListType = (type: string): type is (typeof FILE_LIST)[number] => LISTS.has(type);
 
-/** What the value of such an input names. */
+/** What names a file in the value of an input that is a file, or a list of files: each in its place. */
+export const namedFiles = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
+
+/** What such a value, or an item of a list, names. */
 export type FileValue =
   /** A file that was uploaded. */
   | { readonly kind: 'id'; readonly id: string }

@@ -52,6 +52,9 @@ export const WorkflowInput = Type.Object({
   /** Of a number. */
   minimum: Type.Optional(Type.Number()),
   maximum: Type.Optional(Type.Number()),
+  /** Of a list. */
+  min_items: Type.Optional(Type.Integer({ minimum: 0 })),
+  max_items: Type.Optional(Type.Integer({ minimum: 0 })),
   /** The node of the workflow that takes the value, and its field: both or neither. */
   node: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   field: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),

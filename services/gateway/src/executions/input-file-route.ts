@@ -1,4 +1,4 @@
-import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { isUuid } from '@runledger/contracts/ids';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
@@ -52,10 +52,12 @@ const names = (
   inputs: Readonly<Record<string, unknown>>,
   id: string,
 ): boolean =>
-  fileInputs.some((name) => {
-    const value = readFileValue(inputs[name]);
-    return value?.kind === 'id' && value.id === id;
-  });
+  fileInputs
+    .flatMap((name) => namedFiles(inputs[name]))
+    .some((named) => {
+      const value = readFileValue(named);
+      return value?.kind === 'id' && value.id === id;
+    });
 
 const objectIn = (text: Uint8Array): Readonly<Record<string, unknown>> => {
   const value = parseJson(Buffer.from(text).toString('utf8'));

@@ -119,7 +119,7 @@ const runWorkflow = async (
   { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
 ): Promise<RunResult> => {
   const { org_id, run_id, attempt, event } = assignment;
-  const { gpu, runner: choice, workflow_version_id } = event.data;
+  const { gpu, runner: choice, workflow_version_id, file_inputs: fileInputs = [] } = event.data;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
       {
@@ -127,6 +127,7 @@ const runWorkflow = async (
         run_id,
         workflow,
         inputs,
+        fileInputs,
         inputTargets,
         gpu,
         attempt,

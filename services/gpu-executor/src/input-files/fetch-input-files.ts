@@ -1,6 +1,6 @@
-import { rename } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import { fetchAssigned, type FetchedAssignment, type FetchSettings } from '../assignment/fetch-assigned.ts';
 import type { Assignment } from '../attempt/core/assignment.ts';
 import { openAttemptGateway, type AttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
@@ -41,7 +41,10 @@ export const fetchWithFiles = async (
   return files.kind === 'fetched' ? { ...fetched, inputs: files.inputs } : files;
 };
 
-/** Fetches the files of a run's inputs, one after the other. Each of these inputs then is the name of its file in the input folder. */
+/**
+ * Fetches the files of a run's inputs, one after the other. Each of these inputs then is the name of its file in the input folder. One that is
+ * a list has a folder of its own there, and is the list of the names with this folder before them, in its order.
+ */
 const fetchInputFiles = async (
   settings: InputFileSettings,
   gateway: AttemptGateway,
@@ -50,23 +53,27 @@ const fetchInputFiles = async (
   options: FetchOptions,
 ): Promise<FetchedInputs> => {
   const nameOf = inputNames();
-  const named: [string, string][] = [];
+  const named: [string, string | string[]][] = [];
   let left = settings.maxBytes;
   const inputDir = await makeInputDir();
   const incoming = join(await makePrivateDir(), 'incoming');
   for (const input of gateway.assignment.event.data.file_inputs ?? []) {
-    const fetched = await fetchFile(
-      settings,
-      gateway,
-      inputs[input],
-      { input, path: incoming, maxBytes: left },
-      options,
-    );
-    if (fetched.kind !== 'fetched') return fetched;
-    left -= fetched.bytes;
-    const name = nameOf(fetched.filename, fetched.content_type);
-    await rename(incoming, join(inputDir, name));
-    named.push([input, name]);
+    const value = inputs[input];
+    const folder = Array.isArray(value) ? `${nameOf(input, '')}/` : '';
+    const nameInFolder = folder === '' ? nameOf : inputNames();
+    await mkdir(join(inputDir, folder), { recursive: true, mode: 0o700 });
+    const names: string[] = [];
+    for (const [index, each] of namedFiles(value).entries()) {
+      const title = folder === '' ? input : `${input}[${index}]`;
+      const file = { input: title, path: incoming, maxBytes: left };
+      const fetched = await fetchFile(settings, gateway, each, file, options);
+      if (fetched.kind !== 'fetched') return fetched;
+      left -= fetched.bytes;
+      const name = `${folder}${nameInFolder(fetched.filename, fetched.content_type)}`;
+      await rename(incoming, join(inputDir, name));
+      names.push(name);
+    }
+    named.push([input, folder === '' ? (names[0] ?? '') : names]);
   }
   // Entries, because `__proto__` is an ordinary name.
   return { kind: 'fetched', inputs: Object.fromEntries([...Object.entries(inputs), ...named]) };

@@ -23,6 +23,8 @@ export interface RunnerWork {
   readonly run_id: string;
   readonly workflow: unknown;
   readonly inputs: Readonly<Record<string, unknown>>;
+  /** The names of the inputs that are files. Every other one is what it is, also a text that is the name of a file. */
+  readonly fileInputs: readonly string[];
   /** Which nodes of the workflow take the inputs, where its version says so. */
   readonly inputTargets: readonly InputTarget[];
   readonly gpu: string;
@@ -32,8 +34,8 @@ export interface RunnerWork {
   readonly choice: RunnerChoice;
   readonly slot: GpuSlot;
   /**
-   * A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. Without such
-   * an input there may be no folder.
+   * A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value, and one
+   * that is a list of files a list of such names. Without such an input there may be no folder.
    */
   readonly inputDir: string;
   /** For a folder of this attempt alone, which the runner makes when it has a file for it. The files that remain in it become the run's files. */

@@ -52,6 +52,8 @@ export interface StartOptions {
   readonly inputs?: Readonly<Record<string, unknown>>;
   /** The contents of the input files, by name. */
   readonly inputFiles?: Readonly<Record<string, string>>;
+  /** The names of the inputs that are files. */
+  readonly fileInputs?: readonly string[];
 }
 
 export interface RunnerUnderTest {
@@ -109,6 +111,7 @@ export const describeRunner = (
       const { result, outputDir } = await start('copies an input file', {
         inputs: { picture: 'picture.png' },
         inputFiles: { 'picture.png': '12345' },
+        fileInputs: ['picture'],
       });
       expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy' }] });
       expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('12345');

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { FileDrop } from '../../ui/file-drop.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { bytes } from '../../ui/words.ts';
+import { acceptedFiles } from './form-inputs.ts';
 import { uploadFile } from './upload-file.ts';
 
 interface FileFieldProps {
@@ -13,8 +14,6 @@ interface FileFieldProps {
   readonly onChange: (fileId: string | undefined) => void;
 }
 
-const ACCEPTED: Readonly<Record<string, string>> = { image: 'image/*', audio: 'audio/*', video: 'video/*' };
-
 /** Takes a file that is chosen or dropped, uploads it, and gives its id. */
 export const FileField = ({ id, type, fileId, onChange }: FileFieldProps): ReactNode => {
   const upload = useMutation({
@@ -22,7 +21,7 @@ export const FileField = ({ id, type, fileId, onChange }: FileFieldProps): React
     onSuccess: ({ id: uploaded }) => onChange(uploaded),
   });
   return (
-    <FileDrop id={id} accept={ACCEPTED[type]} onFile={(file) => upload.mutate(file)}>
+    <FileDrop id={id} accept={acceptedFiles(type)} onFiles={([file]) => file && upload.mutate(file)}>
       <p className="quiet" role="status">
         {upload.isPending && 'Uploading …'}
         {!upload.isPending &&

@@ -3,16 +3,26 @@ import type { Schemas } from '../../api/schemas.ts';
 export type InputDefinition = Schemas['InputDefinition'];
 export type Inputs = NonNullable<Schemas['DeploymentRunRequest']['inputs']>;
 
-/** What a person entered into the field of an input: text, or a file that was uploaded already, by its id. */
-export type Entered = Readonly<Record<string, string | boolean | undefined>>;
+/** What a person entered into the field of an input: text, a file that was uploaded already, by its id, or several of them. */
+export type EnteredValue = string | boolean | readonly string[] | undefined;
+export type Entered = Readonly<Record<string, EnteredValue>>;
 
 const FILE_TYPES: ReadonlySet<string> = new Set(['file', 'image', 'audio', 'video']);
 
 export const isFileInput = ({ type }: InputDefinition): boolean => FILE_TYPES.has(type);
+export const isFileListInput = ({ type }: InputDefinition): boolean => type.endsWith('[]');
+
+/** What the browser offers for an input of this type; undefined for all files. */
+export const acceptedFiles = (type: string): string | undefined => {
+  const kind = type.replace('[]', '');
+  return kind === 'file' ? undefined : `${kind}/*`;
+};
 
 /** What stands in a field at first. */
-export const presetOf = ({ default: preset, type }: InputDefinition): string | boolean | undefined => {
+export const presetOf = (definition: InputDefinition): EnteredValue => {
+  const { default: preset, type } = definition;
   if (type === 'boolean') return preset === true;
+  if (isFileListInput(definition)) return Array.isArray(preset) ? preset.map(String) : undefined;
   if (preset === undefined || preset === null) return undefined;
   return typeof preset === 'string' ? preset : JSON.stringify(preset);
 };
@@ -27,7 +37,12 @@ export const inputsOf = (
   for (const definition of definitions) {
     const value = entered[definition.name];
     if (value === undefined || value === '') continue;
-    const read = typeof value === 'boolean' ? value : valueOf(definition, value);
+    const read =
+      typeof value === 'string'
+        ? valueOf(definition, value)
+        : typeof value === 'boolean'
+          ? value
+          : [...value];
     if (read === undefined) problems[definition.name] = `Enter ${EXPECTED[definition.type]}.`;
     else inputs[definition.name] = read;
   }
@@ -44,6 +59,10 @@ const EXPECTED: Readonly<Record<InputDefinition['type'], string>> = {
   image: 'a picture',
   audio: 'a sound',
   video: 'a video',
+  'file[]': 'files',
+  'image[]': 'pictures',
+  'audio[]': 'sounds',
+  'video[]': 'videos',
 };
 
 const valueOf = ({ type }: InputDefinition, text: string): Inputs[string] | undefined => {
@@ -61,6 +80,11 @@ const valueOf = ({ type }: InputDefinition, text: string): Inputs[string] | unde
     case 'audio':
     case 'video':
       return text;
+    case 'file[]':
+    case 'image[]':
+    case 'audio[]':
+    case 'video[]':
+      return [text];
   }
 };
 

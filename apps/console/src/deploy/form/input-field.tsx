@@ -1,22 +1,25 @@
 import { useId, type ReactNode } from 'react';
 import { FileField } from './file-field.tsx';
-import { isFileInput, type InputDefinition } from './form-inputs.ts';
+import { FileListField } from './file-list-field.tsx';
+import { isFileInput, isFileListInput, type EnteredValue, type InputDefinition } from './form-inputs.ts';
 
 interface InputFieldProps {
   readonly definition: InputDefinition;
-  readonly value: string | boolean | undefined;
+  readonly value: EnteredValue;
   /** What is wrong with the value. */
   readonly problem: string | undefined;
-  readonly onChange: (value: string | boolean | undefined) => void;
+  readonly onChange: (value: EnteredValue) => void;
 }
 
 /** A field for an input, as its type needs. */
 export const InputField = ({ definition, value, problem, onChange }: InputFieldProps): ReactNode => {
-  const { name, required, description, minimum, maximum } = definition;
+  const { name, required, description, minimum, maximum, min_items, max_items } = definition;
   const id = useId();
   const bounds = [
     minimum === undefined ? '' : `at least ${minimum}`,
     maximum === undefined ? '' : `at most ${maximum}`,
+    min_items === undefined ? '' : `at least ${itemsInWords(min_items)}`,
+    max_items === undefined ? '' : `at most ${itemsInWords(max_items)}`,
   ];
   const hints = [
     (description ?? '').replace(/\.$/, ''),
@@ -43,12 +46,14 @@ export const InputField = ({ definition, value, problem, onChange }: InputFieldP
   );
 };
 
+const itemsInWords = (count: number): string => (count === 1 ? '1 item' : `${count} items`);
+
 interface ControlProps {
   readonly definition: InputDefinition;
   readonly id: string;
-  readonly value: string | boolean | undefined;
+  readonly value: EnteredValue;
   readonly isWrong: boolean;
-  readonly onChange: (value: string | boolean | undefined) => void;
+  readonly onChange: (value: EnteredValue) => void;
 }
 
 const Control = ({ definition, id, value, isWrong, onChange }: ControlProps): ReactNode => {
@@ -65,6 +70,15 @@ const Control = ({ definition, id, value, isWrong, onChange }: ControlProps): Re
       />
     );
   if (isFileInput(definition)) return <FileField id={id} type={type} fileId={text} onChange={onChange} />;
+  if (isFileListInput(definition))
+    return (
+      <FileListField
+        id={id}
+        type={type}
+        files={Array.isArray(value) ? value.map(String) : []}
+        onChange={onChange}
+      />
+    );
   if (definition.enum)
     return (
       <select id={id} value={text} required={isNeeded} onChange={({ target }) => onChange(target.value)}>

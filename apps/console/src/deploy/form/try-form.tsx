@@ -3,7 +3,14 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../../api/client.ts';
 import { Problem } from '../../ui/problem.tsx';
-import { inputsOf, presetOf, type Entered, type InputDefinition, type Inputs } from './form-inputs.ts';
+import {
+  inputsOf,
+  presetOf,
+  type Entered,
+  type EnteredValue,
+  type InputDefinition,
+  type Inputs,
+} from './form-inputs.ts';
 import { InputField } from './input-field.tsx';
 
 interface TryFormProps {
@@ -36,7 +43,7 @@ export const TryForm = ({ deploymentId, inputs: definitions }: TryFormProps): Re
     setAsked(true);
     if (Object.keys(problems).length === 0) queue.mutate(inputs);
   };
-  const enter = (name: string, value: string | boolean | undefined): void => {
+  const enter = (name: string, value: EnteredValue): void => {
     setEntered((former) => ({ ...former, [name]: value }));
     setKey(crypto.randomUUID());
   };

@@ -24,7 +24,7 @@ export const WhatIfPage = (): ReactNode => {
       <HowToCapture />
       <section className="stack" aria-label="The captured day">
         <label htmlFor="day">The file of a captured day</label>
-        <FileDrop id="day" accept=".zst" onFile={take}>
+        <FileDrop id="day" accept=".zst" onFiles={([file]) => file && take(file)}>
           <p className="quiet" role="status">
             {read.isPending && 'Reading it …'}
             {read.isIdle && 'Choose it, or drop it here.'}

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { FILE_INPUT_TYPES, type FileInputType } from '../../catalogue/file-inputs.ts';
+import { FILE_INPUT_TYPES, isFileListType, type FileInputType } from '../../catalogue/file-inputs.ts';
 import { enumInWords, type InWords } from '../../words/in-words.ts';
 import { Json } from '../../json-schemas.ts';
-import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '../../limits.ts';
+import { MAX_INPUT_FILES, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '../../limits.ts';
 import { Archived } from '../fields/names.ts';
 import { OrganisationUuid, VersionUuid, WorkflowUuid } from '../fields/ids.ts';
 import { CreatedAt, NextCursor } from '../fields/values.ts';
@@ -10,6 +10,7 @@ import { optional, unchanged } from '../fields/optional.ts';
 
 const FILE_INPUT =
   'A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.';
+const FILE_LIST_INPUT = `A list of such files, in order. It may be empty, unless \`min_items\` says otherwise. All inputs of a run together name at most ${MAX_INPUT_FILES} files.`;
 const InputType = enumInWords(
   {
     string: 'A text.',
@@ -17,10 +18,13 @@ const InputType = enumInWords(
     number: 'A number.',
     boolean: 'True or false.',
     array: 'A list of any values.',
-    ...(Object.fromEntries(FILE_INPUT_TYPES.map((type) => [type, FILE_INPUT])) as InWords<FileInputType>),
+    ...(Object.fromEntries(
+      FILE_INPUT_TYPES.map((type) => [type, isFileListType(type) ? FILE_LIST_INPUT : FILE_INPUT]),
+    ) as InWords<FileInputType>),
   },
   {
-    description: 'What values the input has. The workflow gets the name of a file in its input folder.',
+    description:
+      'What values the input has. The workflow gets the name of a file in its input folder, and a list of names for a list of files.',
   },
 );
 const InputName = Type.String({
@@ -37,6 +41,9 @@ const Listed = Type.Union([Type.String(), Type.Number()], {
 const VALUES = 'The values that an input of type string, integer or number may have.';
 const MINIMUM = 'The lowest value of an input of type integer or number.';
 const MAXIMUM = 'The highest value of an input of type integer or number.';
+const MIN_ITEMS = 'How many items an input that is a list has at least: one of type array, or of files.';
+const MAX_ITEMS = 'How many items an input that is a list has at most.';
+const Items = { minimum: 0, maximum: 1_000_000 };
 const NODE = 'Of a ComfyUI workflow: the id of the node that takes the value.';
 const NodeId = Type.String({
   minLength: 1,
@@ -81,6 +88,8 @@ const InputDefinition = Type.Object(
     ),
     minimum: Type.Optional(Type.Number({ description: `${MINIMUM} ${ONLY}`, examples: [1] })),
     maximum: Type.Optional(Type.Number({ description: `${MAXIMUM} ${ONLY}`, examples: [50] })),
+    min_items: Type.Optional(Type.Integer({ ...Items, description: `${MIN_ITEMS} ${ONLY}`, examples: [1] })),
+    max_items: Type.Optional(Type.Integer({ ...Items, description: `${MAX_ITEMS} ${ONLY}`, examples: [8] })),
     node: Type.Optional({ ...NodeId, description: `${NODE} ${ONLY}` }),
     field: Type.Optional({ ...NodeField, description: `${FIELD} ${ONLY}` }),
     description: Type.Optional({ ...Description, description: `${DESCRIPTION} ${ONLY}` }),
@@ -116,6 +125,8 @@ export const NewInputDefinition = Type.Object(
     ),
     minimum: optional(Type.Number({ description: MINIMUM, examples: [1] })),
     maximum: optional(Type.Number({ description: MAXIMUM, examples: [50] })),
+    min_items: optional(Type.Integer({ ...Items, description: MIN_ITEMS, examples: [1] })),
+    max_items: optional(Type.Integer({ ...Items, description: MAX_ITEMS, examples: [8] })),
     node: optional({ ...NodeId, description: `${NODE} Needs \`field\`.` }),
     field: optional({ ...NodeField, description: `${FIELD} Needs \`node\`.` }),
     description: optional(Description),

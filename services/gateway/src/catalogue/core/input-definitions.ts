@@ -1,13 +1,30 @@
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
-import { isFileInputType } from '@runledger/contracts/catalogue/file-inputs';
+import { isFileInputType, isFileListType } from '@runledger/contracts/catalogue/file-inputs';
 import { isJsonObject, jsonBytes } from '@runledger/contracts/json';
-import { MAX_FILE_INPUTS_BYTES, SECRET_INPUTS_BYTES } from '@runledger/contracts/limits';
-import { FILE_FORMS, wrongValue, type ValueRules, type WrongValue } from './input-values.ts';
+import { MAX_FILE_INPUTS_BYTES, MAX_INPUT_FILES, SECRET_INPUTS_BYTES } from '@runledger/contracts/limits';
+import {
+  FILE_FORMS,
+  FILE_LIST,
+  ONE_FILE,
+  wrongValue,
+  type ValueRules,
+  type WrongValue,
+} from './input-values.ts';
 
 export interface DefinitionProblem {
   readonly index: number;
-  readonly member: 'name' | 'secret' | 'default' | 'enum' | 'minimum' | 'maximum' | 'node' | 'field';
+  readonly member:
+    | 'name'
+    | 'secret'
+    | 'default'
+    | 'enum'
+    | 'minimum'
+    | 'maximum'
+    | 'min_items'
+    | 'max_items'
+    | 'node'
+    | 'field';
   readonly why: string;
 }
 
@@ -33,6 +50,7 @@ export const definitionProblems = (
     for (const [member, why] of [
       ...secretProblems(definition),
       ...rulesProblems(definition),
+      ...itemsProblems(definition),
       ...defaultProblems(definition),
       ...targetProblems(definition, workflow),
     ])
@@ -100,6 +118,23 @@ const rulesProblems = ({ enum: values, ...bounds }: ValueRules): MemberProblem[]
   return problems;
 };
 
+const itemsProblems = ({ type, min_items: least, max_items: most }: ValueRules): MemberProblem[] => {
+  const isList = type === 'array' || isFileListType(type);
+  const problems: MemberProblem[] = [];
+  if (least !== undefined && !isList) problems.push(['min_items', LISTS_ONLY]);
+  if (most !== undefined && !isList) problems.push(['max_items', LISTS_ONLY]);
+  else if (least !== undefined && most !== undefined && most < least)
+    problems.push(['max_items', `it is below the min_items of ${least}, so no value fits`]);
+  if (!isFileListType(type)) return problems;
+  if ((least ?? 0) > MAX_INPUT_FILES) problems.push(['min_items', TOO_MANY_FILES]);
+  if ((most ?? 0) > MAX_INPUT_FILES) problems.push(['max_items', TOO_MANY_FILES]);
+  return problems;
+};
+
+const LISTS_ONLY =
+  'only an input that is a list may have it: one of type array, file[], image[], audio[] or video[]';
+const TOO_MANY_FILES = `the inputs of a run name at most ${MAX_INPUT_FILES} files`;
+
 /** Of the first value that no run could have. */
 const listProblems = (values: NonNullable<ValueRules['enum']>, bounds: ValueRules): MemberProblem[] => {
   for (const value of values) {
@@ -122,7 +157,17 @@ const whyWrong = (wrong: WrongValue): string => {
     case 'wrong_type':
       return `it is not of the type of this input, which is ${wrong.type}`;
     case 'no_file':
-      return `it is no file: ${FILE_FORMS}`;
+      return wrong.item === undefined
+        ? `it is no file: ${FILE_FORMS}`
+        : `item ${wrong.item} is no file: ${FILE_FORMS}`;
+    case 'one_file':
+      return ONE_FILE;
+    case 'file_list':
+      return FILE_LIST;
+    case 'too_few_items':
+      return `it has ${wrong.count} items, and at least ${wrong.limit} are needed`;
+    case 'too_many_items':
+      return `it has ${wrong.count} items, and at most ${wrong.limit} are allowed`;
     case 'not_listed':
       return 'it is not in the list of values';
     case 'below_minimum':
@@ -150,6 +195,8 @@ const inputDefinition = ({
   enum: values,
   minimum,
   maximum,
+  min_items,
+  max_items,
   node,
   field,
   description,
@@ -162,6 +209,8 @@ const inputDefinition = ({
   ...(values ? { enum: values } : {}),
   ...(typeof minimum === 'number' ? { minimum } : {}),
   ...(typeof maximum === 'number' ? { maximum } : {}),
+  ...(typeof min_items === 'number' ? { min_items } : {}),
+  ...(typeof max_items === 'number' ? { max_items } : {}),
   ...(typeof node === 'string' ? { node } : {}),
   ...(typeof field === 'string' ? { field } : {}),
   ...(typeof description === 'string' ? { description } : {}),

@@ -1,20 +1,29 @@
 import {
   isFileInputType,
+  isFileListType,
+  namedFiles,
   readFileValue,
   type FileInputType,
 } from '@runledger/contracts/catalogue/file-inputs';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
-import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
+import { MAX_INPUT_FILES, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
 
 /** What a definition says about a value. */
-export type ValueRules = Pick<WorkflowInput, 'type' | 'secret' | 'enum' | 'minimum' | 'maximum'>;
+export type ValueRules = Pick<
+  WorkflowInput,
+  'type' | 'secret' | 'enum' | 'minimum' | 'maximum' | 'min_items' | 'max_items'
+>;
 
 type PlainType = Exclude<WorkflowInput['type'], FileInputType>;
 
 export type WrongValue =
   | { readonly kind: 'wrong_type'; readonly type: PlainType; readonly value: JsonValue }
-  | { readonly kind: 'no_file' }
+  /** `item`: its place in a list. */
+  | { readonly kind: 'no_file'; readonly item?: number }
+  /** A list where one file is declared, or the reverse. */
+  | { readonly kind: 'one_file' | 'file_list' }
+  | { readonly kind: 'too_few_items' | 'too_many_items'; readonly limit: number; readonly count: number }
   | { readonly kind: 'not_listed'; readonly values: NonNullable<WorkflowInput['enum']> }
   | { readonly kind: 'below_minimum'; readonly minimum: number }
   | { readonly kind: 'above_maximum'; readonly maximum: number }
@@ -23,20 +32,42 @@ export type WrongValue =
 
 /** For people: what the value of an input that is a file may be. */
 export const FILE_FORMS = 'send the id of an uploaded file, an http or https URL, or a data URL';
+export const ONE_FILE = `this input is one file, and not a list: ${FILE_FORMS}`;
+export const FILE_LIST =
+  'this input is a list of files: send a list, also of one file, whose items are ids of uploaded files, http or https URLs, or data URLs';
 
 /** What is wrong with a value: its type before its bounds. */
-export const wrongValue = (
-  { type, secret, enum: values, minimum, maximum }: ValueRules,
-  value: JsonValue,
-): WrongValue | undefined => {
-  if (isFileInputType(type)) return readFileValue(value) ? undefined : { kind: 'no_file' };
+export const wrongValue = (rules: ValueRules, value: JsonValue): WrongValue | undefined => {
+  const { type, secret, enum: values, minimum, maximum } = rules;
+  if (isFileInputType(type)) return wrongFiles(type, rules, value);
   if (!isOfType(type, value)) return { kind: 'wrong_type', type, value };
   if (values && !values.some((listed) => listed === value)) return { kind: 'not_listed', values };
   if (secret && typeof value === 'string') return wrongLength(value);
+  if (Array.isArray(value)) return wrongCount(rules, value.length);
   if (typeof value !== 'number') return undefined;
   if (minimum !== undefined && value < minimum) return { kind: 'below_minimum', minimum };
   if (maximum !== undefined && value > maximum) return { kind: 'above_maximum', maximum };
   return undefined;
+};
+
+const wrongFiles = (type: FileInputType, rules: ValueRules, value: JsonValue): WrongValue | undefined => {
+  const isList = isFileListType(type);
+  if (isList !== Array.isArray(value)) return { kind: isList ? 'file_list' : 'one_file' };
+  const named = namedFiles(value);
+  const count = isList
+    ? wrongCount({ ...rules, max_items: rules.max_items ?? MAX_INPUT_FILES }, named.length)
+    : undefined;
+  const item = named.findIndex((file) => readFileValue(file) === undefined);
+  if (count !== undefined || item === -1) return count;
+  return isList ? { kind: 'no_file', item } : { kind: 'no_file' };
+};
+
+const wrongCount = (
+  { min_items = 0, max_items = Infinity }: Pick<ValueRules, 'min_items' | 'max_items'>,
+  count: number,
+): WrongValue | undefined => {
+  if (count < min_items) return { kind: 'too_few_items', limit: min_items, count };
+  return count > max_items ? { kind: 'too_many_items', limit: max_items, count } : undefined;
 };
 
 const wrongLength = ({ length }: string): WrongValue | undefined => {

@@ -1,7 +1,7 @@
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
-import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import type { LeftToErase } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
 import { isJsonObject } from '@runledger/contracts/json';
@@ -25,7 +25,9 @@ export const eraseInputFiles =
     // Inputs that are lost name nothing any more: these files expire.
     if (!('value' in found) || !isJsonObject(found.value)) return;
     for (const name of names) {
-      const file = readFileValue(found.value[name] ?? null);
-      if (file?.kind === 'id') await files.remove(org_id, file.id, 'of_one_run');
+      for (const value of namedFiles(found.value[name])) {
+        const file = readFileValue(value);
+        if (file?.kind === 'id') await files.remove(org_id, file.id, 'of_one_run');
+      }
     }
   };

@@ -22,8 +22,7 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
   const isShallow = !problems.some(({ type }) => type === 'json_invalid');
   // A data URL becomes a file, unless its input has no definition: then it is counted when the run is accepted.
-  const counted = Object.fromEntries(Object.entries(inputs).filter(([, input]) => !isDataUrl(input)));
-  if (isShallow && jsonBytes(counted) > limits.inputsBytes) {
+  if (isShallow && jsonBytes(withoutDataUrls(inputs)) > limits.inputsBytes) {
     throw new Refused({
       code: 'inputs_too_large',
       why: `All inputs of a run together may have at most ${limits.inputsBytes} bytes as JSON`,
@@ -31,6 +30,16 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   }
   return problems;
 };
+
+const withoutDataUrls = (inputs: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(inputs)
+      .filter(([, value]) => !isDataUrl(value))
+      .map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.filter((item) => !isDataUrl(item)) : value,
+      ]),
+  );
 
 const isDataUrl = (value: JsonValue): boolean => readFileValue(value)?.kind === 'data';
 

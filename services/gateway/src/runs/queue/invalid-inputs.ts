@@ -1,10 +1,12 @@
-import { FILE_FORMS, type WrongInput } from '../../catalogue/core/input-values.ts';
+import { FILE_FORMS, FILE_LIST, ONE_FILE, type WrongInput } from '../../catalogue/core/input-values.ts';
 import { invalid, type Invalid } from '../../http/refusal.ts';
 import {
   aboveMaximum,
   belowMinimum,
   MISSING,
   notListed,
+  tooFewItems,
+  tooManyItems,
   wrongType,
   type Words,
 } from '../../validation/pydantic-words.ts';
@@ -13,7 +15,8 @@ import {
 export const invalidInputs = (wrong: readonly WrongInput[]): Invalid[] =>
   wrong.map((input) => {
     const { type, msg } = wordsOf(input);
-    return invalid(['body', 'inputs', input.name], type, msg);
+    const item = input.kind === 'no_file' && input.item !== undefined ? [input.item] : [];
+    return invalid(['body', 'inputs', input.name, ...item], type, msg);
   });
 
 /** What is wrong with a file, and what to do. */
@@ -32,6 +35,14 @@ const wordsOf = (wrong: WrongInput): Words => {
       return wrongType({ schema: { type: wrong.type }, value: wrong.value, isText: false });
     case 'no_file':
       return noFile(FILE_FORMS);
+    case 'one_file':
+      return noFile(ONE_FILE);
+    case 'file_list':
+      return noFile(FILE_LIST);
+    case 'too_few_items':
+      return tooFewItems(wrong.limit, wrong.count);
+    case 'too_many_items':
+      return tooManyItems(wrong.limit, wrong.count);
     case 'not_listed':
       return notListed(wrong.values);
     case 'below_minimum':

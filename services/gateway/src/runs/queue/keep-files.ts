@@ -1,7 +1,9 @@
-import { readFileValue, type FileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue, type FileValue } from '@runledger/contracts/catalogue/file-inputs';
 import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import type { OrgId } from '@runledger/contracts/ids';
-import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import type { JsonObject } from '@runledger/contracts/json';
+import { MAX_INPUT_FILES } from '@runledger/contracts/limits';
+import pLimit from 'p-limit';
 import { FILE_FORMS } from '../../catalogue/core/input-values.ts';
 import { readOwnAddress, type OwnAddresses } from '../../files/core/own-address.ts';
 import type { Files } from '../../files/files.ts';
@@ -30,30 +32,58 @@ type KeptFiles =
 export type KeepFiles = (org_id: OrgId, inputs: JsonObject, names: readonly string[]) => Promise<KeptFiles>;
 
 type KeptFile =
-  | { readonly kind: 'kept'; readonly name: string; readonly value: JsonValue }
+  | { readonly kind: 'kept'; readonly value: string }
   | { readonly kind: 'invalid'; readonly problem: Invalid };
+
+/** Files of one run that are looked up or stored at a time. */
+const AT_A_TIME = 8;
 
 export const keepFiles =
   (options: KeepFilesOptions): KeepFiles =>
   async (org_id, inputs, names) => {
+    const named = names.map((name) => ({
+      name,
+      values: namedFiles(inputs[name]),
+      isList: Array.isArray(inputs[name]),
+    }));
+    const count = named.reduce((sum, { values }) => sum + values.length, 0);
+    if (count > MAX_INPUT_FILES) return { kind: 'invalid', problems: [tooManyFiles(count)] };
+    const limit = pLimit(AT_A_TIME);
     const kept = await Promise.all(
-      names.map((name) => keepFile(options, org_id, name, inputs[name] ?? null)),
+      named.map(async ({ name, values, isList }) => {
+        const loc = ['body', 'inputs', name];
+        const files = await limit.map(values, (value, index) =>
+          keepFile(options, org_id, isList ? [...loc, index] : loc, value),
+        );
+        return { name, files, isList };
+      }),
     );
-    const problems = kept.flatMap((file) => (file.kind === 'invalid' ? [file.problem] : []));
+    const problems = kept.flatMap(({ files }) =>
+      files.flatMap((file) => (file.kind === 'invalid' ? [file.problem] : [])),
+    );
     if (problems.length > 0) return { kind: 'invalid', problems };
-    const values = kept.flatMap((file) => (file.kind === 'kept' ? [[file.name, file.value] as const] : []));
-    return { kind: 'kept', inputs: Object.fromEntries([...Object.entries(inputs), ...values]) };
+    const changed = kept.map(({ name, files, isList }) => {
+      const values = files.flatMap((file) => (file.kind === 'kept' ? [file.value] : []));
+      return [name, isList ? values : (values[0] ?? null)] as const;
+    });
+    return { kind: 'kept', inputs: Object.fromEntries([...Object.entries(inputs), ...changed]) };
   };
+
+const tooManyFiles = (count: number): Invalid => {
+  const { type, msg } = noFile(
+    `these inputs name ${count} files, and those of a run name at most ${MAX_INPUT_FILES}: send an archive of them`,
+  );
+  return invalid(['body', 'inputs'], type, msg);
+};
 
 const keepFile = async (
   options: KeepFilesOptions,
   org_id: OrgId,
-  name: string,
-  value: JsonValue,
+  loc: (string | number)[],
+  value: unknown,
 ): Promise<KeptFile> => {
   const { files, addresses, own } = options;
-  const loc = ['body', 'inputs', name];
-  const kept = (id: string): KeptFile => ({ kind: 'kept', name, value: id });
+  const kept = (id: string): KeptFile => ({ kind: 'kept', value: id });
   const refused = (why: string): KeptFile => {
     const { type, msg } = noFile(why);
     return { kind: 'invalid', problem: invalid(loc, type, msg) };
@@ -80,7 +110,7 @@ const keepFile = async (
           : kept(id);
       }
       const problem = await addresses.destination(file.url, loc);
-      return problem ? { kind: 'invalid', problem } : { kind: 'kept', name, value };
+      return problem ? { kind: 'invalid', problem } : kept(file.url);
     }
     case 'data': {
       const bytes = bytesOf(file);

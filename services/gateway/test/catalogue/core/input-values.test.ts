@@ -1,9 +1,13 @@
+import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fitInputs, wrongValue, type ValueRules } from '../../../src/catalogue/core/input-values.ts';
 import { definitionProblems } from '../../../src/catalogue/core/input-definitions.ts';
+
+const A_FILE = '01940000-0000-7000-8000-0000000000d1';
+const A_URL = 'https://pictures.example/a.png';
 
 describe('a value', () => {
   it.each<[ValueRules, JsonValue]>([
@@ -15,6 +19,11 @@ describe('a value', () => {
     [{ type: 'number', minimum: 0.5 }, 0.5],
     [{ type: 'boolean' }, false],
     [{ type: 'array' }, [null, {}]],
+    [{ type: 'array', min_items: 2, max_items: 2 }, [1, 2]],
+    [{ type: 'image' }, A_FILE],
+    [{ type: 'image[]' }, []],
+    [{ type: 'file[]', min_items: 1 }, [A_FILE, A_URL, 'data:,x', A_FILE]],
+    [{ type: 'file[]' }, Array.from({ length: 256 }, () => A_FILE)],
   ])('fits %j: %j', (rules, value) => expect(wrongValue(rules, value)).toBeUndefined());
 
   it.each<[ValueRules, JsonValue, string]>([
@@ -27,9 +36,40 @@ describe('a value', () => {
     [{ type: 'number', enum: [1], maximum: 5 }, 6, 'not_listed'],
     [{ type: 'boolean' }, 0, 'wrong_type'],
     [{ type: 'array' }, {}, 'wrong_type'],
+    [{ type: 'array', min_items: 1 }, [], 'too_few_items'],
+    [{ type: 'image' }, 'fox.png', 'no_file'],
+    [{ type: 'image' }, [A_FILE], 'one_file'],
+    [{ type: 'image[]' }, A_FILE, 'file_list'],
+    [{ type: 'image[]' }, 'fox.png', 'file_list'],
+    [{ type: 'image[]' }, { 0: A_FILE }, 'file_list'],
+    [{ type: 'image[]' }, [A_FILE, 'fox.png'], 'no_file'],
+    [{ type: 'image[]' }, [[A_FILE]], 'no_file'],
+    [{ type: 'image[]', min_items: 1 }, [], 'too_few_items'],
+    [{ type: 'image[]', max_items: 1 }, [A_FILE, A_URL], 'too_many_items'],
+    [{ type: 'image[]' }, Array.from({ length: 257 }, () => A_FILE), 'too_many_items'],
   ])('does not fit %j: %j is %s', (rules, value, kind) =>
     expect(wrongValue(rules, value)).toMatchObject({ kind }),
   );
+});
+
+describe('the definition of a list', () => {
+  it.each<[Partial<NewInputDefinition>, string | null]>([
+    [{ type: 'image[]', min_items: 1, max_items: 256, default: [A_URL] }, null],
+    [{ type: 'image[]', default: [] }, null],
+    [{ type: 'array', max_items: 1_000 }, null],
+    [{ type: 'image', max_items: 2 }, 'max_items'],
+    [{ type: 'string', min_items: 2 }, 'min_items'],
+    [{ type: 'file[]', max_items: 257 }, 'max_items'],
+    [{ type: 'file[]', min_items: 3, max_items: 2 }, 'max_items'],
+    [{ type: 'file[]', default: A_URL }, 'default'],
+    [{ type: 'file[]', min_items: 1, default: [] }, 'default'],
+    [{ type: 'file', default: [A_URL] }, 'default'],
+    [{ type: 'file[]', secret: true }, 'secret'],
+    [{ type: 'file[]', minimum: 1 }, 'minimum'],
+  ])('%j: what is wrong is %j', (definition, member) => {
+    const problems = definitionProblems([[0, { name: 'a', type: 'file[]', ...definition }]], {});
+    expect(problems.map((problem) => problem.member)).toEqual(member === null ? [] : [member]);
+  });
 });
 
 const define = (definition: Partial<WorkflowInput> & { readonly name: string }): WorkflowInput => ({

@@ -21,7 +21,10 @@ describe('the files of inputs of a deleted run', () => {
     ({ api } = await catalogue.bed.gateway({ projecting: true }));
     const admin = await catalogue.admin();
     const { body: workflow } = await admin.post('/workflows', { name: 'portrait' });
-    const inputs = [{ name: 'photo', type: 'image' }];
+    const inputs = [
+      { name: 'photo', type: 'image' },
+      { name: 'frames', type: 'image[]' },
+    ];
     const version = await admin.post(`/workflows/${workflow.id}/versions`, { workflow: {}, inputs });
     const { body: machine } = await admin.post('/machines', aMachine);
     const deployment = { name: 'portrait', workflow_version_id: version.body.id, machine_id: machine.id };
@@ -57,6 +60,15 @@ describe('the files of inputs of a deleted run', () => {
     expect(await isThere(file)).toBe(true);
     await remove(run);
     expect(await isThere(file)).toBe(false);
+  });
+
+  it('go with it when they are items of a list', async () => {
+    const run = await queue({ frames: [dataUrl(randomBytes(2_000)), dataUrl(randomBytes(2_000))] });
+    const { body } = await call(`${api}/run/${run.run_id}?include=inputs`, key);
+    const [one, other] = body.workflow_inputs.frames;
+    expect([await isThere(one), await isThere(other)]).toEqual([true, true]);
+    await remove(run);
+    expect([await isThere(one), await isThere(other)]).toEqual([false, false]);
   });
 
   it('stay when another run has the same content, or was run again with it', async () => {

@@ -206,6 +206,102 @@ describe('an input that is a file', () => {
   });
 });
 
+describe('an input that is a list of files', () => {
+  let lists: string;
+  beforeAll(async () => {
+    ({ deployment_id: lists } = await aDeploymentWith(admin, [
+      { name: 'frames', type: 'image[]', required: true, max_items: 200 },
+      { name: 'more', type: 'file[]', default: [] },
+      { name: 'photo', type: 'image' },
+      { name: 'caption', type: 'string' },
+    ]));
+  });
+  const queueLists = (inputs: object): Promise<ApiAnswer> =>
+    post(`${catalogue.api}/run/deployment/queue`, key, { deployment_id: lists, inputs });
+
+  it('has each form that one file has, in its order, also the same file twice', async () => {
+    const { body: file } = await upload();
+    const url = 'https://pictures.example/a.png';
+    catalogue.bed.dns.set('pictures.example', ['93.184.216.34']);
+    const queued = await queueLists({
+      frames: [file.url, url, 'data:,a%20fox', file.id],
+      caption: file.id,
+    });
+    const { frames, ...others } = await inputsOf(queued.body.run_id);
+    expect(frames).toEqual([file.id, url, expect.any(String), file.id]);
+    expect((await call(`${catalogue.api}/files/${frames[2]}`, key)).body).toMatchObject({ bytes: 5 });
+    expect(others).toEqual({ more: [], caption: file.id });
+    expect((await runOf(queued)).request.file_inputs).toEqual(['frames', 'more']);
+    const again = await post(`${catalogue.api}/run/${queued.body.run_id}/rerun`, key);
+    expect((await inputsOf(again.body.run_id)).frames).toEqual(frames);
+  });
+
+  it('may be empty', async () => {
+    const queued = await queueLists({ frames: [] });
+    expect(await inputsOf(queued.body.run_id)).toEqual({ frames: [], more: [] });
+  });
+
+  it('is refused item by item', async () => {
+    const { body: file } = await upload();
+    const unknown = newUuid();
+    expect(problemsOf(await queueLists({ frames: [file.id, 'fox.png'] }))).toEqual([
+      422,
+      [
+        {
+          loc: ['body', 'inputs', 'frames', 1],
+          type: 'value_error',
+          msg: 'Value error, send the id of an uploaded file, an http or https URL, or a data URL',
+        },
+      ],
+    ]);
+    const gone = await queueLists({ frames: [unknown, file.id, 'http://127.0.0.1/a.png'] });
+    expect(gone.status).toBe(422);
+    expect(gone.body.detail.map(({ loc }: { readonly loc: unknown }) => loc)).toEqual([
+      ['body', 'inputs', 'frames', 0],
+      ['body', 'inputs', 'frames', 2],
+    ]);
+  });
+
+  it('is no single file, and a single file is no list', async () => {
+    const { body: file } = await upload();
+    const wrong = await queueLists({ frames: file.id, photo: [file.id] });
+    expect(problemsOf(wrong)).toEqual([
+      422,
+      [
+        { ...valueError('frames', ''), msg: expect.stringContaining('send a list, also of one file') },
+        { ...valueError('photo', ''), msg: expect.stringContaining('one file, and not a list') },
+      ],
+    ]);
+  });
+
+  it('has a bounded number of files, as have all of a run together', async () => {
+    const { body: file } = await upload();
+    const files = (count: number): unknown[] => Array.from({ length: count }, () => file.id);
+    expect(problemsOf(await queueLists({ frames: files(201) }))).toEqual([
+      422,
+      [
+        {
+          loc: ['body', 'inputs', 'frames'],
+          type: 'too_long',
+          msg: 'List should have at most 200 items after validation, not 201',
+        },
+      ],
+    ]);
+    const tooMany = await queueLists({ frames: files(200), more: files(57) });
+    expect(problemsOf(tooMany)).toEqual([
+      422,
+      [expect.objectContaining({ loc: ['body', 'inputs'], msg: expect.stringContaining('257 files') })],
+    ]);
+    expect((await queueLists({ frames: files(200), more: files(56) })).status).toBe(200);
+  });
+
+  it('is not counted with the bytes of its data URLs', async () => {
+    const large = `data:image/png;base64,${randomBytes(300_000).toString('base64')}`;
+    const queued = await queueLists({ frames: [large] });
+    expect(queued.status).toBe(200);
+  });
+});
+
 describe('the executor of a run', () => {
   it('fetches the files that its inputs name, and no others', async () => {
     const bytes = randomBytes(5_000);

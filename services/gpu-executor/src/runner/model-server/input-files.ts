@@ -1,17 +1,21 @@
-import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { RunnerWork } from '../runner.ts';
 
-/** The inputs of a run that are files, with the paths of these files. */
-export const inputFiles = async ({
-  inputDir,
+/** The files of an input: their names in the input folder, in the order of the input. */
+export interface FilesOfInput {
+  readonly names: readonly string[];
+  /** It is a list of files, also with one or none. */
+  readonly isList: boolean;
+}
+
+/** The inputs of a run that are files, as their definitions say: a text that is the name of a file stays a text. */
+export const inputFiles = ({
   inputs,
-}: Pick<RunnerWork, 'inputDir' | 'inputs'>): Promise<ReadonlyMap<string, string>> => {
-  if (!existsSync(inputDir)) return new Map();
-  const present = new Set(await readdir(inputDir));
-  const files = new Map<string, string>();
-  for (const [name, value] of Object.entries(inputs))
-    if (typeof value === 'string' && present.has(value)) files.set(name, join(inputDir, value));
-  return files;
+  fileInputs,
+}: Pick<RunnerWork, 'inputs' | 'fileInputs'>): ReadonlyMap<string, FilesOfInput> =>
+  new Map(fileInputs.map((input) => [input, filesOf(inputs[input])]));
+
+const filesOf = (value: unknown): FilesOfInput => {
+  const isList = Array.isArray(value);
+  const values: readonly unknown[] = isList ? value : [value];
+  return { names: values.filter((name) => typeof name === 'string'), isList };
 };

@@ -52,6 +52,7 @@ const serverProcess = <Api>({
 }: OwnServer<Api>): ResidentSpec<ServerConnection<Api>> => ({
   name: `server of ${type.title}`,
   ...command,
+  env: reachingLoopback(command.env),
   view: (slot) => serverView(type, command, slot),
   shared: command.shared ?? false,
   limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
@@ -70,6 +71,15 @@ const serverProcess = <Api>({
   },
   askToEnd: (process) => process.terminate(),
 });
+
+/** Where its operator sets a proxy, the server reaches what the executor serves without it. */
+const reachingLoopback = (env: OperatorCommand['env']): OperatorCommand['env'] => {
+  const names = Object.keys(env);
+  if (!names.some((name) => /^(?:https?|all)_proxy$/i.test(name))) return env;
+  const { NO_PROXY = '', no_proxy = NO_PROXY } = env;
+  const direct = [no_proxy, '127.0.0.1'].filter((each) => each !== '').join(',');
+  return { ...env, NO_PROXY: direct, no_proxy: direct };
+};
 
 const serverView = (
   { scratch, writesWhereItRuns }: Pick<ServerType<unknown>, 'scratch' | 'writesWhereItRuns'>,

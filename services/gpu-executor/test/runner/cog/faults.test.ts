@@ -31,16 +31,41 @@ describe('a prediction', () => {
     expect(await result).toMatchObject({ data: { text: [JSON.stringify({ size: 2, style: 'oil' })] } });
   });
 
+  it('gets a text as it is, also when it is the name of an input file', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const { result } = start(doing({ echo: true }), {
+      inputs: { picture: 'fox.png', caption: 'fox.png' },
+      inputFiles: { 'fox.png': 'a fox' },
+      fileInputs: ['picture'],
+    });
+    const echoed = { picture: dataUrl('image/png', 'a fox'), caption: 'fox.png' };
+    expect(await result).toMatchObject({ data: { text: [JSON.stringify(echoed)] } });
+  });
+
   it('gets and leaves files of many megabytes', async () => {
     const { start } = await openCog({ models: { painter: await foreignServer() } });
     const content = 'picture '.repeat(2_000_000);
     const run = start(doing({ copy: 'picture', to: 'copy' }), {
       inputs: { picture: 'picture.png' },
       inputFiles: { 'picture.png': content },
+      fileInputs: ['picture'],
     });
     expect(await run.result).toMatchObject({ files: [{ filename: 'copy', bytes: content.length }] });
     const hash = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
     expect(hash(readFileSync(join(run.outputDir, 'copy')))).toBe(hash(content));
+  });
+
+  it('gets the files of a list as data URLs from a server that runs anyway', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const { result } = start(doing({ echo: true }), {
+      inputs: { many: ['many/a.png', 'many/b.png'], one: ['one/a.png'], none: [] },
+      inputFiles: { 'many/a.png': 'a', 'many/b.png': 'bcde', 'one/a.png': '' },
+      fileInputs: ['many', 'one', 'none'],
+    });
+    const [a, b, empty] = ['a', 'bcde', ''].map((content) => dataUrl('image/png', content));
+    expect(await result).toMatchObject({
+      data: { text: [JSON.stringify({ many: [a, b], one: [empty], none: [] })] },
+    });
   });
 
   it('fails when it makes more files than a run may have', async () => {
@@ -142,6 +167,43 @@ describe('a server that runs anyway', () => {
 });
 
 describe('a server of the executor', () => {
+  it('gets files under their own names, also those of a list', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    const run = {
+      inputs: {
+        data: 'voice.npz',
+        many: ['many/a b.jsonl', 'many/größe.safetensors'],
+        none: [],
+        caption: 'voice.npz',
+      },
+      inputFiles: { 'voice.npz': 'one', 'many/a b.jsonl': 'two', 'many/größe.safetensors': '' },
+      fileInputs: ['data', 'many', 'none'],
+    };
+    const echoed = {
+      data: dataUrl('voice.npz', 'one'),
+      many: [dataUrl('a b.jsonl', 'two'), dataUrl('größe.safetensors', '')],
+      none: [],
+      caption: 'voice.npz',
+    };
+    expect(await start(doing({ echo: true }), run).result).toMatchObject({
+      data: { text: [JSON.stringify(echoed)] },
+    });
+  });
+
+  it('gets files also when it has a network of its own, or a proxy', async () => {
+    const unreachable = await ownServer({ LOOPBACK: 'none' });
+    const { start } = await openCog({ models: { painter: unreachable } });
+    const run = { inputs: { data: 'a.png' }, inputFiles: { 'a.png': 'one' }, fileInputs: ['data'] };
+    expect(await start(doing({ echo: true }), run).result).toMatchObject({
+      data: { text: [JSON.stringify({ data: dataUrl('image/png', 'one') })] },
+    });
+    const env = { HTTP_PROXY: 'http://proxy.example:3128', NO_PROXY: 'models.example' };
+    const proxied = await openCog({ models: { painter: await ownServer(env) } });
+    expect(await proxied.start(doing({ environment: 'no_proxy' })).result).toMatchObject({
+      data: { text: ['models.example,127.0.0.1'] },
+    });
+  });
+
   it('is started again when its worker crashed', async () => {
     const { start } = await openCog({ models: { painter: await ownServer() } });
     expect(await start(doing({ crash: 'worker' })).result).toMatchObject({ error: { kind: 'crashed' } });

@@ -251,6 +251,18 @@ describe('inputs', () => {
 });
 
 describe('files', () => {
+  it('are what was declared as one: a text that is the name of a file stays a text', async () => {
+    const { server, start } = await open();
+    const { result } = start([], {
+      inputs: { picture: 'fox.png', label: 'fox.png' },
+      inputFiles: { 'fox.png': 'a fox' },
+      fileInputs: ['picture'],
+      inputTargets: [{ name: 'label', node: '1', field: 'label' }],
+    });
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]?.prompt['1']?.inputs['label']).toBe('fox.png');
+  });
+
   it('of two runs are never mixed up', async () => {
     const { server, start } = await open();
     const steps: readonly Step[] = [{ file: 'cat_00001_.png', content: 'a cat' }];
@@ -335,13 +347,13 @@ describe('files', () => {
   it('of inputs are uploaded under the name of their content', async () => {
     const { server } = await open();
     const comfyui = await openComfyui({ servers: [{ url: server.url }] });
-    const workflow = playing(
-      [{ copy: 'copy' }],
-      { input_id: 'picture' },
-      { class_type: 'ComfyUIDeployExternalImage' },
-    );
-    const run = { inputs: { picture: 'me.PNG', other: 'x' }, inputFiles: { 'me.PNG': '12345' } };
-    const { result, lines } = comfyui.start(workflow, run);
+    const workflow = playing([{ copy: 'copy' }], { image: 'default.png' }, { class_type: 'LoadImage' });
+    const { result, lines } = comfyui.start(workflow, {
+      inputs: { picture: 'me.PNG', other: 'x' },
+      inputFiles: { 'me.PNG': '12345' },
+      fileInputs: ['picture'],
+      inputTargets: [{ name: 'picture', node: '1', field: 'image' }],
+    });
     expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy', bytes: 5 }] });
     expect([...server.inputFiles.keys()]).toEqual([
       'runledger/5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5.png',

@@ -26,7 +26,7 @@ const aFile = (filename: string, bytes = randomBytes(1_000), sha256?: string) =>
   return { id, bytes };
 };
 
-const assign = (inputs: Record<string, string>, more = {}) =>
+const assign = (inputs: Record<string, string | string[]>, more = {}) =>
   service.assign('copy', { inputs, file_inputs: Object.keys(inputs), ...more });
 const failureOf = async (run: AssignedRun) => (await service.fact(run, 'RunFailed')).data;
 const over = (): Promise<unknown> => service.over();
@@ -54,6 +54,37 @@ describe('an attempt whose inputs are files', () => {
     expect(stored.get('photo.png')?.equals(one.bytes)).toBe(true);
     expect(stored.get('PHOTO-2.png')?.equals(other.bytes)).toBe(true);
     expect(stored.get('_con.webp')?.toString()).toBe('from a URL');
+    await over();
+  });
+
+  it('has those of a list in a folder of their own, in the order of the list', async () => {
+    const [fox, other] = [aFile('fox.png'), aFile('fox.png')];
+    const inputs = { 'photos/../x': [fox.id, other.id, fox.id], photo: fox.id, none: [] };
+    const { run } = await service.assign('copy', {
+      inputs: { ...inputs, caption: 'fox.png' },
+      file_inputs: Object.keys(inputs),
+    });
+    await service.fact(run, 'RunSucceeded');
+    const { stored } = service.gateway;
+    expect(JSON.parse(stored.get('stdin.json')?.toString() ?? '').inputs).toEqual({
+      'photos/../x': ['x/fox.png', 'x/fox-2.png', 'x/fox-3.png'],
+      photo: 'fox.png',
+      none: [],
+      caption: 'fox.png',
+    });
+    expect(stored.get('fox-2.png')?.equals(other.bytes)).toBe(true);
+    expect(stored.get('fox-3.png')?.equals(fox.bytes)).toBe(true);
+    await over();
+  });
+
+  it('names the file of a list that cannot be fetched', async () => {
+    const { run } = await assign({ photos: [aFile('a.png').id, newUuid()] });
+    expect(await failureOf(run)).toMatchObject({
+      error: {
+        kind: 'input_unavailable',
+        message: expect.stringContaining('The file of input photos[1] cannot'),
+      },
+    });
     await over();
   });
 

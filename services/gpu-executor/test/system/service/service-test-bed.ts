@@ -65,7 +65,7 @@ const scripts: Record<string, string> = {
   many: 'for n in $(seq 30); do echo $n >"$RUNLEDGER_OUTPUT_DIR/$n.txt"; done',
   story: `text=$(printf '%05000d' 7); echo '{"output": {"text": ["short", "'"$text"'"]}}'`,
   echo: 'cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"',
-  copy: `cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"; cp "$RUNLEDGER_INPUT_DIR"/* "$RUNLEDGER_OUTPUT_DIR"`,
+  copy: `cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"; cp -r "$RUNLEDGER_INPUT_DIR"/* "$RUNLEDGER_OUTPUT_DIR"`,
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
   astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,

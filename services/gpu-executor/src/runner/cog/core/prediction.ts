@@ -58,6 +58,10 @@ export const endOfPrediction = (
 const WORKER_GONE = /^(?:prediction failed: )*worker (?:crashed|died|terminated)/i;
 const OUT_OF_MEMORY = /\bout of memory\b|\bOutOfMemory|\bMemoryError\b|\bcannot allocate memory\b/i;
 const INVALID_INPUT = /^(?:prediction failed: )*input validation error/i;
+/** It did not get a file of the inputs, or refuses another one: nothing was executed. */
+export const hasRefusedInputs = ({ status, error }: Pick<Prediction, 'status' | 'error'>): boolean =>
+  status === 'failed' && INVALID_INPUT.test(error);
+
 /** The server says once for each of its layers that it failed. */
 const PREFIX = /^(?:(?:prediction failed|generator iteration error): )+/i;
 

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { cancelWithGrace } from '../../../supervision/cancel-with-grace.ts';
 import { failed, type Executed } from '../../model-server/executed.ts';
 import { inputFiles } from '../../model-server/input-files.ts';
+import { serveInputs, type ServedInputs } from '../../model-server/serve-inputs.ts';
 import { countOomKills, recentOomKills } from '../../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../../runner.ts';
-import { refusal } from '../core/prediction.ts';
+import { hasRefusedInputs, refusal } from '../core/prediction.ts';
 import type { CogLease } from '../server/cog-server.ts';
 import { predictionBody } from './prediction-body.ts';
 import { lostError, resultOf, stopped, tooLarge, STORAGE_FULL } from './prediction-result.ts';
@@ -92,10 +93,14 @@ const send = async (
   giveUp: AbortSignal,
 ): Promise<Sent> => {
   const { model, id, work, temporary } = task;
-  const files = await inputFiles(work);
+  const files = inputFiles(work);
+  const names = [...files.values()].flatMap((file) => file.names);
+  // A server that runs anyway may be in a container, or on another machine.
+  await using served = lease.isOwn && names.length > 0 ? await serveInputs(work.inputDir, names) : null;
+  let byUrl: ServedInputs | null = served;
   const since = performance.now();
   for (let tries = 0; ; tries += 1) {
-    const body = predictionBody(work, files);
+    const body = predictionBody(work, files, byUrl);
     const answer = await lease.api.predict(
       { id, body, traceparent: work.traceparent },
       () => watched.begin(),
@@ -104,7 +109,13 @@ const send = async (
     if (answer.kind === 'lost') return answer;
     const read = await readAnswer(answer.body, join(temporary, `answer-${tries}`));
     if ('kind' in read) return read;
-    if (answer.status === 200 && read.prediction !== null) return { kind: 'ended', answer: read };
+    if (answer.status === 200 && read.prediction !== null) {
+      if (byUrl === null || byUrl.wasAsked() || !hasRefusedInputs(read.prediction))
+        return { kind: 'ended', answer: read };
+      // Its command starts it in a network of its own, as a container has it: it gets no file by URL.
+      byUrl = null;
+      continue;
+    }
     // 202: the server still has a look at this prediction that it took for one.
     const error = answer.status === 202 ? null : refusal(answer.status, read.text, model);
     if (error !== null) return { kind: 'refused', error };

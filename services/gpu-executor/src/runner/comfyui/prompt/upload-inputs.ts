@@ -2,7 +2,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob } from 'node:fs';
-import { extname } from 'node:path';
+import { extname, join } from 'node:path';
 import { inputFiles } from '../../model-server/input-files.ts';
 import type { RunnerWork } from '../../runner.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
@@ -23,13 +23,17 @@ const TOO_LARGE = 413;
  */
 export const uploadInputs = async (
   api: ComfyApi,
-  work: Pick<RunnerWork, 'inputDir' | 'inputs'>,
+  work: Pick<RunnerWork, 'inputDir' | 'inputs' | 'fileInputs'>,
 ): Promise<UploadedInputs> => {
   const uploaded: [string, unknown][] = [];
-  for (const [name, path] of await inputFiles(work)) {
-    const file = await upload(api, path);
-    if (typeof file !== 'string') return { kind: 'failed', error: file.error(name) };
-    uploaded.push([name, file]);
+  for (const [input, { names, isList }] of inputFiles(work)) {
+    const files: string[] = [];
+    for (const name of names) {
+      const file = await upload(api, join(work.inputDir, name));
+      if (typeof file !== 'string') return { kind: 'failed', error: file.error(input) };
+      files.push(file);
+    }
+    uploaded.push([input, isList ? files : files[0]]);
   }
   return { kind: 'uploaded', inputs: { ...work.inputs, ...Object.fromEntries(uploaded) } };
 };

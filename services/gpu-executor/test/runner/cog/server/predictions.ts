@@ -30,12 +30,33 @@ export const perform = async (prediction: TestPrediction, crash: (what: string) 
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return fail(prediction, 'Input validation error: Input must be a JSON object');
   }
-  const inputs: Readonly<Record<string, unknown>> = { ...input };
+  let inputs: Readonly<Record<string, unknown>>;
+  try {
+    inputs = Object.fromEntries(
+      await Promise.all(
+        Object.entries(input).map(async ([name, value]) => [name, await fetched(value)] as const),
+      ),
+    );
+  } catch (error) {
+    return fail(prediction, `Input validation error: ${String(error)}`);
+  }
   for (const step of (inputs['steps'] ?? []) as readonly Step[]) {
     await take(prediction, step, inputs, crash);
     if (prediction.status !== 'processing') return;
   }
   prediction.status = prediction.isCancelled ? 'canceled' : 'succeeded';
+};
+
+/** Files come before the model is called. A URL gives its last part as the name of the file. */
+const fetched = async (value: unknown): Promise<unknown> => {
+  if (Array.isArray(value)) return Promise.all(value.map(fetched));
+  if (typeof value !== 'string' || !value.startsWith('http:')) return value;
+  // As in a container, whose loopback is another one.
+  if (process.env['LOOPBACK'] === 'none') throw new Error('Connection refused');
+  const response = await fetch(value);
+  if (!response.ok) throw new Error(`${response.status} for ${value}`);
+  const name = decodeURIComponent(new URL(value).pathname.split('/').at(-1) ?? '');
+  return `data:${name};base64,${Buffer.from(await response.arrayBuffer()).toString('base64')}`;
 };
 
 const fail = (prediction: TestPrediction, error: string): void => {
@@ -56,6 +77,7 @@ const take = async (
   else if ('flood' in step) prediction.logs += `${'x'.repeat(999)}\n`.repeat(step.flood / 1_000);
   else if ('fail' in step) fail(prediction, `Prediction failed: Prediction failed: ValueError: ${step.fail}`);
   else if ('echo' in step) prediction.output = JSON.stringify({ ...inputs, steps: undefined });
+  else if ('environment' in step) prediction.output = String(process.env[step.environment]);
   else if ('copy' in step) {
     const url = String(inputs[step.copy]);
     prediction.output = { [step.to]: `data:${url.slice(url.indexOf(';'))}` };

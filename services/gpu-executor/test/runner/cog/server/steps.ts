@@ -14,7 +14,9 @@ export type Step =
   | { readonly flood: number }
   /** The output is the data URL of an input under another name, without its type. */
   | { readonly copy: string; readonly to: string }
-  /** Puts its inputs out as a text. */
+  /** Puts a variable of its environment out as a text. */
+  | { readonly environment: string }
+  /** Puts its inputs out as a text; the name of a file that came by URL is in the place of its type. */
   | { readonly echo: true };
 
 export const dataUrl = (type: string, content: string): string =>

@@ -57,6 +57,7 @@ describe('a real Cog server', () => {
     const run = cog.start(doing('copy'), {
       inputs: { picture: 'picture.png' },
       inputFiles: { 'picture.png': content },
+      fileInputs: ['picture'],
     });
     expect(await run.result).toMatchObject({ files: [{ filename: 'output.png', bytes: content.length }] });
     expect(readFileSync(join(run.outputDir, 'output.png'), 'utf8') === content).toBe(true);
