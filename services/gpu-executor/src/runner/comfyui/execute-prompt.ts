@@ -6,6 +6,7 @@ import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../runner.ts';
 import { inRunFolder, runFolder } from './core/run-folder.ts';
 import type { ComfyWorkflow } from './core/workflow.ts';
+import type { FetchedInputs } from './prompt/fetched-inputs.ts';
 import { followPrompt, stopPrompt, type Followed, type FollowLimits } from './prompt/follow-prompt.ts';
 import { graceAfter } from './prompt/grace.ts';
 import { hearPrompt, type HeardPrompt } from './prompt/heard-prompt.ts';
@@ -23,13 +24,14 @@ export interface PromptTask {
   readonly clientId: string;
   /** With its inputs. */
   readonly workflow: ComfyWorkflow;
+  readonly unread: FetchedInputs['unread'];
   readonly limits: PromptLimits;
 }
 
 /** Executes a workflow as one prompt, from sending it to fetching what it made. */
 export const executePrompt = async (
   lease: ComfyLease,
-  { work, clientId, workflow, limits }: PromptTask,
+  { work, clientId, workflow, unread, limits }: PromptTask,
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
@@ -47,7 +49,10 @@ export const executePrompt = async (
   const followed = await sendAndFollow(sending, signal);
   switch (followed.kind) {
     case 'ended':
-      return await resultOfEnd({ lease, work, prompt, end: followed }, signal);
+      return await resultOfEnd(
+        { lease, work, prompt, end: followed, unread: unread(heard.state().begun) },
+        signal,
+      );
     case 'stopped':
       return await stop(sending, work);
     case 'refused':
@@ -101,7 +106,7 @@ const sendAndFollow = async (
 const stop = async ({ lease, prompt, grace }: Sending, work: RunnerWork): Promise<Executed> => {
   const stopped = await stopPrompt(lease, prompt.prompt_id, AbortSignal.any([grace, lease.gone]));
   if (stopped?.kind === 'ended') {
-    await resultOfEnd({ lease, work, prompt, end: stopped }, grace);
+    await resultOfEnd({ lease, work, prompt, end: stopped, unread: null }, grace);
     return { result: await cancelled(work, false), isUsable: true };
   }
   return {

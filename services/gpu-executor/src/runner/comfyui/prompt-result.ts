@@ -14,11 +14,13 @@ interface EndedPrompt {
   readonly work: RunnerWork;
   readonly prompt: NewPrompt;
   readonly end: PromptEnd;
+  /** A file that the run was to use, and did not. */
+  readonly unread: AttemptError | null;
 }
 
 /** Fetches what a prompt made, and removes its entry: the server keeps 10,000 of them in memory. */
 export const resultOfEnd = async (
-  { lease, work, prompt, end }: EndedPrompt,
+  { lease, work, prompt, end, unread }: EndedPrompt,
   signal: AbortSignal,
 ): Promise<Executed> => {
   const folder = runFolder(work.run_id, work.attempt);
@@ -28,7 +30,7 @@ export const resultOfEnd = async (
   const fetched = await fetchOutputs(lease.api, { workflow, outputs }, target, signal);
   await lease.api.post('history', { delete: [prompt.prompt_id] });
   if (signal.aborted) return { result: await cancelled(work, false), isUsable: true };
-  const error = errorOfEnd(end, prompt) ?? fetched.error;
+  const error = errorOfEnd(end, prompt) ?? unread ?? fetched.error;
   return withNodes(
     error === null ? await succeeded(work, {}) : await failed(work, error, { isUsable: true }),
     fetched,

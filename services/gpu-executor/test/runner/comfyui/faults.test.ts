@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../program/run-a-program.ts';
@@ -26,6 +26,8 @@ const open = async ({
 
 const until = (condition: () => boolean): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+
+const EXTERNAL = 'ComfyUIDeployExternalImage';
 
 const SLOW: readonly Step[] = [
   { progress: 0.5 },
@@ -247,6 +249,84 @@ describe('inputs', () => {
     expect(await result).toMatchObject({ outcome: 'succeeded' });
     expect(server.prompts[0]?.prompt['1']?.inputs['noise']).toBe(9);
     expect(lines).toEqual([]);
+  });
+});
+
+describe('external nodes', () => {
+  const external = (kind: string, inputs: object = {}): unknown =>
+    playing(
+      [{ copy: 'copy' }],
+      { input_id: 'photo', default_value: 'white', ...inputs },
+      { class_type: `ComfyUIDeployExternal${kind}` },
+    );
+  const red = {
+    inputs: { photo: 'red fox.png' },
+    inputFiles: { 'red fox.png': 'red' },
+    fileInputs: ['photo'],
+  };
+
+  it.each(['Image', 'ImageAlpha', 'Video', 'File', 'ImageBatch', 'Audio'])(
+    'of class %s get the file of the run, and not their default',
+    async (kind) => {
+      const { server } = await open();
+      const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+      const { result, outputDir, lines } = comfyui.start(external(kind), red);
+      expect(await result).toMatchObject({ outcome: 'succeeded' });
+      expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('red');
+      expect(lines).toEqual([]);
+      // A file that its node fetches is not kept on the server too.
+      expect(server.inputFiles.size).toBe(kind === 'Audio' ? 1 : 0);
+    },
+  );
+
+  it('get a list of files as a batch, in its order', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const run = {
+      inputs: { photo: ['b.png', 'a.png'] },
+      inputFiles: { 'a.png': 'A', 'b.png': 'B' },
+      fileInputs: ['photo'],
+    };
+    const { result, outputDir } = comfyui.start(external('ImageBatch'), run);
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('BA');
+  });
+
+  it('fail the run when they did not fetch the file', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const workflow = playing(
+      [{ text: { text: ['white'] } }],
+      { input_id: 'photo' },
+      { class_type: EXTERNAL },
+    );
+    expect(await comfyui.start(workflow, red).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'input_unavailable', node: '1', message: expect.stringContaining('NO_PROXY') },
+    });
+  });
+
+  it('fail the run when a text is what they would take their default for', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    expect(await comfyui.start(external('Image'), { inputs: { photo: 'fox.png' } }).result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'invalid_inputs',
+        node: '1',
+        message: expect.stringContaining('declare the input as a file'),
+      },
+    });
+    expect(server.prompts).toEqual([]);
+  });
+
+  it('cannot fetch a file any more when the run has ended', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    await comfyui.start(external('Image'), red).result;
+    const url = String(server.prompts[0]?.prompt['1']?.inputs['input_id']);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{43}\/red%20fox\.png$/);
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 });
 

@@ -5,7 +5,7 @@ export type Step =
   | { readonly file: string; readonly content: string }
   /** A file in the output folder of the server that the node does not name, or into which it names nothing: with an empty content. */
   | { readonly unnamed: string; readonly content: string }
-  /** The file that the input `input_id` names, as the file of that name. */
+  /** The picture or file that the node is given, as the file of that name: as its public class reads it. */
   | { readonly copy: string }
   /** A line of text, to the clients or to its own output. */
   | { readonly say: string }
