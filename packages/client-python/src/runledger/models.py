@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 57c590ea0aba2ad992fd90c3de1dd5d75f1c818514ea922c29cf32982f8fcf45.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6e94717f2c8ff9544cbd4fc6f164a996deca3cd5069b60f24f16505a3698fab1.
 
 from __future__ import annotations
 
@@ -916,6 +916,10 @@ class InputDefinition(TypedDict):
     """
     A value of the input's type, which a run gets that leaves the input out. Only present when it was defined.
     """
+    random: NotRequired[Literal[True]]
+    """
+    Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Only present when it was defined.
+    """
     enum: NotRequired[list[str | float]]
     """
     The values that an input of type string, integer or number may have. Only present when it was defined.
@@ -1387,6 +1391,10 @@ class NewInputDefinition(TypedDict):
     default: NotRequired[Any]
     """
     A value of the input's type, which a run gets that leaves the input out. Null counts as omitted.
+    """
+    random: NotRequired[bool | None]
+    """
+    Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Null counts as omitted.
     """
     enum: NotRequired[list[str | float] | None]
     """

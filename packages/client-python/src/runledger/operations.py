@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 57c590ea0aba2ad992fd90c3de1dd5d75f1c818514ea922c29cf32982f8fcf45.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 6e94717f2c8ff9544cbd4fc6f164a996deca3cd5069b60f24f16505a3698fab1.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -3315,6 +3315,11 @@ export interface components {
              */
             default?: unknown;
             /**
+             * @description Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Only present when it was defined.
+             * @constant
+             */
+            random?: true;
+            /**
              * @description The values that an input of type string, integer or number may have. Only present when it was defined.
              * @example [
              *       "portrait",
@@ -4176,6 +4181,11 @@ export interface components {
              * @example portrait
              */
             default?: unknown;
+            /**
+             * @description Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Null counts as omitted.
+             * @example true
+             */
+            random?: boolean | null;
             /**
              * @description The values that an input of type string, integer or number may have. Null counts as omitted.
              * @example [

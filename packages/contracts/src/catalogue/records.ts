@@ -47,6 +47,8 @@ export const WorkflowInput = Type.Object({
   secret: Type.Optional(Type.Literal(true)),
   /** Taken when a run leaves the input out, also a required one. */
   default: Type.Optional(Json),
+  /** Of an integer: a run that leaves it out gets a random value within its bounds. Instead of a default. */
+  random: Type.Optional(Type.Literal(true)),
   /** The values that a string or a number may have. */
   enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
   /** Of a number. */

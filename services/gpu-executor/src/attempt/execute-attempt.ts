@@ -119,7 +119,13 @@ const runWorkflow = async (
   { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
 ): Promise<RunResult> => {
   const { org_id, run_id, attempt, event } = assignment;
-  const { gpu, runner: choice, workflow_version_id, file_inputs: fileInputs = [] } = event.data;
+  const {
+    gpu,
+    runner: choice,
+    workflow_version_id,
+    file_inputs: fileInputs = [],
+    secret_inputs: secretInputs = [],
+  } = event.data;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
       {
@@ -128,6 +134,7 @@ const runWorkflow = async (
         workflow,
         inputs,
         fileInputs,
+        secretInputs,
         inputTargets,
         gpu,
         attempt,

@@ -25,6 +25,8 @@ export interface RunnerWork {
   readonly inputs: Readonly<Record<string, unknown>>;
   /** The names of the inputs that are files. Every other one is what it is, also a text that is the name of a file. */
   readonly fileInputs: readonly string[];
+  /** The names of the inputs that are secret. Their values are never shown. */
+  readonly secretInputs: readonly string[];
   /** Which nodes of the workflow take the inputs, where its version says so. */
   readonly inputTargets: readonly InputTarget[];
   readonly gpu: string;

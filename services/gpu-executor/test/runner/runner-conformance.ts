@@ -54,6 +54,7 @@ export interface StartOptions {
   readonly inputFiles?: Readonly<Record<string, string>>;
   /** The names of the inputs that are files. */
   readonly fileInputs?: readonly string[];
+  readonly secretInputs?: readonly string[];
 }
 
 export interface RunnerUnderTest {

@@ -7,6 +7,7 @@ import {
   FILE_FORMS,
   FILE_LIST,
   ONE_FILE,
+  drawnBounds,
   wrongValue,
   type ValueRules,
   type WrongValue,
@@ -18,6 +19,7 @@ export interface DefinitionProblem {
     | 'name'
     | 'secret'
     | 'default'
+    | 'random'
     | 'enum'
     | 'minimum'
     | 'maximum'
@@ -52,6 +54,7 @@ export const definitionProblems = (
       ...rulesProblems(definition),
       ...itemsProblems(definition),
       ...defaultProblems(definition),
+      ...randomProblems(definition),
       ...targetProblems(definition, workflow),
     ])
       problems.push({ index, member, why });
@@ -88,7 +91,7 @@ const secretProblems = ({ type, secret, default: value, enum: values }: Workflow
   return problems;
 };
 
-/** A node of a workflow in ComfyUI's API format. */
+/** A node of a workflow in ComfyUI's API format, or of one in the body that its page sends, with the workflow of the editor beside it. */
 const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): MemberProblem[] => {
   if (node === undefined && field === undefined) return [];
   if (node === undefined)
@@ -97,7 +100,8 @@ const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): Memb
     return [
       ['field', 'the node has several fields. Name the one that takes the value, or leave out the node'],
     ];
-  const found = isJsonObject(workflow) && Object.hasOwn(workflow, node) ? workflow[node] : undefined;
+  const nodes = isJsonObject(workflow) && isJsonObject(workflow['prompt']) ? workflow['prompt'] : workflow;
+  const found = isJsonObject(nodes) && Object.hasOwn(nodes, node) ? nodes[node] : undefined;
   return isJsonObject(found) && isJsonObject(found['inputs'])
     ? []
     : [['node', `the workflow has no node "${node}" with inputs. Name a node of the workflow by its id`]];
@@ -152,6 +156,19 @@ const defaultProblems = (definition: WorkflowInput): MemberProblem[] => {
   return wrong ? [['default', `the default does not fit: ${whyWrong(wrong)}`]] : [];
 };
 
+/** Both bounds are exact, so that a drawn value is one that the definition permits. */
+const randomProblems = (definition: WorkflowInput): MemberProblem[] => {
+  const { random, type, default: value, enum: values } = definition;
+  if (!random) return [];
+  if (type !== 'integer') return [['random', 'only an input of type integer may be random']];
+  if (value !== undefined) return [['default', 'a random input has none: leave it out, or random']];
+  if (values) return [['enum', 'a random input has bounds instead: minimum and maximum']];
+  const { lowest, highest } = drawnBounds(definition);
+  return Number.isSafeInteger(lowest) && Number.isSafeInteger(highest) && lowest <= highest
+    ? []
+    : [['random', 'its minimum and maximum must leave an integer from -(2^53 - 1) to 2^53 - 1']];
+};
+
 const whyWrong = (wrong: WrongValue): string => {
   switch (wrong.kind) {
     case 'wrong_type':
@@ -192,6 +209,7 @@ const inputDefinition = ({
   required,
   secret,
   default: value,
+  random,
   enum: values,
   minimum,
   maximum,
@@ -206,6 +224,7 @@ const inputDefinition = ({
   required: required ?? false,
   ...(secret === true && { secret }),
   ...(value === undefined || value === null ? {} : { default: value }),
+  ...(random === true && { random }),
   ...(values ? { enum: values } : {}),
   ...(typeof minimum === 'number' ? { minimum } : {}),
   ...(typeof maximum === 'number' ? { maximum } : {}),

@@ -94,20 +94,49 @@ export type FittedInputs =
   | { readonly kind: 'fitted'; readonly inputs: JsonObject }
   | { readonly kind: 'wrong'; readonly wrong: readonly WrongInput[] };
 
+/** Both ends are included. They and all integers between them are exact. */
+export interface IntegerBounds {
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** A random integer within its bounds. */
+export type DrawInteger = (bounds: IntegerBounds) => number;
+
+/** Of a random input. */
+export const drawnBounds = ({
+  minimum = 0,
+  maximum = Number.MAX_SAFE_INTEGER,
+}: ValueRules): IntegerBounds => ({
+  lowest: Math.ceil(minimum),
+  highest: Math.floor(maximum),
+});
+
+/** Null asks for a random value. */
+const givenValue = (inputs: JsonObject, { name, random }: WorkflowInput): JsonValue | undefined => {
+  const given = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+  return random && given === null ? undefined : given;
+};
+
 /**
  * The inputs of a run with the defaults of those that were left out, or everything that is wrong with them, in the order of
  * the definitions. Inputs without a definition are passed on.
  */
-export const fitInputs = (definitions: readonly WorkflowInput[], inputs: JsonObject): FittedInputs => {
+export const fitInputs = (
+  definitions: readonly WorkflowInput[],
+  inputs: JsonObject,
+  draw: DrawInteger,
+): FittedInputs => {
   const wrong: WrongInput[] = [];
   const defaults: [string, JsonValue][] = [];
   for (const definition of definitions) {
-    const { name, required, default: value } = definition;
-    const given = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    const { name, required, random } = definition;
+    const given = givenValue(inputs, definition);
     if (given !== undefined) {
       const problem = wrongValue(definition, given);
       if (problem) wrong.push({ name, ...problem });
-    } else if (value !== undefined) defaults.push([name, value]);
+    } else if (random) defaults.push([name, draw(drawnBounds(definition))]);
+    else if (definition.default !== undefined) defaults.push([name, definition.default]);
     else if (required) wrong.push({ name, kind: 'missing' });
   }
   if (wrong.length > 0) return { kind: 'wrong', wrong };

@@ -5,10 +5,11 @@ import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { RunObserver, Runner, RunnerWork } from '../runner.ts';
 import { bindInputs } from './core/bind-inputs.ts';
-import { newClientId } from './core/client-id.ts';
+import { extraData, openCredentials, withoutCredentials } from './core/extra-data.ts';
+import { newClientId } from './prompt/client-id.ts';
 import { nodeName } from './core/prompt-error.ts';
 import { takesName } from './core/external-nodes.ts';
-import { readWorkflow, type ComfyWorkflow } from './core/workflow.ts';
+import { readWorkflow, type ComfyWorkflow, type PngInfo } from './core/workflow.ts';
 import { executePrompt, type PromptLimits } from './execute-prompt.ts';
 import { openFetchedInputs, type FetchedInputs } from './prompt/fetched-inputs.ts';
 import { missingNodes } from './prompt/send-prompt.ts';
@@ -38,7 +39,8 @@ export const comfyuiRunner = ({ executorName, servers, limits, log }: ComfyuiRun
       return { outcome: 'not_runnable', why };
     }
     if (isElsewhere(work.choice, server.url)) return { outcome: 'not_runnable', why: ELSEWHERE };
-    const task = { executorName, work, workflow: read.workflow, limits };
+    const { workflow, pngInfo } = read;
+    const task = { executorName, work, workflow, pngInfo, limits };
     return runOnServer(
       { server, title: 'ComfyUI', work, observe, log },
       (lease, shown) => onServer(lease, task, shown, signal),
@@ -62,6 +64,7 @@ interface Task {
   readonly executorName: string;
   readonly work: RunnerWork;
   readonly workflow: ComfyWorkflow;
+  readonly pngInfo: PngInfo | undefined;
   readonly limits: PromptLimits;
 }
 
@@ -71,7 +74,7 @@ const onServer = async (
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
-  const { executorName, work, workflow, limits } = task;
+  const { executorName, work, workflow, pngInfo, limits } = task;
   await using fetched = await openFetchedInputs(workflow, work);
   const prepared = await untilAborted(
     prepare(lease.api, task, fetched, observe),
@@ -91,7 +94,7 @@ const onServer = async (
   const { unread } = fetched;
   return await executePrompt(
     lease,
-    { work, clientId, workflow: prepared.workflow, unread, limits },
+    { work, clientId, workflow: prepared.workflow, extraData: extraData(work, pngInfo), unread, limits },
     observe,
     signal,
   );
@@ -108,6 +111,8 @@ const prepare = async (
   { served }: FetchedInputs,
   observe: RunObserver,
 ): Promise<Prepared> => {
+  const open = openCredentials(work);
+  if (open !== null) return { kind: 'failed', error: open };
   const missing = await missingNodes(api, workflow);
   if (missing !== null) return { kind: 'failed', error: missing };
   const uploaded = await uploadInputs(
@@ -116,7 +121,11 @@ const prepare = async (
     (input) => work.inputTargets.some(({ name }) => name === input) || takesName(workflow, input),
   );
   if (uploaded.kind === 'failed') return uploaded;
-  const bound = bindInputs(workflow, { inputs: uploaded.inputs, served }, work.inputTargets);
+  const bound = bindInputs(
+    workflow,
+    { inputs: withoutCredentials(uploaded.inputs), served },
+    work.inputTargets,
+  );
   if (bound.kind === 'no_such_node') return { kind: 'failed', error: noSuchNode(bound.input, bound.node) };
   if (bound.kind === 'not_taken')
     return { kind: 'failed', error: notTaken(workflow, bound.input, bound.node) };

@@ -4,6 +4,7 @@ import { untilAborted } from '@runledger/resilience/abort';
 import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../runner.ts';
+import type { ExtraData } from './core/extra-data.ts';
 import { inRunFolder, runFolder } from './core/run-folder.ts';
 import type { ComfyWorkflow } from './core/workflow.ts';
 import type { FetchedInputs } from './prompt/fetched-inputs.ts';
@@ -24,6 +25,7 @@ export interface PromptTask {
   readonly clientId: string;
   /** With its inputs. */
   readonly workflow: ComfyWorkflow;
+  readonly extraData: ExtraData;
   readonly unread: FetchedInputs['unread'];
   readonly limits: PromptLimits;
 }
@@ -31,7 +33,7 @@ export interface PromptTask {
 /** Executes a workflow as one prompt, from sending it to fetching what it made. */
 export const executePrompt = async (
   lease: ComfyLease,
-  { work, clientId, workflow, unread, limits }: PromptTask,
+  { work, clientId, workflow, extraData, unread, limits }: PromptTask,
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
@@ -40,6 +42,7 @@ export const executePrompt = async (
     prompt_id: newUuid(),
     clientId,
     workflow: inRunFolder(workflow, runFolder(run_id, attempt), lease.api.knownClasses),
+    extraData,
     madeAt: Date.now(),
   };
   const oomKills = recentOomKills();

@@ -252,6 +252,44 @@ describe('inputs', () => {
   });
 });
 
+describe('beside its nodes a prompt has', () => {
+  const workflow = playing([{ text: { text: ['done'] } }]);
+  const editor = { nodes: [{ id: 1, type: 'SaveImage' }], links: [] };
+
+  it('the workflow of the editor, where the version has it', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const body = { prompt: workflow, extra_data: { extra_pnginfo: { workflow: editor } } };
+    expect(await comfyui.start(body).result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]).toMatchObject({ extra_data: { extra_pnginfo: { workflow: editor } } });
+    expect(Object.keys(server.prompts[0]?.prompt ?? {})).toEqual(['1']);
+  });
+
+  it('the key for API nodes, from a secret input, and nowhere else', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const inputs = { api_key_comfy_org: 'comfyui-12345' };
+    const run = comfyui.start(workflow, { inputs, secretInputs: ['api_key_comfy_org'] });
+    expect(await run.result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]?.extra_data).toEqual(inputs);
+    expect(
+      JSON.stringify([await run.result, run.lines, run.logged, server.prompts[0]?.prompt]),
+    ).not.toContain('comfyui-12345');
+    expect(run.lines).toEqual([]);
+  });
+
+  it('no key that everybody may read', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const result = await comfyui.start(workflow, { inputs: { api_key_comfy_org: 'comfyui-12345' } }).result;
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_inputs', message: expect.stringContaining('declares it as secret') },
+    });
+    expect(server.prompts).toEqual([]);
+  });
+});
+
 describe('external nodes', () => {
   const external = (kind: string, inputs: object = {}): unknown =>
     playing(

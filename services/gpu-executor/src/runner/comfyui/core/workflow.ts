@@ -15,12 +15,28 @@ export type ComfyWorkflow = Readonly<Record<string, WorkflowNode>>;
 
 const workflow = compiledSchema(Workflow);
 
+/** What the server gets beside a workflow: `workflow` in it is that of the editor, which save nodes put into pictures. */
+export type PngInfo = Static<typeof PngInfo>;
+const PngInfo = Type.Record(Type.String(), Type.Unknown());
+
+/** As ComfyUI's own page sends it to the server. */
+const body = compiledSchema(
+  Type.Object({
+    prompt: Workflow,
+    extra_data: Type.Optional(Type.Object({ extra_pnginfo: Type.Optional(PngInfo) })),
+  }),
+);
+
 export type ReadWorkflow =
-  | { readonly kind: 'workflow'; readonly workflow: ComfyWorkflow }
+  | { readonly kind: 'workflow'; readonly workflow: ComfyWorkflow; readonly pngInfo?: PngInfo }
   | { readonly kind: 'not_one'; why: string };
 
 export const readWorkflow = (value: unknown): ReadWorkflow => {
   if (workflow.Check(value) && Object.keys(value).length > 0) return { kind: 'workflow', workflow: value };
+  if (body.Check(value) && Object.keys(value.prompt).length > 0) {
+    const pngInfo = value.extra_data?.extra_pnginfo;
+    return { kind: 'workflow', workflow: value.prompt, ...(pngInfo && { pngInfo }) };
+  }
   const isSaved = typeof value === 'object' && value !== null && 'nodes' in value && 'links' in value;
   const found = isSaved ? 'It is in the format in which ComfyUI saves it. ' : '';
   return {

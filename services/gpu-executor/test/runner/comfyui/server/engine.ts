@@ -4,6 +4,7 @@ export interface QueuedPrompt {
   readonly number: number;
   readonly prompt_id: string;
   readonly client_id: string | undefined;
+  readonly extra_data?: Readonly<Record<string, unknown>>;
   readonly prompt: Readonly<
     Record<string, { readonly class_type: string; readonly inputs: Record<string, unknown> }>
   >;
