@@ -43,6 +43,11 @@ export const MAX_OUTPUT_NESTING = 32;
 export const MAX_ERROR_MESSAGE = 2 * 1024;
 /** The same of the error of an attempt that another one followed: a run may have a hundred of them. */
 export const MAX_EARLIER_ERROR_MESSAGE = 512;
+/** Warnings about a run that has succeeded, and bytes of the message of each, as JSON in UTF-8. */
+export const MAX_WARNINGS = 3;
+export const MAX_WARNING_MESSAGE = 512;
+/** Of all of them, with the nodes that they name. */
+export const MAX_WARNINGS_BYTES = 4 * 1024;
 /** Characters of a name in an error, such as that of a node. */
 export const MAX_ERROR_NAME = 128;
 export const MAX_LIVE_STATUS = 200;

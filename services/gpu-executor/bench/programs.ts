@@ -49,6 +49,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       inputDir,
       outputDir,
       fileInputs: [],
+      secretInputs: [],
       inputTargets: [],
       workflow_version_id: 'version',
       traceparent: null,

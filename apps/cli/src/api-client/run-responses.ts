@@ -34,6 +34,7 @@ export const ShownRun = Type.Object({
   finished: Type.Optional(Type.Boolean()),
   end_reason: Type.Optional(nullable(Type.String())),
   error: Type.Optional(ShownError),
+  warnings: Type.Optional(Type.Array(Type.Object({ message: Type.String() }))),
   attempts: Type.Optional(
     Type.Array(
       Type.Object({
@@ -70,6 +71,10 @@ export const hasEnded = (run: ShownRun): boolean => run.finished ?? FINAL.has(ru
 /** Why a run failed or timed out, and the last lines that its program wrote. */
 export const errorLines = ({ error }: ShownRun): string[] =>
   (error?.message ?? '').split('\n').flatMap((line) => plain(line) || []);
+
+/** What is odd about a run that succeeded, one line each. */
+export const warningLines = ({ warnings = [] }: ShownRun): string[] =>
+  warnings.map(({ message }) => plain(message));
 
 /** The attempts before the last one, one line each. */
 export const earlierAttemptLines = ({ attempts = [] }: ShownRun): string[] =>

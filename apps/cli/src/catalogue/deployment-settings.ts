@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { gpuModelsOf, type GpuStep } from '../options/gpu-models.ts';
 import { decimalNumber, secondsOf, wholeNumber } from '../options/numbers.ts';
 
@@ -19,6 +19,7 @@ export interface DeploymentSettings {
   readonly bounds?: boolean;
   readonly attempts?: string;
   readonly retryOn?: string | false;
+  readonly ifNoOutput?: string;
   readonly logMask?: readonly string[] | false;
 }
 
@@ -54,6 +55,12 @@ export const addDeploymentSettings = (command: Command): Command =>
     .option(
       '--retry-on <errors>',
       'kinds of errors after which a run has another attempt, such as crashed,out_of_memory',
+    )
+    .addOption(
+      new Option(
+        '--if-no-output <what>',
+        'what a run becomes whose output nodes made nothing, or, with error, any run without an output; warn by default',
+      ).choices(['warn', 'error', 'ignore']),
     )
     .option(
       '--log-mask <pattern>',
@@ -93,6 +100,7 @@ export const deploymentSettingsOf = (options: DeploymentSettings): SettingMember
   start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
   bounds: boundsOf(options),
   retry: retryOf(options),
+  if_no_output: options.ifNoOutput,
   log_masks: options.logMask === false ? null : options.logMask,
 });
 

@@ -48,6 +48,7 @@ export const deployments: RecordKind<Deployment> = {
     ['bounds', boundsWords(deployment.bounds)],
     ['attempts', String(deployment.retry.attempts)],
     ['retry on', deployment.retry.on?.join(', ') || 'loss of the executor'],
+    ['if no output', deployment.if_no_output],
     ['log masks', deployment.log_masks?.join('  ') ?? 'none'],
     ...lastRows(deployment),
   ],

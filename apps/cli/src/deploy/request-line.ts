@@ -36,7 +36,7 @@ const quoted = (text: string): string =>
   /^[\w:/.@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 const isNeeded = (input: NewInputDefinition): boolean =>
-  input.required === true && (input.default ?? null) === null;
+  input.required === true && (input.default ?? null) === null && input.random !== true;
 
 /** A value that fits the definition, to be replaced. */
 const exampleOf = ({ type, enum: values, minimum, maximum }: NewInputDefinition): unknown => {

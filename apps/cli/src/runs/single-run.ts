@@ -14,6 +14,7 @@ import type { Cancel } from '../api-client/run-api.ts';
 import {
   earlierAttemptLines,
   errorLines,
+  warningLines,
   placementLine,
   hasEnded,
   outputLines,
@@ -115,6 +116,7 @@ export const printRun = (screen: Screen, shown: ShownRun): void =>
     ['ended', shown.ended_at, 'time'],
     ...earlierAttemptLines(shown).map((line) => ['attempt', line] as const),
     ...errorLines(shown).map((line) => ['error', line] as const),
+    ...warningLines(shown).map((line) => ['warning', line] as const),
     ...outputLines(shown).map((line) => ['output', line] as const),
   ]);
 

@@ -4,7 +4,7 @@ import { followRun } from './follow-run.ts';
 import { endSentence, progressLine, progressSentence } from './progress-line.ts';
 import type { Client } from '../api-client/client.ts';
 import type { Screen } from '../output/screen.ts';
-import { errorLines, hasEnded, outputLines } from '../api-client/run-responses.ts';
+import { errorLines, hasEnded, outputLines, warningLines } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
 
 /** Without a terminal, one line for each tenth of the work. */
@@ -36,7 +36,9 @@ export const watchRun = async (
 };
 
 const printEnd = (run: ShownRun, screen: Screen): void => {
-  for (const line of [endSentence(run), ...errorLines(run), ...outputLines(run)]) screen.print(line);
+  const warnings = warningLines(run).map((line) => `warning: ${line}`);
+  for (const line of [endSentence(run), ...errorLines(run), ...warnings, ...outputLines(run)])
+    screen.print(line);
 };
 
 const differs = (before: ShownRun | undefined, now: ShownRun): boolean =>

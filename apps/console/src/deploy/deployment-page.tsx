@@ -38,8 +38,18 @@ export const DeploymentPage = (): ReactNode => {
 };
 
 const Settings = ({ deployment }: { readonly deployment: Schemas['Deployment'] }): ReactNode => {
-  const { id, environment, gpu, labels, concurrency_limit, weight, run_timeout_s, start_deadline_s, retry } =
-    deployment;
+  const {
+    id,
+    environment,
+    gpu,
+    labels,
+    concurrency_limit,
+    weight,
+    run_timeout_s,
+    start_deadline_s,
+    retry,
+    if_no_output,
+  } = deployment;
   const rows: readonly (readonly [string, ReactNode])[] = [
     ['Id', <code key="id">{id}</code>],
     [
@@ -56,6 +66,7 @@ const Settings = ({ deployment }: { readonly deployment: Schemas['Deployment'] }
     ['A run may take', seconds(run_timeout_s)],
     ['It must start within', seconds(start_deadline_s)],
     ['Attempts', String(retry.attempts)],
+    ['Without an output', IF_NO_OUTPUT[if_no_output]],
     ['Made', <At key="made" time={deployment.created_at} />],
   ];
   return (
@@ -64,6 +75,12 @@ const Settings = ({ deployment }: { readonly deployment: Schemas['Deployment'] }
     </section>
   );
 };
+
+const IF_NO_OUTPUT = {
+  warn: 'a run succeeds, with a warning',
+  error: 'a run fails',
+  ignore: 'a run succeeds',
+} as const;
 
 const Try = ({ deployment }: { readonly deployment: Schemas['Deployment'] }): ReactNode => {
   const mayWrite = useMay('runs:write');

@@ -19,6 +19,11 @@ export const Summary = ({ run }: { readonly run: Run }): ReactNode => (
         {run.live_status}
       </p>
     )}
+    {run.warnings.map(({ message }) => (
+      <p className="notice warm" role="note" key={message}>
+        {message}
+      </p>
+    ))}
     <Facts rows={rowsOf(run)} />
   </section>
 );

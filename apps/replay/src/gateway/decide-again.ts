@@ -59,7 +59,7 @@ const LOST = { now: 0, maxAgeMs: Infinity, beginsAt: 0 };
 const queuedAgain = (origin: Run, recorded: RunEventOf<'RunQueued'>): RunEventOf<'RunQueued'> | undefined => {
   const { user_id, inputs, inputs_blob } = recorded.data;
   const facts = { deployment: { archived: false }, version: { inputs: [] } };
-  const decision = rerun(origin, facts, { inputs: undefined, user_id });
+  const decision = rerun(origin, facts, { inputs: undefined, draw: ({ lowest }) => lowest, user_id });
   if (decision.kind === 'refused') return undefined;
   return { ...recorded, data: { ...decision.run.settings, inputs, inputs_blob } };
 };

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 26955e8f0db1f47e1455fd468a0ee76376527dc0a2d3ce0ce86081ef2ac4d2f6.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 bec1b8823518df2ba923291ea9e2e8fe716fb0c03f58e7947598e1acf71db3b0.
 
 from __future__ import annotations
 
@@ -920,6 +920,10 @@ class InputDefinition(TypedDict):
     """
     A value of the input's type, which a run gets that leaves the input out. Only present when it was defined.
     """
+    random: NotRequired[Literal[True]]
+    """
+    Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Only present when it was defined.
+    """
     enum: NotRequired[list[str | float]]
     """
     The values that an input of type string, integer or number may have. Only present when it was defined.
@@ -1391,6 +1395,10 @@ class NewInputDefinition(TypedDict):
     default: NotRequired[Any]
     """
     A value of the input's type, which a run gets that leaves the input out. Null counts as omitted.
+    """
+    random: NotRequired[bool | None]
+    """
+    Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Null counts as omitted.
     """
     enum: NotRequired[list[str | float] | None]
     """
@@ -2089,7 +2097,7 @@ class RequestedRetryPolicy(TypedDict):
     """
     The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`. Unchanged when it is null or omitted.
     """
-    on: NotRequired[list[Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'not_runnable', 'internal_error', 'storage_full']] | None]
+    on: NotRequired[list[Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'no_output', 'not_runnable', 'internal_error', 'storage_full']] | None]
     """
     Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most 300 s. None by default. Unchanged when it is null or omitted.
     """
@@ -2246,7 +2254,7 @@ class RetryPolicy(TypedDict):
     """
     The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`.
     """
-    on: NotRequired[list[Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'not_runnable', 'internal_error', 'storage_full']]]
+    on: NotRequired[list[Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'no_output', 'not_runnable', 'internal_error', 'storage_full']]]
     """
     Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most 300 s. None by default. Only present when there are any.
     """
@@ -2385,7 +2393,7 @@ class RunError(TypedDict):
     """
     What happened, for people. After its first line come the last lines that a program wrote to its standard error.
     """
-    kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'executor_lost', 'executor_left', 'no_capacity', 'start_deadline', 'run_timeout', 'log_expired']
+    kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'no_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'executor_lost', 'executor_left', 'no_capacity', 'start_deadline', 'run_timeout', 'log_expired']
     """
     What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.
 
@@ -2398,6 +2406,7 @@ class RunError(TypedDict):
     - `input_unavailable`: A file of the inputs cannot be fetched.
     - `invalid_inputs`: The workflow or its model refuses the inputs.
     - `invalid_output`: An output cannot be understood.
+    - `no_output`: The workflow made no output, and its deployment has `if_no_output` set to `error`.
     - `output_too_large`: The outputs are more than a run may have.
     - `limit_exceeded`: It used more of the machine than its operator lets it, and was killed.
     - `not_runnable`: The executor cannot execute such a run. Another one, or this one with other settings, may.
@@ -2800,6 +2809,27 @@ What a token of a run permits.
 - `events`: `GET /run/{run_id}/events`.
 - `logs`: `GET /run/{run_id}/logs`.
 """
+
+
+class RunWarning(TypedDict):
+    """
+    What is odd about a run that has succeeded.
+    """
+
+    kind: Literal['no_output']
+    """
+    What is odd. Later releases may add kinds.
+
+    - `no_output`: An output node of the workflow made nothing, although the server reports no error.
+    """
+    message: str
+    """
+    What happened and what to do, for people.
+    """
+    node: NotRequired[str]
+    """
+    The node of the workflow; only present when it is about one.
+    """
 
 
 Runner: TypeAlias = ProgramRunner | ComfyuiRunner | CogRunner
@@ -3928,6 +3958,14 @@ class Deployment(TypedDict):
     """
     bounds: RequestBounds
     retry: RetryPolicy
+    if_no_output: Literal['warn', 'error', 'ignore']
+    """
+    What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+
+    - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+    - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+    - `ignore`: It succeeds, without such warnings.
+    """
     log_masks: list[LogMask] | None
     """
     Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null without any.
@@ -4006,6 +4044,16 @@ class DeploymentChange(TypedDict):
     retry: NotRequired[RequestedRetryPolicy | None]
     """
     When a run begins another attempt. Unchanged when it is null or omitted.
+    """
+    if_no_output: NotRequired[Literal['warn', 'error', 'ignore'] | None]
+    """
+    What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+
+    - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+    - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+    - `ignore`: It succeeds, without such warnings.
+
+    Unchanged when it is null or omitted.
     """
     log_masks: NotRequired[list[LogMask] | None]
     """
@@ -4357,6 +4405,16 @@ class NewDeployment(TypedDict):
     retry: NotRequired[RequestedRetryPolicy | None]
     """
     When a run begins another attempt. Three attempts when it is null or omitted.
+    """
+    if_no_output: NotRequired[Literal['warn', 'error', 'ignore'] | None]
+    """
+    What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+
+    - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+    - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+    - `ignore`: It succeeds, without such warnings.
+
+    Null counts as omitted.
     """
     log_masks: NotRequired[list[LogMask] | None]
     """
@@ -4748,6 +4806,10 @@ class RunFactEvent(TypedDict):
     """
     Why it failed or timed out. Null until then, and for other ends.
     """
+    warnings: list[RunWarning]
+    """
+    What is odd about a run that has succeeded, such as an output node that made nothing. Usually empty.
+    """
     attempts: list[RunAttempt]
     """
     From the first one to the present or last one; empty until the run is assigned.
@@ -5102,6 +5164,10 @@ class WebhookPayload(TypedDict):
     """
     Why it failed or timed out; present in every notification of this release. Null until the end, and for other ends.
     """
+    warnings: NotRequired[list[RunWarning]]
+    """
+    What is odd about a run that has succeeded; only present when something is.
+    """
     attempts: list[NotifiedAttempt]
     """
     From the first one to the present or last one; empty until the run is assigned.
@@ -5269,6 +5335,10 @@ class WorkflowRun(TypedDict):
     error: RunError | None
     """
     Why it failed or timed out. Null until then, and for other ends.
+    """
+    warnings: list[RunWarning]
+    """
+    What is odd about a run that has succeeded, such as an output node that made nothing. Usually empty.
     """
     attempts: list[RunAttempt]
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 26955e8f0db1f47e1455fd468a0ee76376527dc0a2d3ce0ce86081ef2ac4d2f6.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 bec1b8823518df2ba923291ea9e2e8fe716fb0c03f58e7947598e1acf71db3b0.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -2711,6 +2711,16 @@ export interface components {
             bounds: components["schemas"]["RequestBounds"];
             retry: components["schemas"]["RetryPolicy"];
             /**
+             * @description What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+             *
+             *     - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+             *     - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+             *     - `ignore`: It succeeds, without such warnings.
+             * @example warn
+             * @enum {string}
+             */
+            if_no_output: "warn" | "error" | "ignore";
+            /**
              * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null without any.
              * @example [
              *       "sk-[A-Za-z0-9]{20,}"
@@ -2814,6 +2824,17 @@ export interface components {
             bounds?: components["schemas"]["RequestedBounds"] | null;
             /** @description When a run begins another attempt. Unchanged when it is null or omitted. */
             retry?: components["schemas"]["RequestedRetryPolicy"] | null;
+            /**
+             * @description What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+             *
+             *     - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+             *     - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+             *     - `ignore`: It succeeds, without such warnings.
+             *
+             *     Unchanged when it is null or omitted.
+             * @example warn
+             */
+            if_no_output?: ("warn" | "error" | "ignore") | null;
             /**
              * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null removes them.
              * @example [
@@ -3309,6 +3330,11 @@ export interface components {
              * @example portrait
              */
             default?: unknown;
+            /**
+             * @description Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Only present when it was defined.
+             * @constant
+             */
+            random?: true;
             /**
              * @description The values that an input of type string, integer or number may have. Only present when it was defined.
              * @example [
@@ -4114,6 +4140,17 @@ export interface components {
             /** @description When a run begins another attempt. Three attempts when it is null or omitted. */
             retry?: components["schemas"]["RequestedRetryPolicy"] | null;
             /**
+             * @description What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+             *
+             *     - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+             *     - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+             *     - `ignore`: It succeeds, without such warnings.
+             *
+             *     Null counts as omitted.
+             * @example warn
+             */
+            if_no_output?: ("warn" | "error" | "ignore") | null;
+            /**
              * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null counts as omitted.
              * @example [
              *       "sk-[A-Za-z0-9]{20,}"
@@ -4165,6 +4202,11 @@ export interface components {
              * @example portrait
              */
             default?: unknown;
+            /**
+             * @description Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one. Null counts as omitted.
+             * @example true
+             */
+            random?: boolean | null;
             /**
              * @description The values that an input of type string, integer or number may have. Null counts as omitted.
              * @example [
@@ -5266,7 +5308,7 @@ export interface components {
              *       "out_of_memory"
              *     ]
              */
-            on?: ("program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "not_runnable" | "internal_error" | "storage_full")[] | null;
+            on?: ("program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "no_output" | "not_runnable" | "internal_error" | "storage_full")[] | null;
         };
         /**
          * RerunRequest
@@ -5475,7 +5517,7 @@ export interface components {
              *       "out_of_memory"
              *     ]
              */
-            on?: ("program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "not_runnable" | "internal_error" | "storage_full")[];
+            on?: ("program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "no_output" | "not_runnable" | "internal_error" | "storage_full")[];
         };
         /**
          * RotateSecretRequest
@@ -5789,6 +5831,7 @@ export interface components {
              *     - `input_unavailable`: A file of the inputs cannot be fetched.
              *     - `invalid_inputs`: The workflow or its model refuses the inputs.
              *     - `invalid_output`: An output cannot be understood.
+             *     - `no_output`: The workflow made no output, and its deployment has `if_no_output` set to `error`.
              *     - `output_too_large`: The outputs are more than a run may have.
              *     - `limit_exceeded`: It used more of the machine than its operator lets it, and was killed.
              *     - `not_runnable`: The executor cannot execute such a run. Another one, or this one with other settings, may.
@@ -5803,7 +5846,7 @@ export interface components {
              *     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
              * @enum {string}
              */
-            kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "executor_lost" | "executor_left" | "no_capacity" | "start_deadline" | "run_timeout" | "log_expired";
+            kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "no_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "executor_lost" | "executor_left" | "no_capacity" | "start_deadline" | "run_timeout" | "log_expired";
             /**
              * @description The exit code of a program; only present when that was the error.
              * @example 1
@@ -5947,6 +5990,8 @@ export interface components {
             end_reason: components["schemas"]["EndReason"] | null;
             /** @description Why it failed or timed out. Null until then, and for other ends. */
             error: components["schemas"]["RunError"] | null;
+            /** @description What is odd about a run that has succeeded, such as an output node that made nothing. Usually empty. */
+            warnings: components["schemas"]["RunWarning"][];
             /** @description From the first one to the present or last one; empty until the run is assigned. */
             attempts: components["schemas"]["RunAttempt"][];
             /** @description Only present in the last fact of a run; the same as in the run. */
@@ -6487,6 +6532,29 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             /** @description Why it waits. Null for a run that does not wait. */
             waiting: components["schemas"]["Waiting"] | null;
+        };
+        /**
+         * RunWarning
+         * @description What is odd about a run that has succeeded.
+         */
+        RunWarning: {
+            /**
+             * @description What is odd. Later releases may add kinds.
+             *
+             *     - `no_output`: An output node of the workflow made nothing, although the server reports no error.
+             * @enum {string}
+             */
+            kind: "no_output";
+            /**
+             * @description What happened and what to do, for people.
+             * @example Node 9 "Save" (SaveImage) made no output.
+             */
+            message: string;
+            /**
+             * @description The node of the workflow; only present when it is about one.
+             * @example 9
+             */
+            node?: string;
         };
         /**
          * Runner
@@ -7554,6 +7622,8 @@ export interface components {
             end_reason: components["schemas"]["EndReason"] | null;
             /** @description Why it failed or timed out; present in every notification of this release. Null until the end, and for other ends. */
             error?: components["schemas"]["RunError"] | null;
+            /** @description What is odd about a run that has succeeded; only present when something is. */
+            warnings?: components["schemas"]["RunWarning"][];
             /** @description From the first one to the present or last one; empty until the run is assigned. */
             attempts: components["schemas"]["NotifiedAttempt"][];
             /** @description The tags of the run; only present when it has some. */
@@ -8005,6 +8075,8 @@ export interface components {
             end_reason: components["schemas"]["EndReason"] | null;
             /** @description Why it failed or timed out. Null until then, and for other ends. */
             error: components["schemas"]["RunError"] | null;
+            /** @description What is odd about a run that has succeeded, such as an output node that made nothing. Usually empty. */
+            warnings: components["schemas"]["RunWarning"][];
             /** @description From the first one to the present or last one; empty until the run is assigned. */
             attempts: components["schemas"]["RunAttempt"][];
             /**

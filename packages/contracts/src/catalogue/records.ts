@@ -5,6 +5,7 @@ import { GpuModel } from '../gpu.ts';
 import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { RequiredLabels } from '../labels.ts';
 import { Exact, Json, UserNumber } from '../json-schemas.ts';
+import { IfNoOutput } from '../warnings/run-warning.ts';
 import { RetryOn } from '../events/retry.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
 import { LogMasks } from '../logs/log-mask-patterns.ts';
@@ -46,6 +47,8 @@ export const WorkflowInput = Type.Object({
   secret: Type.Optional(Type.Literal(true)),
   /** Taken when a run leaves the input out, also a required one. */
   default: Type.Optional(Json),
+  /** Of an integer: a run that leaves it out gets a random value within its bounds. Instead of a default. */
+  random: Type.Optional(Type.Literal(true)),
   /** The values that a string or a number may have. */
   enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Exact]))),
   /** Of a number. */
@@ -111,6 +114,8 @@ export const Deployment = Type.Object({
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
   bounds: Type.Optional(RequestBounds),
   retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }), on: Type.Optional(RetryOn) }),
+  /** Left out for `warn`. */
+  if_no_output: Type.Optional(IfNoOutput),
   log_masks: Type.Optional(LogMasks),
   archived: Type.Boolean(),
   created_at: Time,

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import type { ProgressReport } from '../events/activity.ts';
 import { RunError } from '../events/run-error.ts';
+import { RunWarning } from '../warnings/run-warning.ts';
 import { nullable } from '../http/fields/optional.ts';
 import { Tag } from '../tags.ts';
 import { RunUuid } from '../http/fields/ids.ts';
@@ -50,6 +51,11 @@ export const WebhookPayload = Type.Object(
         RunError,
         'Why it failed or timed out; present in every notification of this release. Null until the end, and for other ends.',
       ),
+    ),
+    warnings: Type.Optional(
+      Type.Array(RunWarning, {
+        description: 'What is odd about a run that has succeeded; only present when something is.',
+      }),
     ),
     attempts: Type.Array(NotifiedAttempt, {
       description: 'From the first one to the present or last one; empty until the run is assigned.',
@@ -106,7 +112,7 @@ export const webhookBody = ({
   maxBytes,
 }: PayloadInput): Uint8Array => {
   const missing = missingOutputs(run, lost);
-  const { attempts, ...end } = shownEnd(run);
+  const { attempts, warnings, ...end } = shownEnd(run);
   const whole: WebhookPayload = {
     run_id: run.run_id,
     status: run.status,
@@ -115,6 +121,7 @@ export const webhookBody = ({
     outputs: isEnded(run) ? shownOutputs(run, outputUrl) : [],
     sequence,
     ...end,
+    ...(warnings.length > 0 && { warnings }),
     attempts: attempts.map(({ placement: _placement, ...attempt }) => attempt),
     ...(run.request.tags && { tags: [...run.request.tags] }),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),

@@ -7,6 +7,7 @@ import {
   MAX_FIRST_FACT_BYTES,
   MAX_INLINE_BYTES,
   MAX_RUNNER_URL,
+  MAX_WARNINGS_BYTES,
 } from '../limits.ts';
 
 /** An event without its data, and short members of the data. */
@@ -23,7 +24,7 @@ export const MAX_FACT_BYTES = {
   RunQueued: MAX_FIRST_FACT_BYTES,
   RunCancelRequested: SMALL,
   /** Inputs, the names of those that are files, and the address of a runner. */
-  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_FILE_INPUTS_BYTES + MAX_RUNNER_URL,
+  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_FILE_INPUTS_BYTES + MAX_RUNNER_URL + 64,
   RunRequeued: WITH_MESSAGE,
   RunTimedOut: WITH_MESSAGE,
   RunGivenUp: WITH_MESSAGE,
@@ -34,7 +35,7 @@ export const MAX_FACT_BYTES = {
   RunStarted: SMALL,
   RunUploading: SMALL,
   RunAttemptFailed: WITH_MESSAGE,
-  RunSucceeded: WITH_OUTPUTS,
+  RunSucceeded: WITH_OUTPUTS + MAX_WARNINGS_BYTES,
   RunFailed: WITH_OUTPUTS + MAX_ERROR_MESSAGE,
   RunCancelled: WITH_OUTPUTS,
   WebhookStarted: SMALL,

@@ -52,6 +52,11 @@ const ATTEMPT_ERRORS = {
     retryable: false,
     means: 'An output cannot be understood.',
   },
+  no_output: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'The workflow made no output, and its deployment has `if_no_output` set to `error`.',
+  },
   output_too_large: {
     end_reason: 'workflow_error',
     retryable: false,

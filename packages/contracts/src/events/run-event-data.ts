@@ -12,6 +12,7 @@ import {
   MAX_EXPIRY_MESSAGE,
   MAX_FILENAME,
   MAX_WARM_WAIT_S,
+  MAX_WARNINGS,
   MAX_WEBHOOK_URL,
 } from '../limits.ts';
 import { MAX_TAGS, Tag } from '../tags.ts';
@@ -19,6 +20,7 @@ import { Placement } from './placement.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 import { AttemptError } from './run-error.ts';
+import { IfNoOutput, RunWarning } from '../warnings/run-warning.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
@@ -91,6 +93,8 @@ export const RunQueuedData = Type.Object(
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
     /** Errors of an attempt after which another one begins; none when it is left out. */
     retry_on: Type.Optional(RetryOn),
+    /** Left out for `warn`. */
+    if_no_output: Type.Optional(IfNoOutput),
     /** Whether its deployment has masks for logs: then the executor fetches them. */
     has_log_masks: Type.Optional(Type.Boolean()),
     /** Whether its version says which nodes take the inputs: then the executor fetches that. */
@@ -134,6 +138,7 @@ export const RunAssignedData = Type.Object(
     run_timeout_s: Seconds,
     /** Errors after which the run begins another attempt; left out for its last one. */
     retry_on: Type.Optional(RetryOn),
+    if_no_output: Type.Optional(IfNoOutput),
     has_log_masks: Type.Optional(Type.Boolean()),
     has_input_targets: Type.Optional(Type.Boolean()),
     /** Ed25519 (SPKI, DER, base64url) of the executor; the gateway checks the tokens of this attempt against it. */
@@ -309,9 +314,16 @@ const listed = {
 };
 const inEventOrBlob = inlineOrBlob('outputs', 'outputs_blob');
 
-export const RunSucceededData = Type.Object(listed, inEventOrBlob);
-/** Exactly one of its members is not null. */
-export type ListedOutputs = Static<typeof RunSucceededData>;
+export const RunSucceededData = Type.Object(
+  {
+    ...listed,
+    /** What is odd about it; left out without any. */
+    warnings: Type.Optional(Type.Array(RunWarning, { minItems: 1, maxItems: MAX_WARNINGS })),
+  },
+  inEventOrBlob,
+);
+/** Exactly one of `outputs` and `outputs_blob` is not null. */
+export type ListedOutputs = Omit<Static<typeof RunSucceededData>, 'warnings'>;
 
 export const RunFailedData = Type.Object(
   {

@@ -1,6 +1,7 @@
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import { storedFiles, type RunOutput } from '../events/run-event-data.ts';
+import type { RunWarning } from '../warnings/run-warning.ts';
 import { endReasonOf, errorOf, type RunError } from '../events/run-error.ts';
 import { errorMessage } from '../events/error-message.ts';
 import { MAX_EARLIER_ERROR_MESSAGE } from '../limits.ts';
@@ -306,6 +307,7 @@ interface Ending {
   readonly log_blob?: BlobRef;
   readonly progress?: number;
   readonly error: RunError | null;
+  readonly warnings?: readonly RunWarning[];
 }
 
 const end = (
@@ -330,6 +332,7 @@ const end = (
   ...(ending.log_blob && { log_blob: ending.log_blob }),
   deleted_outputs: null,
   error: ending.error,
+  ...(ending.warnings && { warnings: ending.warnings }),
   progress: ending.progress ?? 0,
 });
 

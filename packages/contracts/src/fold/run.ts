@@ -2,6 +2,7 @@ import type { FactOf } from './chain.ts';
 import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import type { FailureReason, RunError } from '../events/run-error.ts';
+import type { RunWarning } from '../warnings/run-warning.ts';
 import type { Placement } from '../events/placement.ts';
 import type { ErasedContent, FactVersions, RunOutput } from '../events/run-event-data.ts';
 import type { GpuModel } from '../gpu.ts';
@@ -119,6 +120,8 @@ export type EndedRun = RunIdentity &
     readonly deleted_outputs: DeletedOutputs | null;
     /** Why it failed or timed out; null for the other ends. */
     readonly error: RunError | null;
+    /** What is odd about a run that succeeded; undefined without any. */
+    readonly warnings?: readonly RunWarning[];
     /** The progress that the last fact reports, 0 to 1. */
     readonly progress: number;
   };

@@ -22,7 +22,7 @@ export const factSentence = (event: RunEvent | WebhookEvent): string => {
     case 'RunUploading':
       return `${counted(event.data.files, 'file')}, ${event.data.bytes} bytes`;
     case 'RunSucceeded':
-      return outputsOf(event.data);
+      return [outputsOf(event.data), ...(event.data.warnings ?? []).map(({ message }) => message)].join('; ');
     case 'RunCancelled':
       return `${event.data.forced ? 'killed after the grace period' : 'stopped'}, ${outputsOf(event.data)}`;
     case 'RunCancelEnforced':

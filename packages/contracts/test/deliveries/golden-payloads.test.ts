@@ -8,7 +8,7 @@ import {
   WEBHOOK_PAYLOAD_VERSION,
   type PayloadInput,
 } from '../../src/deliveries/webhook-payload.ts';
-import { succeededWith, textOutputs, INPUTS, TAGGED } from './payload-inputs.ts';
+import { succeededWith, textOutputs, INPUTS, TAGGED, WARNED } from './payload-inputs.ts';
 
 const FOLDER = join(import.meta.dirname, 'fixtures', 'webhook-payload');
 const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
@@ -18,6 +18,7 @@ const SITUATIONS: Readonly<Record<string, PayloadInput>> = {
   ...INPUTS,
   outputs_lost: succeededWith([], { lost: [{ member: 'outputs', reason: 'gone' }] }),
   tagged: TAGGED,
+  warned: WARNED,
   truncated: succeededWith(textOutputs('short', LARGE), { maxBytes: 1_000 }),
 };
 

@@ -40,6 +40,14 @@ export const INPUTS = {
 } as const satisfies Record<Run['status'], PayloadInput>;
 
 export const TAGGED = payloadInput([anEvent('RunQueued', { tags: ['a', 'customer:17'] })]);
+/** With an output node that made nothing. */
+export const WARNED = payloadInput([
+  ...running,
+  anEvent('RunSucceeded', {
+    outputs: [],
+    warnings: [{ kind: 'no_output', message: 'Node 9 (SaveImage) made no output.', node: '9' }],
+  }),
+]);
 export const REQUEUED = payloadInput([...running, anEvent('RunRequeued')]);
 export const CANCELLING = payloadInput(cancelling);
 

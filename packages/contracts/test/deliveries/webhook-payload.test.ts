@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
 import { webhookBody, WebhookPayload, type PayloadInput } from '../../src/deliveries/webhook-payload.ts';
 import { anEvent, RUN } from '../fixtures/run-events.ts';
-import { CANCELLING, REQUEUED, succeededWith, textOutputs, payloadInput, INPUTS } from './payload-inputs.ts';
+import {
+  CANCELLING,
+  REQUEUED,
+  succeededWith,
+  textOutputs,
+  payloadInput,
+  INPUTS,
+  WARNED,
+} from './payload-inputs.ts';
 
 const textOf = (input: PayloadInput): string => new TextDecoder().decode(webhookBody(input));
 const payloadOf = (input: PayloadInput): WebhookPayload =>
@@ -36,6 +44,15 @@ describe('the body of a notification', () => {
         text: ['done'],
       },
     });
+  });
+
+  it('says what is odd about a run that succeeded', () => {
+    expect(payloadOf(WARNED)).toMatchObject({
+      status: 'success',
+      outputs: [],
+      warnings: [{ kind: 'no_output', message: 'Node 9 (SaveImage) made no output.', node: '9' }],
+    });
+    expect(payloadOf(INPUTS.success)).not.toHaveProperty('warnings');
   });
 
   it.each(Object.entries(INPUTS))(

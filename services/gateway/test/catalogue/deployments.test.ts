@@ -107,6 +107,7 @@ describe('a deployment', () => {
       start_deadline_s: 3600,
       bounds: { min_priority: -100, max_priority: 100, max_delay_s: null },
       retry: { attempts: 3 },
+      if_no_output: 'warn',
       log_masks: null,
       archived: false,
       created_at: expect.any(String),

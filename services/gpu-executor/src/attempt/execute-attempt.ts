@@ -1,4 +1,5 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
+import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
@@ -20,6 +21,7 @@ import {
   type Ending,
   type RetryAfter,
 } from './core/end-of-attempt.ts';
+import { judgeOutputs } from './core/judge-outputs.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 import type { Turns } from './turns.ts';
 
@@ -145,7 +147,13 @@ const runWorkflow = async (
   { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
 ): Promise<RunResult> => {
   const { org_id, run_id, attempt, event } = assignment;
-  const { gpu, runner: choice, workflow_version_id, file_inputs: fileInputs = [] } = event.data;
+  const {
+    gpu,
+    runner: choice,
+    workflow_version_id,
+    file_inputs: fileInputs = [],
+    secret_inputs: secretInputs = [],
+  } = event.data;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
       {
@@ -154,6 +162,7 @@ const runWorkflow = async (
         workflow,
         inputs,
         fileInputs,
+        secretInputs,
         inputTargets,
         gpu,
         attempt,
@@ -168,9 +177,17 @@ const runWorkflow = async (
       stop,
     ),
   );
-  if (result.outcome !== 'failed') return result;
-  return { ...result, error: { ...result.error, message: observe.masked(result.error.message) } };
+  const judged = judgeOutputs(result, event.data.if_no_output);
+  if (judged.outcome === 'failed')
+    return { ...judged, error: { ...judged.error, message: observe.masked(judged.error.message) } };
+  if (judged.outcome !== 'succeeded' || judged.warnings === undefined) return judged;
+  return { ...judged, warnings: judged.warnings.map((warning) => masked(warning, observe)) };
 };
+
+const masked = (warning: RunWarning, observe: Pick<RunObserver, 'masked'>): RunWarning => ({
+  ...warning,
+  message: observe.masked(warning.message),
+});
 
 const planOf = (
   { event: { data } }: Assignment,

@@ -6,7 +6,7 @@ import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-even
 import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_INLINE_BYTES, MAX_OUTPUT_FILES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { identityOf } from '../runner/output-files.ts';
-import type { OutputFile, RunResult } from '../runner/runner.ts';
+import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runner/runner.ts';
 import type { StoredFiles, StoringAttempt } from '../upload/store-files.ts';
 import type { StoredList } from '../upload/store-list.ts';
 import type { AttemptFolders } from './attempt-folders.ts';
@@ -32,6 +32,7 @@ export interface OutputTools {
 
 interface Executed {
   readonly result: RunResult;
+  /** Of what no node made. */
   readonly outputId: string;
   readonly makePrivateDir: AttemptFolders['makePrivateDir'];
   /** Takes the live status while files are stored. */
@@ -50,13 +51,37 @@ export const storeOutputs = async (
   if (result.outcome === 'not_runnable' || result.outcome === 'cancelled') {
     return { storing: { kind: 'stored' }, outputs: NO_OUTPUTS };
   }
-  const data = result.outcome === 'succeeded' ? result.data : {};
-  const large = largeTexts(data, result.files);
-  const files = [...(await textFiles(large, makePrivateDir)), ...result.files];
+  const parts = partsOf(result);
+  const large = parts.reduce<LargeText[][]>((before, { data }) => {
+    const taken = before.flat().map(({ filename }) => ({ filename, subfolder: '' }));
+    return [...before, largeTexts(data, [...result.files, ...taken])];
+  }, []);
+  const files = [...(await textFiles(large.flat(), makePrivateDir)), ...result.files];
   const stored = await storeFiles(ledger, store, { files, report });
-  const texts = withStoredTexts(data, large, stored.files.slice(0, large.length));
-  const outputs = runOutputs(newId(), outputId, texts, stored.files.slice(large.length));
+  const texts = stored.files.slice(0, large.flat().length);
+  const others = stored.files.slice(texts.length);
+  const outputs = parts.flatMap(({ node, data }, index) => {
+    const before = large.slice(0, index).flat().length;
+    const own = large[index] ?? [];
+    return runOutputs(
+      { id: newId(), outputId, node },
+      withStoredTexts(data, own, texts.slice(before, before + own.length)),
+      others.filter((_, at) => (result.files[at]?.node?.id ?? null) === (node?.id ?? null)),
+    );
+  });
   return list(ledger, storeList, stored.storing, outputs);
+};
+
+/** What was made, by the nodes that made it. */
+const partsOf = (
+  result: Extract<RunResult, { readonly outcome: 'succeeded' | 'failed' }>,
+): { readonly node: OutputNode | null; readonly data: RunData }[] => {
+  const said: { data: RunData; nodes?: readonly NodeData[] } =
+    result.outcome === 'succeeded' ? result : { data: {} };
+  const nodes = new Map((said.nodes ?? []).map(({ node, data }) => [node.id, { node, data }]));
+  for (const { node } of result.files)
+    if (node && !nodes.has(node.id)) nodes.set(node.id, { node, data: {} });
+  return [{ node: null, data: said.data }, ...nodes.values()];
 };
 
 /** The outputs as the event that ends the run has them: all, or a reference to their list. */

@@ -1,5 +1,6 @@
 import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
 import type { AttemptError } from '@runledger/contracts/events/run-error';
+import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import type { LogStream } from '@runledger/contracts/logs/log-line';
 import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
@@ -24,6 +25,8 @@ export interface RunnerWork {
   readonly inputs: Readonly<Record<string, unknown>>;
   /** The names of the inputs that are files. Every other one is what it is, also a text that is the name of a file. */
   readonly fileInputs: readonly string[];
+  /** The names of the inputs that are secret. Their values are never shown. */
+  readonly secretInputs: readonly string[];
   /** Which nodes of the workflow take the inputs, where its version says so. */
   readonly inputTargets: readonly InputTarget[];
   readonly gpu: string;
@@ -73,7 +76,16 @@ export interface ProgressReport {
 }
 
 export type RunResult =
-  | { readonly outcome: 'succeeded'; readonly data: RunData; readonly files: readonly OutputFile[] }
+  | {
+      readonly outcome: 'succeeded';
+      /** What no node made. */
+      readonly data: RunData;
+      /** What the nodes of the workflow made, in their order; left out by runners without nodes. */
+      readonly nodes?: readonly NodeData[];
+      readonly files: readonly OutputFile[];
+      /** What is odd about it, for clients; left out without any. */
+      readonly warnings?: readonly RunWarning[];
+    }
   /** Its message is at most as long as an event may have it, and has nothing that clients may not read. */
   | { readonly outcome: 'failed'; readonly error: AttemptError; readonly files: readonly OutputFile[] }
   /** `forced`: it did not end within the grace period. */
@@ -84,6 +96,21 @@ export type RunResult =
 /** Text outputs: a kind (`text`, `urls`, …) mapped to its values, in the order written. */
 export type RunData = Readonly<Record<string, readonly string[]>>;
 
+/** A node of a workflow, as the outputs show it. */
+export interface OutputNode {
+  readonly id: string;
+  readonly class_type: string;
+  /** What the workflow calls it; null for its class only. */
+  readonly title: string | null;
+  /** What the node calls its output; null when it does not. */
+  readonly output_id: string | null;
+}
+
+export interface NodeData {
+  readonly node: OutputNode;
+  readonly data: RunData;
+}
+
 export interface OutputFile {
   readonly path: string;
   readonly filename: string;
@@ -92,4 +119,6 @@ export interface OutputFile {
   readonly bytes: number;
   /** Distinguishes the file from another one that takes its name later. */
   readonly identity: string;
+  /** Left out when no node made it, or nobody knows which. */
+  readonly node?: OutputNode;
 }

@@ -58,10 +58,10 @@ const payloadWords = (body: Buffer): string => {
   const payload = parseJson(body.toString('utf8'));
   if (!Value.Check(ShownPayload, payload))
     return `not a notification: ${shorten(plain(body.toString('utf8', 0, LONGEST * 4)), LONGEST)}`;
-  const { run_id, status, progress, live_status, finished, outputs, end_reason } = payload;
+  const { run_id, status, progress, live_status, finished, outputs, end_reason, warnings = [] } = payload;
   if (!finished)
     return `run ${run_id} ${status} ${Math.floor(progress * 100)} % ${shorten(plain(live_status ?? ''), 40)}`.trimEnd();
-  return `run ${run_id} has ended: ${status}${status === 'success' ? '' : ` (${plain(end_reason ?? '')})`}, ${counted(outputs.length, 'output')}`;
+  return `run ${run_id} has ended: ${status}${status === 'success' ? '' : ` (${plain(end_reason ?? '')})`}, ${counted(outputs.length, 'output')}${warnings.length === 0 ? '' : `, ${counted(warnings.length, 'warning')}`}`;
 };
 
 const signatureWords = (signature: Checked): string => {

@@ -24,7 +24,7 @@ export const InputField = ({ definition, value, problem, onChange }: InputFieldP
   const hints = [
     (description ?? '').replace(/\.$/, ''),
     ...bounds,
-    required && definition.default === undefined ? 'required' : '',
+    required && definition.default === undefined && !definition.random ? 'required' : '',
   ];
   const hint = hints.filter((one) => one !== '').join('; ');
   return (
@@ -58,7 +58,7 @@ interface ControlProps {
 
 const Control = ({ definition, id, value, isWrong, onChange }: ControlProps): ReactNode => {
   const { type, secret } = definition;
-  const isNeeded = definition.required && definition.default === undefined;
+  const isNeeded = definition.required && definition.default === undefined && !definition.random;
   const text = typeof value === 'string' ? value : '';
   if (type === 'boolean')
     return (

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { HighestPriority, LowestPriority, Weight as AnyWeight } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
 import { GpuFallback, MAX_GPUS } from '../../gpu-fallbacks.ts';
+import { IfNoOutput } from '../../warnings/run-warning.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
 import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
 import { LogMasks } from '../../logs/log-mask-patterns.ts';
@@ -196,6 +197,7 @@ export const Deployment = Type.Object(
     start_deadline_s: StartDeadline,
     bounds: Bounds,
     retry: Retry,
+    if_no_output: IfNoOutput,
     log_masks: nullable(Masks, 'Null without any.'),
     archived: Archived,
     created_at: CreatedAt,
@@ -224,6 +226,7 @@ const settings = {
     RequestedRetry,
     'When a run begins another attempt. Three attempts when it is null or omitted.',
   ),
+  if_no_output: optional({ ...IfNoOutput, default: 'warn' }),
   log_masks: optional(Masks),
 };
 
@@ -268,6 +271,7 @@ export const DeploymentChange = Type.Object(
       RequestedRetry,
       'When a run begins another attempt. Unchanged when it is null or omitted.',
     ),
+    if_no_output: unchanged(IfNoOutput),
     log_masks: optional(Masks, 'Null removes them.'),
     archived: unchanged(Archived),
   },

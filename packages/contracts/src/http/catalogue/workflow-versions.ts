@@ -38,6 +38,8 @@ const Listed = Type.Union([Type.String(), Type.Number(), Exact], {
   examples: ['portrait'],
   'x-refusal': { type: 'string_type', msg: 'Input should be a valid string or number' },
 });
+const RANDOM =
+  'Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one.';
 const VALUES = 'The values that an input of type string, integer or number may have.';
 const DIGITS = 'An integer that a double would change is a string of its digits.';
 const MINIMUM = `The lowest value of an input of type integer or number. ${DIGITS}`;
@@ -87,6 +89,7 @@ const InputDefinition = Type.Object(
       }),
     ),
     default: Type.Optional({ ...Json, description: `${DEFAULT} ${ONLY}`, examples: ['portrait'] }),
+    random: Type.Optional(Type.Literal(true, { description: `${RANDOM} ${ONLY}` })),
     enum: Type.Optional(
       Type.Array(Listed, { description: `${VALUES} ${ONLY}`, examples: [['portrait', 'landscape']] }),
     ),
@@ -119,6 +122,7 @@ export const NewInputDefinition = Type.Object(
         examples: ['portrait'],
       }),
     ),
+    random: optional(Type.Boolean({ default: false, description: RANDOM, examples: [true] })),
     enum: optional(
       Type.Array(Listed, {
         minItems: 1,

@@ -4,8 +4,18 @@ import { time } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 import { WorkflowRun } from './run.ts';
 
-const { status, live_status, progress, finished, end_reason, error, attempts, outputs, missing_members } =
-  WorkflowRun.properties;
+const {
+  status,
+  live_status,
+  progress,
+  finished,
+  end_reason,
+  error,
+  warnings,
+  attempts,
+  outputs,
+  missing_members,
+} = WorkflowRun.properties;
 
 const Attempt = Type.Integer({
   minimum: 0,
@@ -43,6 +53,7 @@ export const RunFactEvent = Type.Object(
     finished,
     end_reason,
     error,
+    warnings,
     attempts,
     outputs: Type.Optional(
       Type.Array(outputs.items, {

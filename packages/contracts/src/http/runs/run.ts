@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RunError } from '../../events/run-error.ts';
+import { RunWarning } from '../../warnings/run-warning.ts';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
@@ -130,6 +131,10 @@ export const WorkflowRun = Type.Object(
     finished: Type.Boolean({ description: 'Whether no further status will follow.', examples: [false] }),
     end_reason: nullable(EndReason, 'Why it ended. Null until then.'),
     error: nullable(RunError, 'Why it failed or timed out. Null until then, and for other ends.'),
+    warnings: Type.Array(RunWarning, {
+      description:
+        'What is odd about a run that has succeeded, such as an output node that made nothing. Usually empty.',
+    }),
     attempts: Type.Array(RunAttempt, {
       description: 'From the first one to the present or last one; empty until the run is assigned.',
     }),

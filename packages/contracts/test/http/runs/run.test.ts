@@ -55,6 +55,7 @@ describe('the schema of a run', () => {
       'input_unavailable',
       'invalid_inputs',
       'invalid_output',
+      'no_output',
       'output_too_large',
       'limit_exceeded',
       'not_runnable',
@@ -79,7 +80,7 @@ describe('the schema of a run', () => {
     for (const schema of [WorkflowRun, OutputItem, MediaItem, RunAttempt, CancelRunResponse]) {
       expect(schema.required).toEqual(Object.keys(schema.properties));
     }
-    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 14);
+    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 15);
     expect(Object.keys(OutputItem.properties)).toEqual([
       'id',
       'run_id',

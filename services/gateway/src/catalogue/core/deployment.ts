@@ -1,4 +1,5 @@
 import type { Deployment, RequestBounds } from '@runledger/contracts/catalogue/records';
+import type { IfNoOutput } from '@runledger/contracts/warnings/run-warning';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@runledger/contracts/fair-share';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { gpusAfter, shownGpus, wrongGpus, type RequestedModels } from './deployment-gpus.ts';
@@ -34,6 +35,7 @@ interface RequestedSettings extends RequestedModels {
   /** Null removes all of them. */
   readonly bounds?: ChangedBounds | Omitted;
   readonly retry?: ChangedRetry | Omitted;
+  readonly if_no_output?: IfNoOutput | Omitted;
   /** Null clears it. */
   readonly log_masks?: NonNullable<Deployment['log_masks']> | Omitted;
 }
@@ -66,6 +68,7 @@ type Settings = Pick<
   | 'start_deadline_s'
   | 'bounds'
   | 'retry'
+  | 'if_no_output'
   | 'log_masks'
 >;
 
@@ -140,6 +143,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   const weight = requested.weight ?? before.weight;
   const isStrict = requested.strict_inputs ?? before.strict_inputs === true;
   const bounds = boundsAfter(before.bounds, requested.bounds);
+  const ifNoOutput = requested.if_no_output ?? before.if_no_output ?? 'warn';
   const masks = requested.log_masks === undefined ? before.log_masks : requested.log_masks;
   return {
     environment: requested.environment ?? before.environment,
@@ -153,6 +157,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
     start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
     ...(bounds && { bounds }),
     retry: retryAfter(before.retry, requested.retry),
+    ...(ifNoOutput !== 'warn' && { if_no_output: ifNoOutput }),
     ...(masks && { log_masks: masks }),
   };
 };
@@ -192,5 +197,6 @@ export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): S
     max_priority: deployment.bounds?.max_priority ?? MAX_PRIORITY,
     max_delay_s: deployment.bounds?.max_delay_s ?? null,
   },
+  if_no_output: deployment.if_no_output ?? 'warn',
   log_masks: deployment.log_masks ?? null,
 });

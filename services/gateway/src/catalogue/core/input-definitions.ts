@@ -14,6 +14,7 @@ import {
   FILE_FORMS,
   FILE_LIST,
   ONE_FILE,
+  drawnBounds,
   valueAs,
   wrongValue,
   type ValueRules,
@@ -26,6 +27,7 @@ export interface DefinitionProblem {
     | 'name'
     | 'secret'
     | 'default'
+    | 'random'
     | 'enum'
     | 'minimum'
     | 'maximum'
@@ -60,6 +62,7 @@ export const definitionProblems = (
       ...rulesProblems(definition),
       ...itemsProblems(definition),
       ...defaultProblems(definition),
+      ...randomProblems(definition),
       ...targetProblems(definition, workflow),
     ])
       problems.push({ index, member, why });
@@ -96,7 +99,7 @@ const secretProblems = ({ type, secret, default: value, enum: values }: Workflow
   return problems;
 };
 
-/** A node of a workflow in ComfyUI's API format. */
+/** A node of a workflow in ComfyUI's API format, or of one in the body that its page sends, with the workflow of the editor beside it. */
 const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): MemberProblem[] => {
   if (node === undefined && field === undefined) return [];
   if (node === undefined)
@@ -105,7 +108,8 @@ const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): Memb
     return [
       ['field', 'the node has several fields. Name the one that takes the value, or leave out the node'],
     ];
-  const found = isJsonObject(workflow) && Object.hasOwn(workflow, node) ? workflow[node] : undefined;
+  const nodes = isJsonObject(workflow) && isJsonObject(workflow['prompt']) ? workflow['prompt'] : workflow;
+  const found = isJsonObject(nodes) && Object.hasOwn(nodes, node) ? nodes[node] : undefined;
   return isJsonObject(found) && isJsonObject(found['inputs'])
     ? []
     : [['node', `the workflow has no node "${node}" with inputs. Name a node of the workflow by its id`]];
@@ -160,6 +164,19 @@ const defaultProblems = (definition: WorkflowInput): MemberProblem[] => {
   return wrong ? [['default', `the default does not fit: ${whyWrong(wrong)}`]] : [];
 };
 
+/** Both bounds are exact, so that a drawn value is one that the definition permits. */
+const randomProblems = (definition: WorkflowInput): MemberProblem[] => {
+  const { random, type, default: value, enum: values } = definition;
+  if (!random) return [];
+  if (type !== 'integer') return [['random', 'only an input of type integer may be random']];
+  if (value !== undefined) return [['default', 'a random input has none: leave it out, or random']];
+  if (values) return [['enum', 'a random input has bounds instead: minimum and maximum']];
+  const { lowest, highest } = drawnBounds(definition);
+  return lowest <= highest
+    ? []
+    : [['random', 'its minimum and maximum must leave an integer from -(2^53 - 1) to 2^53 - 1']];
+};
+
 const whyWrong = (wrong: WrongValue): string => {
   switch (wrong.kind) {
     case 'wrong_type':
@@ -200,6 +217,7 @@ const inputDefinition = ({
   required,
   secret,
   default: value,
+  random,
   enum: values,
   minimum,
   maximum,
@@ -214,6 +232,7 @@ const inputDefinition = ({
   required: required ?? false,
   ...(secret === true && { secret }),
   ...(value === undefined || value === null ? {} : { default: valueAs(type, value) }),
+  ...(random === true && { random }),
   ...(values ? { enum: values.map((listed) => listedAs(type, listed)) } : {}),
   ...boundAs('minimum', minimum),
   ...boundAs('maximum', maximum),

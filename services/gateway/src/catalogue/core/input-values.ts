@@ -9,6 +9,7 @@ import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import { compareNumbers, wholeNumber } from '@runledger/contracts/numbers/compare-numbers';
 import {
+  doubleOf,
   isIntegerText,
   isJsonNumber,
   numberOf,
@@ -115,22 +116,50 @@ export type FittedInputs =
   | { readonly kind: 'fitted'; readonly inputs: JsonObject }
   | { readonly kind: 'wrong'; readonly wrong: readonly WrongInput[] };
 
+/** Both ends are included. They and all integers between them are exact. */
+export interface IntegerBounds {
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** A random integer within its bounds. */
+export type DrawInteger = (bounds: IntegerBounds) => number;
+
+/** Of a random input: the integers within its bounds that a double holds. */
+export const drawnBounds = ({ minimum = 0, maximum = MOST }: ValueRules): IntegerBounds => ({
+  lowest: Math.max(Math.ceil(doubleOf(minimum) ?? 0), -MOST),
+  highest: Math.min(Math.floor(doubleOf(maximum) ?? MOST), MOST),
+});
+
+const MOST = Number.MAX_SAFE_INTEGER;
+
+/** Null asks for a random value. */
+const givenValue = (inputs: JsonObject, { name, random }: WorkflowInput): JsonValue | undefined => {
+  const given = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+  return random && given === null ? undefined : given;
+};
+
 /**
  * The inputs of a run as their definitions have them, with the defaults of those that were left out, or everything that is wrong with them, in the order of
  * the definitions. Inputs without a definition are passed on.
  */
-export const fitInputs = (definitions: readonly WorkflowInput[], inputs: JsonObject): FittedInputs => {
+export const fitInputs = (
+  definitions: readonly WorkflowInput[],
+  inputs: JsonObject,
+  draw: DrawInteger,
+): FittedInputs => {
   const wrong: WrongInput[] = [];
   const values: [string, JsonValue][] = [];
   for (const definition of definitions) {
-    const { name, required, default: value } = definition;
-    const given = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    const { name, required, random } = definition;
+    const given = givenValue(inputs, definition);
     if (given !== undefined) {
       const read = valueAs(definition.type, given);
       const problem = wrongValue(definition, read);
       if (problem) wrong.push({ name, ...problem });
       else if (read !== given) values.push([name, read]);
-    } else if (value !== undefined) values.push([name, value]);
+    } else if (random) values.push([name, draw(drawnBounds(definition))]);
+    else if (definition.default !== undefined) values.push([name, definition.default]);
     else if (required) wrong.push({ name, kind: 'missing' });
   }
   if (wrong.length > 0) return { kind: 'wrong', wrong };

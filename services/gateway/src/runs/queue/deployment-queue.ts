@@ -1,3 +1,4 @@
+import { drawInteger } from '../../catalogue/draw-integer.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '@runledger/event-log/connect/logger';
@@ -102,7 +103,7 @@ const decideWith = ({
           versionOf(org_id, deployment.workflow_version_id),
         ])
       : [undefined, undefined];
-    const by = { ...given, now: now().getTime() };
+    const by = { ...given, now: now().getTime(), draw: drawInteger };
     const decision = queueRun(request, { deployment, machine, version }, by);
     const why = decision.kind === 'refused' ? decision.why : undefined;
     const secrets = given.isStored ? storedSecrets(version, request.inputs) : [];

@@ -1,3 +1,4 @@
+import { drawInteger } from '../../catalogue/draw-integer.ts';
 import type { JsonObject } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -48,7 +49,11 @@ export const rerunRun =
         catalogue.getWorkflowVersion(of.org_id, workflow_version_id),
       ]);
       const others = inputs && (await keepSecrets(found.run, inputs));
-      const decision = rerun(found.run, { deployment, version }, { inputs: others, user_id: given.user_id });
+      const decision = rerun(
+        found.run,
+        { deployment, version },
+        { inputs: others, user_id: given.user_id, draw: drawInteger },
+      );
       if (decision.kind === 'refused') return { kind: 'refused', why: notRerun(decision.why) };
       const isThere = await isKept(workflows, of.org_id, workflow_sha256);
       if (!isThere) return { kind: 'refused', why: 'no_workflow' };

@@ -4,8 +4,18 @@ import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import { numberOf } from '@runledger/contracts/numbers/exact-number';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitInputs, wrongValue, type ValueRules } from '../../../src/catalogue/core/input-values.ts';
+import {
+  fitInputs as fitDrawn,
+  wrongValue,
+  type FittedInputs,
+  type IntegerBounds,
+  type ValueRules,
+} from '../../../src/catalogue/core/input-values.ts';
 import { definitionProblems } from '../../../src/catalogue/core/input-definitions.ts';
+import { drawInteger } from '../../../src/catalogue/draw-integer.ts';
+
+const fitInputs = (definitions: readonly WorkflowInput[], inputs: JsonObject): FittedInputs =>
+  fitDrawn(definitions, inputs, () => 7);
 
 const A_FILE = '01940000-0000-7000-8000-0000000000d1';
 const A_URL = 'https://pictures.example/a.png';
@@ -99,6 +109,44 @@ describe('the inputs of a run', () => {
       kind: 'fitted',
       inputs: { a: 'mine', d: 1, b: 'y' },
     });
+  });
+
+  it('get a random value within its bounds where the version says so, unless they have one', () => {
+    const definitions = [
+      define({ name: 'seed', type: 'integer', random: true }),
+      define({ name: 'small', type: 'integer', random: true, required: true, minimum: 0.5, maximum: 10 }),
+      define({ name: 'own', type: 'integer', random: true }),
+    ];
+    const asked: IntegerBounds[] = [];
+    const draw = (bounds: IntegerBounds): number => asked.push(bounds);
+    expect(fitDrawn(definitions, { seed: null, own: 9 }, draw)).toEqual({
+      kind: 'fitted',
+      inputs: { seed: 1, small: 2, own: 9 },
+    });
+    expect(asked).toEqual([
+      { lowest: 0, highest: Number.MAX_SAFE_INTEGER },
+      { lowest: 1, highest: 10 },
+    ]);
+  });
+
+  it('are drawn from the whole range, with both ends', () => {
+    const draws = Array.from({ length: 200 }, () => drawInteger({ lowest: -1, highest: 1 }));
+    expect(new Set(draws)).toEqual(new Set([-1, 0, 1]));
+    const seeds = Array.from({ length: 200 }, () => drawInteger({ lowest: 0, highest: 2 ** 53 - 1 }));
+    expect(new Set(seeds).size).toBe(200);
+    expect(seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)).toBe(true);
+    expect(seeds.some((seed) => seed > 2 ** 51)).toBe(true);
+  });
+
+  it.each<[Partial<NewInputDefinition>, string]>([
+    [{ type: 'number', random: true }, 'random'],
+    [{ type: 'integer', random: true, default: 1 }, 'default'],
+    [{ type: 'integer', random: true, enum: [1, 2] }, 'enum'],
+    [{ type: 'integer', random: true, minimum: 0.1, maximum: 0.9 }, 'random'],
+    [{ type: 'integer', random: true, maximum: 2 ** 60 }, 'random'],
+  ])('cannot be random as %j: %s', (rules, member) => {
+    const definition = { name: 'seed', ...rules } as NewInputDefinition;
+    expect(definitionProblems([[0, definition]], {})).toMatchObject([{ index: 0, member }]);
   });
 
   it('are refused with everything that is wrong, in the order of the definitions', () => {

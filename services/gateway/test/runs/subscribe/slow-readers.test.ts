@@ -23,6 +23,7 @@ const manyFacts = (): RunFactEvent[] =>
     finished: n + 1 === FACTS,
     end_reason: null,
     error: null,
+    warnings: [],
     attempts: [],
   }));
 

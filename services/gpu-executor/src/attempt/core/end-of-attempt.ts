@@ -99,6 +99,9 @@ export const endOf = (
     case 'succeeded':
       if (storing.kind === 'stopped') return null;
       if (storing.kind === 'refused') return failed(storing.error);
-      return { type: 'RunSucceeded', data: { ...outputs, ...log } };
+      return {
+        type: 'RunSucceeded',
+        data: { ...outputs, ...log, ...(result.warnings && { warnings: [...result.warnings] }) },
+      };
   }
 };

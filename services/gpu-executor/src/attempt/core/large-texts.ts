@@ -13,7 +13,10 @@ export interface LargeText {
 }
 
 /** The texts that become files. No name is that of a file of the workflow. Values of the kind `json` stay values. */
-export const largeTexts = (data: RunData, files: readonly OutputFile[]): LargeText[] => {
+export const largeTexts = (
+  data: RunData,
+  files: readonly Pick<OutputFile, 'filename' | 'subfolder'>[],
+): LargeText[] => {
   const taken = new Set(files.flatMap(({ subfolder, filename }) => (subfolder === '' ? [filename] : [])));
   return Object.entries(data).flatMap(([kind, texts]) =>
     texts.flatMap((text, index) => {

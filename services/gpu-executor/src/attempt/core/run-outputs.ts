@@ -1,9 +1,18 @@
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
+import type { OutputNode } from '../../runner/runner.ts';
 
-/** The outputs of a run: one item with its data and its stored files; empty without both. */
+/** What made an item of the outputs. */
+export interface OutputSource {
+  readonly id: string;
+  /** Of the item, where the node does not call it otherwise. */
+  readonly outputId: string;
+  /** Null for what no node made. */
+  readonly node: OutputNode | null;
+}
+
+/** One item of the outputs of a run, with its data and its stored files; none without both. */
 export const runOutputs = (
-  id: string,
-  outputId: string,
+  { id, outputId, node }: OutputSource,
   present: Readonly<Record<string, readonly (string | StoredFile)[]>>,
   files: readonly StoredFile[],
 ): RunOutput[] => {
@@ -16,7 +25,14 @@ export const runOutputs = (
   }
   if (data.size === 0) return [];
   return [
-    { id, output_id: outputId, node_id: null, node_meta: null, type: null, data: Object.fromEntries(data) },
+    {
+      id,
+      output_id: node === null ? outputId : (node.output_id ?? node.id),
+      node_id: node?.id ?? null,
+      node_meta: node?.title ? { title: node.title } : null,
+      type: node?.class_type ?? null,
+      data: Object.fromEntries(data),
+    },
   ];
 };
 

@@ -1,12 +1,17 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { untilAborted } from '@runledger/resilience/abort';
 import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { RunObserver, Runner, RunnerWork } from '../runner.ts';
 import { bindInputs } from './core/bind-inputs.ts';
-import { newClientId } from './core/client-id.ts';
-import { readWorkflow, type ComfyWorkflow } from './core/workflow.ts';
+import { extraData, openCredentials, withoutCredentials } from './core/extra-data.ts';
+import { newClientId } from './prompt/client-id.ts';
+import { nodeName } from './core/prompt-error.ts';
+import { takesName } from './core/external-nodes.ts';
+import { readWorkflow, type ComfyWorkflow, type PngInfo } from './core/workflow.ts';
 import { executePrompt, type PromptLimits } from './execute-prompt.ts';
+import { openFetchedInputs, type FetchedInputs } from './prompt/fetched-inputs.ts';
 import { missingNodes } from './prompt/send-prompt.ts';
 import { serverError } from './prompt/server-error.ts';
 import { stopLeftovers } from './prompt/stop-leftovers.ts';
@@ -34,7 +39,8 @@ export const comfyuiRunner = ({ executorName, servers, limits, log }: ComfyuiRun
       return { outcome: 'not_runnable', why };
     }
     if (isElsewhere(work.choice, server.url)) return { outcome: 'not_runnable', why: ELSEWHERE };
-    const task = { executorName, work, workflow: read.workflow, limits };
+    const { workflow, pngInfo } = read;
+    const task = { executorName, work, workflow, pngInfo, limits };
     return runOnServer(
       { server, title: 'ComfyUI', work, observe, log },
       (lease, shown) => onServer(lease, task, shown, signal),
@@ -58,6 +64,7 @@ interface Task {
   readonly executorName: string;
   readonly work: RunnerWork;
   readonly workflow: ComfyWorkflow;
+  readonly pngInfo: PngInfo | undefined;
   readonly limits: PromptLimits;
 }
 
@@ -67,9 +74,10 @@ const onServer = async (
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
-  const { executorName, work, workflow, limits } = task;
+  const { executorName, work, workflow, pngInfo, limits } = task;
+  await using fetched = await openFetchedInputs(workflow, work);
   const prepared = await untilAborted(
-    prepare(lease.api, task, observe),
+    prepare(lease.api, task, fetched, observe),
     AbortSignal.any([signal, lease.gone]),
   );
   if (signal.aborted) return { result: await cancelled(work, false), isUsable: true };
@@ -83,7 +91,13 @@ const onServer = async (
     await stopLeftovers(lease.api, executorName, AbortSignal.any([grace, signal]));
   }
   const clientId = newClientId(executorName, work);
-  return executePrompt(lease, { work, clientId, workflow: prepared.workflow, limits }, observe, signal);
+  const { unread } = fetched;
+  return await executePrompt(
+    lease,
+    { work, clientId, workflow: prepared.workflow, extraData: extraData(work, pngInfo), unread, limits },
+    observe,
+    signal,
+  );
 };
 
 type Prepared =
@@ -91,17 +105,41 @@ type Prepared =
   | { readonly kind: 'failed'; readonly error: AttemptError };
 
 /** Checks that the server has the nodes of the workflow, and writes the inputs into them. */
-const prepare = async (api: ComfyApi, { work, workflow }: Task, observe: RunObserver): Promise<Prepared> => {
+const prepare = async (
+  api: ComfyApi,
+  { work, workflow }: Task,
+  { served }: FetchedInputs,
+  observe: RunObserver,
+): Promise<Prepared> => {
+  const open = openCredentials(work);
+  if (open !== null) return { kind: 'failed', error: open };
   const missing = await missingNodes(api, workflow);
   if (missing !== null) return { kind: 'failed', error: missing };
-  const uploaded = await uploadInputs(api, work);
+  const uploaded = await uploadInputs(
+    api,
+    work,
+    (input) => work.inputTargets.some(({ name }) => name === input) || takesName(workflow, input),
+  );
   if (uploaded.kind === 'failed') return uploaded;
-  const bound = bindInputs(workflow, uploaded.inputs, work.inputTargets);
+  const bound = bindInputs(
+    workflow,
+    { inputs: withoutCredentials(uploaded.inputs), served },
+    work.inputTargets,
+  );
   if (bound.kind === 'no_such_node') return { kind: 'failed', error: noSuchNode(bound.input, bound.node) };
+  if (bound.kind === 'not_taken')
+    return { kind: 'failed', error: notTaken(workflow, bound.input, bound.node) };
   for (const input of bound.unbound)
     observe.log({ stream: 'runner', line: `No node of the workflow takes the input "${input}".` });
   return { kind: 'prepared', workflow: bound.workflow };
 };
+
+const notTaken = (workflow: ComfyWorkflow, input: string, node: string): AttemptError =>
+  errorOf(
+    'invalid_inputs',
+    `${nodeName(workflow, node)} takes a URL for the input "${input}", and would take its default for anything else. Send a URL that begins with http, or declare the input as a file (image, video, …) and send one.`,
+    { node: node.slice(0, MAX_ERROR_NAME) },
+  );
 
 const noSuchNode = (input: string, node: string): AttemptError =>
   errorOf(

@@ -4,8 +4,10 @@ import { untilAborted } from '@runledger/resilience/abort';
 import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../runner.ts';
+import type { ExtraData } from './core/extra-data.ts';
 import { inRunFolder, runFolder } from './core/run-folder.ts';
 import type { ComfyWorkflow } from './core/workflow.ts';
+import type { FetchedInputs } from './prompt/fetched-inputs.ts';
 import { followPrompt, stopPrompt, type Followed, type FollowLimits } from './prompt/follow-prompt.ts';
 import { graceAfter } from './prompt/grace.ts';
 import { hearPrompt, type HeardPrompt } from './prompt/heard-prompt.ts';
@@ -23,13 +25,15 @@ export interface PromptTask {
   readonly clientId: string;
   /** With its inputs. */
   readonly workflow: ComfyWorkflow;
+  readonly extraData: ExtraData;
+  readonly unread: FetchedInputs['unread'];
   readonly limits: PromptLimits;
 }
 
 /** Executes a workflow as one prompt, from sending it to fetching what it made. */
 export const executePrompt = async (
   lease: ComfyLease,
-  { work, clientId, workflow, limits }: PromptTask,
+  { work, clientId, workflow, extraData, unread, limits }: PromptTask,
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
@@ -37,7 +41,9 @@ export const executePrompt = async (
   const prompt: NewPrompt = {
     prompt_id: newUuid(),
     clientId,
-    workflow: inRunFolder(workflow, runFolder(run_id, attempt)),
+    workflow: inRunFolder(workflow, runFolder(run_id, attempt), lease.api.knownClasses),
+    extraData,
+    madeAt: Date.now(),
   };
   const oomKills = recentOomKills();
   using grace = graceAfter(signal, limits.cancelGraceMs);
@@ -46,7 +52,10 @@ export const executePrompt = async (
   const followed = await sendAndFollow(sending, signal);
   switch (followed.kind) {
     case 'ended':
-      return await resultOfEnd({ lease, work, prompt, end: followed }, signal);
+      return await resultOfEnd(
+        { lease, work, prompt, end: followed, unread: unread(heard.state().begun) },
+        signal,
+      );
     case 'stopped':
       return await stop(sending, work);
     case 'refused':
@@ -100,7 +109,7 @@ const sendAndFollow = async (
 const stop = async ({ lease, prompt, grace }: Sending, work: RunnerWork): Promise<Executed> => {
   const stopped = await stopPrompt(lease, prompt.prompt_id, AbortSignal.any([grace, lease.gone]));
   if (stopped?.kind === 'ended') {
-    await resultOfEnd({ lease, work, prompt, end: stopped }, grace);
+    await resultOfEnd({ lease, work, prompt, end: stopped, unread: null }, grace);
     return { result: await cancelled(work, false), isUsable: true };
   }
   return {

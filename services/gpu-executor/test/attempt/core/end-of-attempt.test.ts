@@ -28,7 +28,12 @@ const file: StoredFile = {
   type: 'output',
   upload_duration: 0.1,
 };
-const outputs = runOutputs('01920000-0000-7000-8000-000000000001', 'render', { text: ['done'] }, [file]);
+const SOURCE = { id: 'id', outputId: 'render', node: null };
+const outputs = runOutputs(
+  { id: '01920000-0000-7000-8000-000000000001', outputId: 'render', node: null },
+  { text: ['done'] },
+  [file],
+);
 const listed = { outputs, outputs_blob: null };
 const succeeded: Ending = {
   result: { outcome: 'succeeded', data: {}, files: [] },
@@ -136,14 +141,10 @@ describe('the outputs of a run', () => {
       ...file,
       content_type,
     }));
-    expect(Object.keys(runOutputs('id', 'render', {}, kinds)[0]?.data ?? {})).toEqual([
-      'videos',
-      'audio',
-      'files',
-    ]);
+    expect(Object.keys(runOutputs(SOURCE, {}, kinds)[0]?.data ?? {})).toEqual(['videos', 'audio', 'files']);
   });
 
   it('are none without either', () => {
-    expect(runOutputs('id', 'render', {}, [])).toEqual([]);
+    expect(runOutputs(SOURCE, {}, [])).toEqual([]);
   });
 });

@@ -33,7 +33,11 @@ const STEPS: Readonly<Record<Workload, readonly Step[]>> = {
 };
 
 const workflowOf = (steps: readonly Step[], more: unknown): unknown =>
-  playing(steps, { input_id: 'picture', filename_prefix: 'ComfyUI', more }, 'row 1/2');
+  playing(
+    steps,
+    { input_id: 'picture', filename_prefix: 'ComfyUI', more },
+    { title: 'row 1/2', class_type: 'ComfyUIDeployExternalImage' },
+  );
 
 describeRunner('the ComfyUI runner with servers that run anyway', async ({ graceMs }) => {
   const servers = [await startTestServer(), await startTestServer()];

@@ -1,18 +1,24 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../program/run-a-program.ts';
 import type { StartedRun } from '../runner-conformance.ts';
 import { openComfyui, type ComfyOptions, type ComfyRun } from './run-comfyui.ts';
 import { playing, type Step } from './server/play.ts';
 import { startTestServer, type TestServer } from './server/test-server.ts';
 
-const PLAY = { input_id: 'picture', filename_prefix: 'cats/cat' };
+const PLAY = { filename_prefix: 'cats/cat' };
 
 interface Opened {
   readonly server: TestServer;
   readonly start: (steps: readonly Step[], run?: ComfyRun) => StartedRun;
 }
 
-const open = async (options: Omit<ComfyOptions, 'servers'> = {}): Promise<Opened> => {
-  const server = await startTestServer();
+const open = async ({
+  outputFolder,
+  ...options
+}: Omit<ComfyOptions, 'servers'> & { outputFolder?: string } = {}): Promise<Opened> => {
+  const server = await startTestServer({ ...(outputFolder !== undefined && { outputFolder }) });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const comfyui = await openComfyui({ servers: [{ url: server.url }], ...options });
   return { server, start: (steps, run) => comfyui.start(playing(steps, PLAY), run) };
@@ -20,6 +26,8 @@ const open = async (options: Omit<ComfyOptions, 'servers'> = {}): Promise<Opened
 
 const until = (condition: () => boolean): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+
+const EXTERNAL = 'ComfyUIDeployExternalImage';
 
 const SLOW: readonly Step[] = [
   { progress: 0.5 },
@@ -32,7 +40,9 @@ describe('a prompt', () => {
   it('is sent once when its answer is lost', async () => {
     const { server, start } = await open();
     server.faults.lostAnswers = 1;
-    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({ data: { text: ['done'] } });
+    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({
+      nodes: [{ data: { text: ['done'] } }],
+    });
     expect(server.prompts).toHaveLength(1);
   });
 
@@ -75,7 +85,7 @@ describe('a prompt', () => {
 
   it('does not begin without the classes of its nodes', async () => {
     const { server, start } = await open();
-    server.faults.missingNodes.add('ComfyUIDeployExternalImage');
+    server.faults.missingNodes.add('SaveImage');
     const { result } = start([]);
     expect(await result).toMatchObject({
       outcome: 'failed',
@@ -83,7 +93,7 @@ describe('a prompt', () => {
         kind: 'not_runnable',
         node: '1',
         retryable: false,
-        message: expect.stringContaining('Node 1 "Play" (ComfyUIDeployExternalImage)'),
+        message: expect.stringContaining('Node 1 "Play" (SaveImage)'),
       },
     });
     expect(server.prompts).toEqual([]);
@@ -172,7 +182,7 @@ describe('a server', () => {
     server.engine().history.set = () => server.engine().history;
     expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({
       outcome: 'succeeded',
-      data: { text: ['done'] },
+      nodes: [{ data: { text: ['done'] } }],
     });
   });
 
@@ -242,6 +252,122 @@ describe('inputs', () => {
   });
 });
 
+describe('beside its nodes a prompt has', () => {
+  const workflow = playing([{ text: { text: ['done'] } }]);
+  const editor = { nodes: [{ id: 1, type: 'SaveImage' }], links: [] };
+
+  it('the workflow of the editor, where the version has it', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const body = { prompt: workflow, extra_data: { extra_pnginfo: { workflow: editor } } };
+    expect(await comfyui.start(body).result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]).toMatchObject({ extra_data: { extra_pnginfo: { workflow: editor } } });
+    expect(Object.keys(server.prompts[0]?.prompt ?? {})).toEqual(['1']);
+  });
+
+  it('the key for API nodes, from a secret input, and nowhere else', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const inputs = { api_key_comfy_org: 'comfyui-12345' };
+    const run = comfyui.start(workflow, { inputs, secretInputs: ['api_key_comfy_org'] });
+    expect(await run.result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]?.extra_data).toEqual(inputs);
+    expect(
+      JSON.stringify([await run.result, run.lines, run.logged, server.prompts[0]?.prompt]),
+    ).not.toContain('comfyui-12345');
+    expect(run.lines).toEqual([]);
+  });
+
+  it('no key that everybody may read', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const result = await comfyui.start(workflow, { inputs: { api_key_comfy_org: 'comfyui-12345' } }).result;
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_inputs', message: expect.stringContaining('declares it as secret') },
+    });
+    expect(server.prompts).toEqual([]);
+  });
+});
+
+describe('external nodes', () => {
+  const external = (kind: string, inputs: object = {}): unknown =>
+    playing(
+      [{ copy: 'copy' }],
+      { input_id: 'photo', default_value: 'white', ...inputs },
+      { class_type: `ComfyUIDeployExternal${kind}` },
+    );
+  const red = {
+    inputs: { photo: 'red fox.png' },
+    inputFiles: { 'red fox.png': 'red' },
+    fileInputs: ['photo'],
+  };
+
+  it.each(['Image', 'ImageAlpha', 'Video', 'File', 'ImageBatch', 'Audio'])(
+    'of class %s get the file of the run, and not their default',
+    async (kind) => {
+      const { server } = await open();
+      const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+      const { result, outputDir, lines } = comfyui.start(external(kind), red);
+      expect(await result).toMatchObject({ outcome: 'succeeded' });
+      expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('red');
+      expect(lines).toEqual([]);
+      // A file that its node fetches is not kept on the server too.
+      expect(server.inputFiles.size).toBe(kind === 'Audio' ? 1 : 0);
+    },
+  );
+
+  it('get a list of files as a batch, in its order', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const run = {
+      inputs: { photo: ['b.png', 'a.png'] },
+      inputFiles: { 'a.png': 'A', 'b.png': 'B' },
+      fileInputs: ['photo'],
+    };
+    const { result, outputDir } = comfyui.start(external('ImageBatch'), run);
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('BA');
+  });
+
+  it('fail the run when they did not fetch the file', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const workflow = playing(
+      [{ text: { text: ['white'] } }],
+      { input_id: 'photo' },
+      { class_type: EXTERNAL },
+    );
+    expect(await comfyui.start(workflow, red).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'input_unavailable', node: '1', message: expect.stringContaining('NO_PROXY') },
+    });
+  });
+
+  it('fail the run when a text is what they would take their default for', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    expect(await comfyui.start(external('Image'), { inputs: { photo: 'fox.png' } }).result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'invalid_inputs',
+        node: '1',
+        message: expect.stringContaining('declare the input as a file'),
+      },
+    });
+    expect(server.prompts).toEqual([]);
+  });
+
+  it('cannot fetch a file any more when the run has ended', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    await comfyui.start(external('Image'), red).result;
+    const url = String(server.prompts[0]?.prompt['1']?.inputs['input_id']);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{43}\/red%20fox\.png$/);
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+  });
+});
+
 describe('files', () => {
   it('are what was declared as one: a text that is the name of a file stays a text', async () => {
     const { server, start } = await open();
@@ -265,6 +391,67 @@ describe('files', () => {
     expect(other).not.toBe(one);
   });
 
+  it('have their node, with its title and what it calls its output', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const file = (name: string): Step => ({ file: name, content: 'x' });
+    const text: Step = { text: { text: ['a cat'] } };
+    const workflow = {
+      '9': { class_type: 'SaveImage', inputs: { steps: [file('b.png')] }, _meta: { title: 'Save Image' } },
+      '10': { class_type: 'CaseOutput', inputs: { steps: [text, file('c.png')], output_id: 'portrait' } },
+    };
+    const nine = { id: '9', class_type: 'SaveImage', title: 'Save Image', output_id: null };
+    const ten = { id: '10', class_type: 'CaseOutput', title: null, output_id: 'portrait' };
+    expect(await comfyui.start(workflow).result).toMatchObject({
+      outcome: 'succeeded',
+      data: {},
+      nodes: [
+        { node: nine, data: {} },
+        { node: ten, data: { text: ['a cat'] } },
+      ],
+      files: [
+        { filename: 'b.png', node: nine },
+        { filename: 'c.png', node: ten },
+      ],
+    });
+  });
+
+  it('that a node does not name are found in the output folder, and nothing of others', async () => {
+    const outputFolder = temporaryFolder();
+    const { start } = await open({ outputFolder });
+    await start([{ unnamed: 'before.png', content: 'of another run' }]).result;
+    mkdirSync(join(outputFolder, 'runledger', 'other-1'), { recursive: true });
+    const run = start([
+      { progress: 0.5 },
+      { wait: 100 },
+      { unnamed: 'by-date/cat_0001.png', content: 'cat' },
+    ]);
+    await until(() => run.reports.length > 0);
+    writeFileSync(join(outputFolder, 'runledger', 'other-1', 'a.png'), 'of another attempt');
+    const result = await run.result;
+    expect(result).toMatchObject({
+      outcome: 'succeeded',
+      files: [{ filename: 'cat_0001.png', subfolder: 'by-date', bytes: 3, node: { id: '1', title: 'Play' } }],
+    });
+    expect(result).not.toHaveProperty('warnings');
+  });
+
+  it.each([
+    ['sees', temporaryFolder, 'no file of it is in the output folder'],
+    ['does not see', () => undefined, 'the member `output` of EXECUTOR_COMFYUI says where it is'],
+  ])(
+    'are missed where a node names none, with an executor that %s the output folder',
+    async (_, folder, why) => {
+      const outputFolder = folder();
+      const { start } = await open(outputFolder === undefined ? {} : { outputFolder });
+      expect(await start([{ unnamed: 'cat.png', content: '' }]).result).toMatchObject({
+        outcome: 'succeeded',
+        files: [],
+        warnings: [{ kind: 'no_output', node: '1', message: expect.stringContaining(why) }],
+      });
+    },
+  );
+
   it('that are gone fail the run, and empty the cache for the next one', async () => {
     const { server, start } = await open();
     server.outputs.set = () => server.outputs;
@@ -276,13 +463,15 @@ describe('files', () => {
   });
 
   it('of inputs are uploaded under the name of their content', async () => {
-    const { server, start } = await open();
-    const run = {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const workflow = playing([{ copy: 'copy' }], { image: 'default.png' }, { class_type: 'LoadImage' });
+    const { result, lines } = comfyui.start(workflow, {
       inputs: { picture: 'me.PNG', other: 'x' },
       inputFiles: { 'me.PNG': '12345' },
       fileInputs: ['picture'],
-    };
-    const { result, lines } = start([{ copy: 'copy' }], run);
+      inputTargets: [{ name: 'picture', node: '1', field: 'image' }],
+    });
     expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy', bytes: 5 }] });
     expect([...server.inputFiles.keys()]).toEqual([
       'runledger/5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5.png',

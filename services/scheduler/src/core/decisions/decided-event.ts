@@ -46,6 +46,7 @@ export const assignedEvent = (
       run_timeout_s: request.run_timeout_s,
       ...(request.retry_on &&
         mayHaveAnother(decision.run, decision.attempt) && { retry_on: request.retry_on }),
+      ...(request.if_no_output && { if_no_output: request.if_no_output }),
       ...(request.has_log_masks && { has_log_masks: true }),
       ...(request.has_input_targets && { has_input_targets: true }),
       executor_public_key: decision.executor_public_key,

@@ -6,7 +6,7 @@ import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES } from '@runledger/contracts/lim
 import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunRequest } from '@runledger/contracts/fold/run';
-import { fitInputs, type WrongInput } from '../../../catalogue/core/input-values.ts';
+import { fitInputs, type DrawInteger, type WrongInput } from '../../../catalogue/core/input-values.ts';
 import type { Envelope } from '../../current/core/envelope.ts';
 import type { QueueOptions } from './queue-options.ts';
 import { beyondBounds, type BeyondBound } from './request-bounds.ts';
@@ -68,6 +68,7 @@ export interface QueuedBy {
   readonly user_id: string;
   /** In milliseconds since 1970. */
   readonly now: number;
+  readonly draw: DrawInteger;
   readonly schedule?: NonNullable<RunRequest['schedule']> | undefined;
 }
 
@@ -75,13 +76,13 @@ export interface QueuedBy {
 export const queueRun = (
   request: QueueRequest,
   { deployment, machine, version }: DeploymentFacts,
-  { user_id, now, schedule }: QueuedBy,
+  { user_id, now, draw, schedule }: QueuedBy,
 ): QueueDecision<MissingPart | WrongRequest> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
   if (!machine) return { kind: 'refused', why: 'machine' };
   if (!version) return { kind: 'refused', why: 'workflow version' };
-  const fitted = fitInputs(version.inputs, request.inputs);
+  const fitted = fitInputs(version.inputs, request.inputs, draw);
   const bounds = beyondBounds(request, deployment, now);
   if (fitted.kind === 'wrong' || bounds.length > 0) {
     const inputs = fitted.kind === 'wrong' ? fitted.wrong : [];
@@ -119,6 +120,7 @@ export const queueRun = (
         ...(request.tags.length > 0 && { tags: request.tags }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),
+        ...(deployment.if_no_output && { if_no_output: deployment.if_no_output }),
         ...(deployment.log_masks && { has_log_masks: true }),
         ...(inputTargets(version.inputs).length > 0 && { has_input_targets: true }),
         rerun_of: null,

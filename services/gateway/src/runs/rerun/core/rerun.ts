@@ -2,13 +2,14 @@ import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { Deployment, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { JsonObject } from '@runledger/contracts/json';
 import type { Run } from '@runledger/contracts/fold/run';
-import { fitInputs } from '../../../catalogue/core/input-values.ts';
+import { fitInputs, type DrawInteger } from '../../../catalogue/core/input-values.ts';
 import type { MissingPart, QueueDecision, WrongInputs } from '../../queue/core/queue-run.ts';
 
 export interface RerunRequest {
   /** Instead of the inputs of the origin. */
   readonly inputs: JsonObject | undefined;
   readonly user_id: string;
+  readonly draw: DrawInteger;
 }
 
 /** What the catalogue has now of the deployment and the version of the origin; undefined for what is missing. */
@@ -21,13 +22,13 @@ export interface OriginFacts {
 export const rerun = (
   { run_id, request }: Run,
   { deployment, version }: OriginFacts,
-  { inputs: others, user_id }: RerunRequest,
+  { inputs: others, user_id, draw }: RerunRequest,
 ): QueueDecision<MissingPart | WrongInputs> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
   if (!version) return { kind: 'refused', why: 'workflow version' };
   // The inputs of the origin fitted when it was queued.
-  const fitted = others && fitInputs(version.inputs, others);
+  const fitted = others && fitInputs(version.inputs, others, draw);
   if (fitted?.kind === 'wrong')
     return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
   // The idempotency key, the schedule and the number belong to what queued the origin, and which inputs are files to its inputs. When it started was its own time.

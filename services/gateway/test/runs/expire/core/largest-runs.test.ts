@@ -125,6 +125,7 @@ it('no run that the API accepts has a first fact, or an end as expired, that is 
         start_at: timeOf(0),
         tags: Array.from({ length: MAX_TAGS }, () => 'x'.repeat(64)),
         file_inputs: ['x'.repeat(MAX_FILE_INPUTS_BYTES)],
+        if_no_output: 'ignore',
         has_log_masks: true,
         has_input_targets: true,
         retry_on: [...RETRY_KINDS],

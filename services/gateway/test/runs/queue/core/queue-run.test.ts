@@ -55,7 +55,7 @@ const envelope = {
   correlation_id: 'request-1',
   traceparent: null,
 };
-const by = { user_id: newUuid(), now: Date.parse(created_at) };
+const by = { user_id: newUuid(), now: Date.parse(created_at), draw: () => 7 };
 const facts = { deployment, machine, version: { sha256: 'a'.repeat(64), inputs: [] } };
 
 describe('a queued run', () => {

@@ -43,7 +43,7 @@ describe('running a run again', () => {
       inputs_blob: _blob,
       ...settings
     } = origin.request;
-    expect(rerun(origin, facts, { inputs: undefined, user_id })).toEqual({
+    expect(rerun(origin, facts, { inputs: undefined, user_id, draw: () => 7 })).toEqual({
       kind: 'queued',
       run: {
         settings: { ...settings, user_id, origin: 'replay', rerun_of: key.run_id },
@@ -55,13 +55,13 @@ describe('running a run again', () => {
   it('refers to the inputs of its origin, when they are a blob', () => {
     const ref = { sha256: 'd'.repeat(64), bytes: 5_000 };
     const large = { ...origin, request: { ...origin.request, inputs: null, inputs_blob: ref } };
-    expect(rerun(large, facts, { inputs: undefined, user_id })).toMatchObject({
+    expect(rerun(large, facts, { inputs: undefined, user_id, draw: () => 7 })).toMatchObject({
       run: { inputs: { kind: 'blob', ref } },
     });
   });
 
   it('replaces all inputs of its origin', () => {
-    expect(rerun(origin, facts, { inputs: {}, user_id })).toMatchObject({
+    expect(rerun(origin, facts, { inputs: {}, user_id, draw: () => 7 })).toMatchObject({
       run: { inputs: { kind: 'inline', value: {} } },
     });
   });
@@ -71,6 +71,9 @@ describe('running a run again', () => {
     ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
     ['workflow version', { ...facts, version: undefined }],
   ] as const)('needs the deployment and its version: %s', (why, given) => {
-    expect(rerun(origin, given, { inputs: undefined, user_id })).toEqual({ kind: 'refused', why });
+    expect(rerun(origin, given, { inputs: undefined, user_id, draw: () => 7 })).toEqual({
+      kind: 'refused',
+      why,
+    });
   });
 });

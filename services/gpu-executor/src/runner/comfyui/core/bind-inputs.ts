@@ -1,11 +1,27 @@
 import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
+import { externalNode, type ExternalNode } from './external-nodes.ts';
 import type { ComfyWorkflow, WorkflowNode } from './workflow.ts';
 
 export type BoundWorkflow =
   | { readonly kind: 'bound'; readonly workflow: ComfyWorkflow; readonly unbound: readonly string[] }
-  | { readonly kind: 'no_such_node'; readonly input: string; readonly node: string };
+  | { readonly kind: 'no_such_node'; readonly input: string; readonly node: string }
+  /** The node would take its default instead, without a word. */
+  | { readonly kind: 'not_taken'; readonly input: string; readonly node: string };
 
-type Inputs = Readonly<Record<string, unknown>>;
+/** The inputs of a run, as nodes are given them. */
+export interface NodeInputs {
+  /** Files by the names under which they were uploaded. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** Files that nodes fetch, by the names of their inputs. */
+  readonly served: ReadonlyMap<string, ServedInput>;
+}
+
+export interface ServedInput {
+  /** The URL, or a list of them. */
+  readonly url: string | readonly string[];
+  /** A name of its own for its content, with its suffix. */
+  readonly contentName: string;
+}
 
 /**
  * Writes the inputs of a run into the nodes that take them: those that the version names, and the external-input nodes, whose
@@ -13,15 +29,19 @@ type Inputs = Readonly<Record<string, unknown>>;
  */
 export const bindInputs = (
   workflow: ComfyWorkflow,
-  inputs: Inputs,
+  given: NodeInputs,
   targets: readonly InputTarget[],
 ): BoundWorkflow => {
+  const { inputs } = given;
   const bound = new Map<string, WorkflowNode>();
   const taken = new Set<string>();
   for (const [id, node] of Object.entries(workflow)) {
-    const name = externalInput(node);
-    if (name !== undefined && Object.hasOwn(inputs, name)) taken.add(name);
-    bound.set(id, name === undefined ? node : withExternal(node, name, inputs));
+    const external = externalNode(node);
+    if (external !== undefined && Object.hasOwn(inputs, external.input)) {
+      taken.add(external.input);
+      if (!isTaken(external, given)) return { kind: 'not_taken', input: external.input, node: id };
+    }
+    bound.set(id, external === undefined ? node : withExternal(node, external, given));
   }
   for (const { name, node: id, field } of targets) {
     if (!Object.hasOwn(inputs, name)) continue;
@@ -34,37 +54,42 @@ export const bindInputs = (
   return { kind: 'bound', workflow: Object.fromEntries(bound), unbound };
 };
 
-const EXTERNAL = 'ComfyUIDeployExternal';
-/** Where such a node takes its value. All others have it in `default_value`. */
-const VALUE_FIELDS: ReadonlyMap<string, string> = new Map([
-  ['Image', 'input_id'],
-  ['ImageAlpha', 'input_id'],
-  ['Video', 'input_id'],
-  ['Vid', 'input_id'],
-  ['Audio', 'audio_file'],
-  ['EXR', 'exr_file'],
-  ['FaceModel', 'face_model_url'],
-  ['File', 'file_url'],
-  ['ImageBatch', 'images'],
-  ['Lora', 'lora_url'],
-]);
-
-const externalInput = ({ class_type, inputs }: WorkflowNode): string | undefined => {
-  const name = inputs['input_id'];
-  return class_type.startsWith(EXTERNAL) && typeof name === 'string' ? name : undefined;
+/** Null and an empty list ask for the default. */
+const isTaken = ({ input, takes, byUrl }: ExternalNode, { inputs, served }: NodeInputs): boolean => {
+  if (takes === undefined || (byUrl && served.has(input))) return true;
+  const values = [inputs[input] ?? []].flat();
+  return values.every((value) => typeof value === 'string' && takes.test(value));
 };
 
-const withExternal = (node: WorkflowNode, name: string, inputs: Inputs): WorkflowNode => {
-  const field = VALUE_FIELDS.get(node.class_type.slice(EXTERNAL.length)) ?? 'default_value';
-  const given = Object.hasOwn(inputs, name) ? { [field]: externalValue(field, inputs[name]) } : {};
+const withExternal = (node: WorkflowNode, external: ExternalNode, given: NodeInputs): WorkflowNode => {
+  const { input } = external;
   // A node of numbers takes an id that is a number as its value.
-  const id = Number.isNaN(Number(name)) ? {} : { input_id: `input ${name}` };
-  return { ...node, inputs: { ...node.inputs, ...id, ...given } };
+  const id = Number.isNaN(Number(input)) ? {} : { input_id: `input ${input}` };
+  const value = Object.hasOwn(given.inputs, input) ? givenTo(external, given) : {};
+  return { ...node, inputs: { ...node.inputs, ...id, ...value } };
 };
 
-/** A list of images is written as JSON. */
-const externalValue = (field: string, value: unknown): unknown =>
-  field === 'images' && Array.isArray(value) ? JSON.stringify(value) : asValue(value);
+const givenTo = (
+  { input, field, byUrl, keptAs }: ExternalNode,
+  { inputs, served }: NodeInputs,
+): Record<string, unknown> => {
+  const file = byUrl ? served.get(input) : undefined;
+  if (file === undefined) return { [field]: externalValue(field, inputs[input]) };
+  return {
+    [field]: externalValue(field, file.url),
+    ...(keptAs !== undefined && { [keptAs]: file.contentName }),
+  };
+};
+
+/** A batch of images is a list as JSON, also of one. */
+const externalValue = (field: string, value: unknown): unknown => {
+  if (field === BATCH && Array.isArray(value)) return JSON.stringify(value);
+  return field === BATCH && typeof value === 'string' && URL.canParse(value)
+    ? JSON.stringify([value])
+    : asValue(value);
+};
+
+const BATCH = 'images';
 
 /** The server takes a bare list as a link to another node. */
 const asValue = (value: unknown): unknown => (Array.isArray(value) ? { __value__: value } : value);

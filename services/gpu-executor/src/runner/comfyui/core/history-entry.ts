@@ -5,10 +5,18 @@ import type { MessageEnd } from './prompt-state.ts';
 import { parsePythonJson } from '../../process-output/json/python-json.ts';
 import { readEvent } from './server-message.ts';
 
+/** Milliseconds since 1970. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** How a prompt ended, and what its nodes made. */
 export interface PromptEnd {
   readonly end: MessageEnd;
   readonly outputs: Readonly<Record<string, unknown>>;
+  /** When the server executed it, in milliseconds since 1970 on its clock; null when it does not say. */
+  readonly span: Span | null;
 }
 
 export type ReadHistory =
@@ -34,12 +42,21 @@ export const readHistory = (text: string, prompt_id: string): ReadHistory => {
   if (found === undefined) return { kind: 'absent' };
   if (!entry.Check(found)) return { kind: 'unreadable' };
   const { outputs, status } = found;
-  if (status.status_str === 'success') return { kind: 'ended', end: { kind: 'succeeded' }, outputs };
+  const span = spanOf(status.messages);
+  if (status.status_str === 'success') return { kind: 'ended', end: { kind: 'succeeded' }, outputs, span };
   const last = status.messages.map(([type, data]) => readEvent(type, data)).findLast(isEnd);
   if (last === undefined) return { kind: 'unreadable' };
-  return { kind: 'ended', end: last, outputs };
+  return { kind: 'ended', end: last, outputs, span };
 };
 
 /** An interrupted prompt has the status of a failed one; only its last message tells. */
 const isEnd = (message: ReturnType<typeof readEvent>): message is Extract<typeof message, MessageEnd> =>
   message.kind === 'interrupted' || message.kind === 'failed';
+
+const spanOf = (messages: readonly (readonly [string, unknown])[]): Span | null => {
+  const times = messages.flatMap(([, data]) =>
+    isJsonObject(data) && typeof data['timestamp'] === 'number' ? [data['timestamp']] : [],
+  );
+  const [from, to] = [times[0], times.at(-1)];
+  return from === undefined || to === undefined ? null : { from, to };
+};

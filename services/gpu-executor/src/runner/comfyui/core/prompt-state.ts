@@ -9,6 +9,8 @@ export interface PromptState {
   readonly workflow: ComfyWorkflow;
   /** Nodes of the workflow that are cached or have run. */
   readonly done: ReadonlySet<string>;
+  /** Nodes that the server has begun to execute; those that it took from its cache are not among them. */
+  readonly begun: ReadonlySet<string>;
   /** The nodes that run, by how far they are. */
   readonly running: ReadonlyMap<string, Steps>;
   /** The node that the server began last. */
@@ -40,6 +42,7 @@ export const newPrompt = (prompt_id: string, workflow: ComfyWorkflow): PromptSta
   prompt_id,
   workflow,
   done: new Set(),
+  begun: new Set(),
   running: new Map(),
   current: null,
   note: null,
@@ -70,7 +73,7 @@ const evolve = (state: PromptState, message: ServerMessage): PromptState => {
     case 'executing':
       return message.node === null
         ? { ...state, isOver: state.isOver || message.prompt_id !== null }
-        : { ...state, current: message.node };
+        : { ...state, current: message.node, begun: new Set([...state.begun, message.node]) };
     case 'step': {
       const { node, value, max } = message;
       return { ...state, running: new Map(state.running).set(node, { value, max }) };
@@ -98,9 +101,16 @@ const withNodes = (state: PromptState, nodes: readonly NodeProgress[]): PromptSt
   const inState = (wanted: string): NodeProgress[] => nodes.filter(({ state: each }) => each === wanted);
   const running = new Map(inState('running').map(({ node, value, max }) => [node, { value, max }]));
   const done = new Set([...state.done, ...inState('finished').map(({ node }) => node)]);
+  const begun = new Set([...state.begun, ...running.keys()]);
   const last = [...running.keys()].at(-1);
   const current = last === undefined ? state.current : nodeInWorkflow(state.workflow, last);
-  return { ...state, done, running, current: running.has(state.current ?? '') ? state.current : current };
+  return {
+    ...state,
+    done,
+    begun,
+    running,
+    current: running.has(state.current ?? '') ? state.current : current,
+  };
 };
 
 /** Progress is the share of the workflow's nodes, each with its steps; the status names the node that runs. */

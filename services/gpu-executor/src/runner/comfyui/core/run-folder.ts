@@ -1,21 +1,36 @@
+import type { NodeClass } from './node-class.ts';
 import type { ServerFile } from './server-outputs.ts';
 import type { ComfyWorkflow, WorkflowNode } from './workflow.ts';
 
 /** The folder of one attempt below the output folder of the server. */
 export const runFolder = (run_id: string, attempt: number): string => `runledger/${run_id}-${attempt}`;
 
+export const isRunFolder = (path: string): boolean => /^runledger\/[^/]+-\d+$/.test(path);
+
 /**
- * The workflow with the files of its save nodes in a folder of this attempt: no other run can write or replace them, and the
- * server does not take those of an earlier run from its cache.
+ * The workflow as this attempt has it. Save nodes have their files in its folder where ComfyUI itself resolves the prefix: no other run
+ * can write or replace them, and the server does not take those of an earlier run from its cache. Other output nodes that
+ * do not come with ComfyUI name their files as they please: they get an input that no class has, so that they are executed again too.
  */
-export const inRunFolder = (workflow: ComfyWorkflow, folder: string): ComfyWorkflow =>
+export const inRunFolder = (
+  workflow: ComfyWorkflow,
+  folder: string,
+  classes: ReadonlyMap<string, NodeClass>,
+): ComfyWorkflow =>
   Object.fromEntries(
     Object.entries(workflow).map(([id, node]): [string, WorkflowNode] => {
+      const known = classes.get(node.class_type);
       const prefix = node.inputs['filename_prefix'];
-      if (typeof prefix !== 'string') return [id, node];
-      return [id, { ...node, inputs: { ...node.inputs, filename_prefix: `${folder}/${prefix}` } }];
+      if (known?.resolvesPrefix && typeof prefix === 'string')
+        return [id, { ...node, inputs: { ...node.inputs, filename_prefix: `${folder}/${prefix}` } }];
+      if (known?.isOutput && !(known.isBuiltIn && prefix === undefined))
+        return [id, { ...node, inputs: { ...node.inputs, [ATTEMPT_INPUT]: folder } }];
+      return [id, node];
     }),
   );
+
+/** The server's key of what it has cached has all inputs of a node; the node is given those only that its class names. */
+const ATTEMPT_INPUT = 'runledger_attempt';
 
 /** Previews have a folder of their own: they may have the names of outputs. */
 const TEMPORARY = 'temp';

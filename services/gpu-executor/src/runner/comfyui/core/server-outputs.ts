@@ -10,9 +10,14 @@ export interface ServerFile {
   readonly type: string;
 }
 
-export interface ServerOutputs {
+/** What one node made. */
+export interface NodeOutputs {
+  /** Its id, as the server says it. */
+  readonly node: string;
+  /** What the node calls its output, as those of ComfyUI Deploy do. */
+  readonly output_id: string | null;
   readonly data: RunData;
-  /** Each once, also when several nodes name it. */
+  /** Each once, also when several nodes name it: then it is one of the first. */
   readonly files: readonly ServerFile[];
 }
 
@@ -23,31 +28,36 @@ const ABOUT_FILES = 'animated';
  * What the nodes of a prompt made: files under any kind, and all other values as the data of the run has them. The order in which the server lists
  * its nodes differs from run to run; here it is that of their ids.
  */
-export const readOutputs = (outputs: Readonly<Record<string, unknown>>): ServerOutputs => {
-  const data = new Map<string, string[]>();
-  const files = new Map<string, ServerFile>();
-  for (const [node, kind, item] of itemsOf(outputs)) {
-    const file = isJsonObject(item) ? readFile(node, item) : undefined;
-    if (file) files.set(`${file.type}\n${file.subfolder}\n${file.filename}`, file);
-    else data.set(kindOf(kind), [...(data.get(kindOf(kind)) ?? []), dataText(kindOf(kind), item)]);
-  }
-  return {
-    data: Object.fromEntries(data),
-    // What a node takes from the input folder is no output.
-    files: [...files.values()].filter(({ type }) => type !== 'input'),
-  };
+export const readOutputs = (outputs: Readonly<Record<string, unknown>>): NodeOutputs[] => {
+  const known = new Set<string>();
+  return Object.entries(outputs)
+    .toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+    .flatMap(([node, output]) => (isJsonObject(output) ? [readNode(node, output, known)] : []));
 };
 
-const itemsOf = (outputs: Readonly<Record<string, unknown>>): (readonly [string, string, unknown])[] =>
-  Object.entries(outputs)
-    .toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
-    .flatMap(([node, output]) =>
-      isJsonObject(output) ? Object.entries(output).map((kind) => [node, ...kind] as const) : [],
-    )
-    .filter(([, kind]) => kind !== ABOUT_FILES)
-    .flatMap(([node, kind, items]) =>
-      (Array.isArray(items) ? (items as unknown[]) : [items]).map((item) => [node, kind, item] as const),
-    );
+const readNode = (node: string, output: Record<string, unknown>, known: Set<string>): NodeOutputs => {
+  const data = new Map<string, string[]>();
+  const files: ServerFile[] = [];
+  let output_id: string | null = null;
+  for (const [kind, items] of Object.entries(output)) {
+    if (kind === ABOUT_FILES) continue;
+    for (const item of Array.isArray(items) ? (items as unknown[]) : [items]) {
+      const file = isJsonObject(item) ? readFile(node, item) : undefined;
+      if (file === undefined)
+        data.set(kindOf(kind), [...(data.get(kindOf(kind)) ?? []), dataText(kindOf(kind), item)]);
+      // What a node takes from the input folder is no output.
+      else if (file.type !== 'input' && !known.has(keyOf(file))) {
+        known.add(keyOf(file));
+        files.push(file);
+      }
+      if (file && isJsonObject(item) && typeof item['output_id'] === 'string')
+        output_id ??= item['output_id'];
+    }
+  }
+  return { node, output_id, data: Object.fromEntries(data), files };
+};
+
+const keyOf = ({ type, subfolder, filename }: ServerFile): string => `${type}\n${subfolder}\n${filename}`;
 
 const readFile = (node: string, item: Record<string, unknown>): ServerFile | undefined => {
   const { filename, subfolder = '', type = 'output' } = item;

@@ -1,19 +1,27 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { sleep } from '@runledger/resilience/abort';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import type { Span } from '../core/history-entry.ts';
 import { placeOfFile } from '../core/run-folder.ts';
-import { readOutputs, type ServerFile } from '../core/server-outputs.ts';
+import { readOutputs, type NodeOutputs, type ServerFile } from '../core/server-outputs.ts';
+import type { SaidOutputs } from '../core/silent-nodes.ts';
+import { nodeInWorkflow, outputNode, type ComfyWorkflow } from '../core/workflow.ts';
 import { FILE_LIMITS } from '../../output-files.ts';
-import type { RunData } from '../../runner.ts';
+import type { NodeData, OutputNode, RunData } from '../../runner.ts';
 import { whyOf } from '../../model-server/http-answer.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
+import { unnamedFiles } from './unnamed-files.ts';
 
 export interface FetchedOutputs {
-  readonly data: RunData;
+  readonly nodes: readonly NodeData[];
+  /** Which node made the files, by their paths below the output folder of the run. */
+  readonly makers: ReadonlyMap<string, OutputNode>;
+  readonly warnings: readonly RunWarning[];
   /** Why they are not complete; null when they are. */
   readonly error: AttemptError | null;
 }
@@ -22,26 +30,62 @@ export interface OutputTarget {
   readonly outputDir: string;
   /** Of the attempt, below the output folder of the server. */
   readonly folder: string;
+  /** When the server executed the prompt; null when that is not known. */
+  readonly span: Span | null;
 }
 
 const TRIES = 3;
 const AGAIN_AFTER_MS = 500;
 
-/** Fetches the files of a prompt, one after the other, until one cannot be fetched. */
+/** Fetches what the nodes of a prompt made: first the files that they name, one after the other, until one cannot be fetched. */
 export const fetchOutputs = async (
   api: ComfyApi,
-  outputs: Readonly<Record<string, unknown>>,
+  { workflow, outputs }: Pick<SaidOutputs, 'workflow' | 'outputs'>,
   target: OutputTarget,
   signal: AbortSignal,
 ): Promise<FetchedOutputs> => {
-  const { data, files } = readOutputs(outputs);
-  if (files.length > FILE_LIMITS.files) return { data, error: tooMany(files.length) };
+  const read = readOutputs(outputs);
+  const nodes = byNode(workflow, read);
+  const named = read.flatMap(({ files }) => files);
+  const { silent, unnamed, warnings } = await unnamedFiles(
+    api,
+    { workflow, outputs, read, classes: api.knownClasses },
+    target,
+  );
+  // Of several that named nothing nobody knows which made it.
+  const maker = silent.length === 1 ? silent[0] : undefined;
+  const files = [...named, ...unnamed.map((file) => ({ ...file, node: maker ?? '' }))];
+  const makers = new Map<string, OutputNode>();
+  const fetched = { nodes: [...nodes.values()], makers, warnings };
+  if (files.length > FILE_LIMITS.files) return { ...fetched, error: tooMany(files.length) };
   for (const file of files) {
     if (signal.aborted) break;
-    const error = await fetchFile(api, file, target, signal);
-    if (error !== null) return { data, error };
+    const placed = await fetchFile(api, file, target, signal);
+    if (placed === null) continue;
+    if (typeof placed !== 'string') return { ...fetched, error: placed };
+    const id = nodeInWorkflow(workflow, file.node);
+    if (file.node !== '') makers.set(placed, nodes.get(id)?.node ?? outputNode(workflow, id, null));
   }
-  return { data, error: Buffer.byteLength(JSON.stringify(data)) > MAX_OUTPUTS_BYTES ? TEXT_TOO_LARGE : null };
+  const bytes = Buffer.byteLength(JSON.stringify(fetched.nodes.map(({ data }) => data)));
+  return { ...fetched, error: bytes > MAX_OUTPUTS_BYTES ? TEXT_TOO_LARGE : null };
+};
+
+const byNode = (workflow: ComfyWorkflow, read: readonly NodeOutputs[]): Map<string, NodeData> => {
+  const nodes = new Map<string, NodeData>();
+  for (const { node, output_id, data } of read) {
+    const id = nodeInWorkflow(workflow, node);
+    const before = nodes.get(id);
+    nodes.set(id, {
+      node: before?.node ?? outputNode(workflow, id, output_id),
+      data: before === undefined ? data : joined(before.data, data),
+    });
+  }
+  return nodes;
+};
+
+const joined = (one: RunData, other: RunData): RunData => {
+  const kinds = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries([...kinds].map((kind) => [kind, [...(one[kind] ?? []), ...(other[kind] ?? [])]]));
 };
 
 const tooMany = (count: number): AttemptError =>
@@ -52,12 +96,13 @@ const TEXT_TOO_LARGE = errorOf(
   `The text outputs of the workflow are larger than ${MAX_OUTPUTS_BYTES / 1024} KiB as JSON. Save large results as files.`,
 );
 
+/** Where it lies below the output folder of the run, or why it cannot be fetched; null when the run was stopped. */
 const fetchFile = async (
   api: ComfyApi,
   file: ServerFile,
   { outputDir, folder }: OutputTarget,
   signal: AbortSignal,
-): Promise<AttemptError | null> => {
+): Promise<AttemptError | string | null> => {
   const { filename, subfolder, type, node } = file;
   const place = placeOfFile(file, folder);
   if (place === null) {
@@ -80,7 +125,7 @@ const fetchFile = async (
     }
     try {
       await pipeline(download.body, createWriteStream(path, { flags: 'w', mode: 0o600 }), { signal });
-      return null;
+      return join(...place);
     } catch (error) {
       why = whyOf(error);
       if (why === 'ENOSPC' || why === 'EDQUOT')

@@ -80,7 +80,7 @@ const LOOK_AGAIN_MS = 100;
 /** Somebody may have cleared the history before it was read. */
 const endAsHeard = (heard: HeardPrompt): Followed => {
   const { end, outputs } = heard.state();
-  return end === null ? { kind: 'forgotten' } : { kind: 'ended', end, outputs };
+  return end === null ? { kind: 'forgotten' } : { kind: 'ended', end, outputs, span: null };
 };
 
 /**

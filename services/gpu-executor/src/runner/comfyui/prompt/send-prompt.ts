@@ -3,6 +3,8 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { sleep } from '@runledger/resilience/abort';
+import { readNodeClass } from '../core/node-class.ts';
+import type { ExtraData } from '../core/extra-data.ts';
 import { nodeName, refusedNodes, refusedPrompt } from '../core/prompt-error.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
 import type { ComfyAnswer, ComfyApi } from '../server/comfy-api.ts';
@@ -13,6 +15,9 @@ export interface NewPrompt {
   readonly prompt_id: string;
   readonly clientId: string;
   readonly workflow: ComfyWorkflow;
+  readonly extraData: ExtraData;
+  /** Milliseconds since 1970. */
+  readonly madeAt: number;
 }
 
 export type Sent =
@@ -29,11 +34,16 @@ const GATEWAY_ERRORS: readonly number[] = [502, 503, 504];
 /** Sends a prompt, once: after an answer that is lost the server may have it. Gives up when the signal is aborted. */
 export const sendPrompt = async (
   api: ComfyApi,
-  { prompt_id, clientId, workflow }: NewPrompt,
+  { prompt_id, clientId, workflow, extraData }: NewPrompt,
   stop: AbortSignal,
 ): Promise<Sent> => {
   for (;;) {
-    const answer = await api.post('prompt', { prompt: workflow, prompt_id, client_id: clientId });
+    const answer = await api.post('prompt', {
+      prompt: workflow,
+      prompt_id,
+      client_id: clientId,
+      extra_data: extraData,
+    });
     if (answer.kind === 'answered' && answer.status < 500) return read(workflow, answer);
     const known = await untilClear(api, prompt_id, stop);
     // It may be accepted although the answer is an error.
@@ -75,11 +85,12 @@ const read = (
 export const missingNodes = async (api: ComfyApi, workflow: ComfyWorkflow): Promise<AttemptError | null> => {
   const missing: string[] = [];
   for (const [id, { class_type }] of Object.entries(workflow)) {
-    if (api.knownNodes.has(class_type)) continue;
+    if (api.knownClasses.has(class_type)) continue;
     const answer = await api.get(`object_info/${encodeURIComponent(class_type)}`);
     const info = answer.kind === 'answered' && answer.status === SUCCESS ? parseJson(answer.text) : undefined;
     if (!isJsonObject(info)) return null;
-    if (Object.hasOwn(info, class_type)) api.knownNodes.add(class_type);
+    if (Object.hasOwn(info, class_type))
+      api.knownClasses.set(class_type, readNodeClass(class_type, info[class_type]));
     else missing.push(id);
   }
   const [first] = missing;

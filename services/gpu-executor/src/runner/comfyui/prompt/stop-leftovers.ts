@@ -1,4 +1,4 @@
-import { isClientOf } from '../core/client-id.ts';
+import { isClientOf } from './client-id.ts';
 import { readQueue } from '../core/queue-place.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
 import { stopPrompt } from './follow-prompt.ts';

@@ -19,14 +19,16 @@ const TOO_LARGE = 413;
 
 /**
  * Gives the server the input files of a run, and the inputs the names by which its nodes find them. A file is named by its content, so
- * that the server keeps it once, and takes what it made of it from its cache.
+ * that the server keeps it once, and takes what it made of it from its cache. An input that no node takes by its name is not given to it.
  */
 export const uploadInputs = async (
   api: ComfyApi,
   work: Pick<RunnerWork, 'inputDir' | 'inputs' | 'fileInputs'>,
+  isWanted: (input: string) => boolean,
 ): Promise<UploadedInputs> => {
   const uploaded: [string, unknown][] = [];
   for (const [input, { names, isList }] of inputFiles(work)) {
+    if (!isWanted(input)) continue;
     const files: string[] = [];
     for (const name of names) {
       const file = await upload(api, join(work.inputDir, name));
@@ -45,7 +47,7 @@ interface NotUploaded {
 /** Twice when the first try fails: it is the same file again. */
 const upload = async (api: ComfyApi, path: string): Promise<string | NotUploaded> => {
   const form = new FormData();
-  form.append('image', await openAsBlob(path), `${await sha256Of(path)}${extname(path).toLowerCase()}`);
+  form.append('image', await openAsBlob(path), await contentName(path));
   form.append('subfolder', SUBFOLDER);
   form.append('type', 'input');
   form.append('overwrite', 'true');
@@ -80,6 +82,10 @@ const nameOf = (answer: unknown): string | undefined => {
   const { name, subfolder } = answer;
   return typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/${name}` : name;
 };
+
+/** A name for the content of a file, with its suffix. */
+export const contentName = async (path: string): Promise<string> =>
+  `${await sha256Of(path)}${extname(path).toLowerCase()}`;
 
 const sha256Of = async (path: string): Promise<string> => {
   const hash = createHash('sha256');

@@ -1,4 +1,7 @@
+import type { Span } from '../core/history-entry.ts';
+import type { NodeClass } from '../core/node-class.ts';
 import { boundedText, whyOf } from '../../model-server/http-answer.ts';
+import { outputFolder, writtenFiles, type ServerPlace, type WrittenFiles } from './output-folder.ts';
 
 /** The HTTP interface of one server. Nothing here throws: a server that cannot be reached is a value. */
 export interface ComfyApi {
@@ -9,8 +12,10 @@ export interface ComfyApi {
   /** The body as it comes. */
   download(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Download>;
   readonly socketUrl: (clientId: string) => URL;
-  /** The node classes that the server is known to have. */
-  readonly knownNodes: Set<string>;
+  /** The files that it wrote into its output folder while it executed a prompt, but those of other attempts. */
+  readonly written: (own: string, span: Span) => Promise<WrittenFiles>;
+  /** What it has said of its classes of nodes, by their names. */
+  readonly knownClasses: Map<string, NodeClass>;
 }
 
 export type ComfyAnswer =
@@ -28,8 +33,9 @@ const TAKES_WITHIN_MS = 300_000;
 /** As many as a websocket message may have. A history entry is as large as the outputs that are text. */
 const MAX_TEXT_BYTES = 128 * 1024 ** 2;
 
-/** `base` ends with a slash. */
-export const comfyApi = (base: URL): ComfyApi => {
+/** The address of the server ends with a slash. */
+export const comfyApi = (place: ServerPlace): ComfyApi => {
+  const { url: base } = place;
   const urlOf = (path: string, query: Readonly<Record<string, string>> = {}): URL => {
     const url = new URL(path, base);
     url.search = new URLSearchParams(query).toString();
@@ -42,8 +48,14 @@ export const comfyApi = (base: URL): ComfyApi => {
       ...(typeof body === 'string' ? { headers: { 'Content-Type': 'application/json' } } : {}),
       signal: AbortSignal.timeout(TAKES_WITHIN_MS),
     });
+  const get: ComfyApi['get'] = (path, query) =>
+    answerOf(urlOf(path, query), { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
   return {
-    get: (path, query) => answerOf(urlOf(path, query), { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) }),
+    get,
+    written: async (own, span) => {
+      const folder = await outputFolder(place, { get });
+      return folder === null ? { kind: 'unseen' } : writtenFiles(folder, own, span);
+    },
     post: (path, body) => post(path, JSON.stringify(body)),
     upload: post,
     download: async (query, signal) => {
@@ -61,7 +73,7 @@ export const comfyApi = (base: URL): ComfyApi => {
       url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
       return url;
     },
-    knownNodes: new Set(),
+    knownClasses: new Map(),
   };
 };
 

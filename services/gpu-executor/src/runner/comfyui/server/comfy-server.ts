@@ -3,29 +3,31 @@ import type { ResidentProcesses } from '../../../resident-process/resident-proce
 import { openForeignServer } from '../../model-server/foreign-server.ts';
 import type { ModelServer, ServerLease, ServerType } from '../../model-server/model-server.ts';
 import { openOwnServer } from '../../model-server/own-server.ts';
-import type { ServerEntry } from '../../model-server/server-entry.ts';
 import { comfyApi, type ComfyApi } from './comfy-api.ts';
+import type { ComfyEntry } from './server-list.ts';
 
 export type ComfyServer = ModelServer<ComfyApi>;
 export type ComfyLease = ServerLease<ComfyApi>;
 
 /** The server of one slot. */
 export const openComfyServer = (
-  { url, command }: ServerEntry,
+  { url, command, output }: ComfyEntry,
   slot: GpuSlot,
   residents: ResidentProcesses,
   startTimeoutMs: number,
-): ComfyServer =>
-  command === null
-    ? openForeignServer(COMFYUI, url, startTimeoutMs)
-    : openOwnServer({ type: COMFYUI, url, command, slot, startTimeoutMs }, residents);
+): ComfyServer => {
+  const cwd = command?.cwd ?? null;
+  const type = { ...COMFYUI, connect: (at: URL) => comfyApi({ url: at, output, cwd }) };
+  return command === null
+    ? openForeignServer(type, url, startTimeoutMs)
+    : openOwnServer({ type, url, command, slot, startTimeoutMs }, residents);
+};
 
 const NAME = 'The ComfyUI server of the executor';
 
-const COMFYUI: ServerType<ComfyApi> = {
+const COMFYUI: Omit<ServerType<ComfyApi>, 'connect'> = {
   title: 'ComfyUI',
   name: NAME,
-  connect: comfyApi,
   probe: async (api) => {
     const answer = await api.get('system_stats');
     if (answer.kind === 'answered' && answer.status === 200) return { kind: 'ready' };

@@ -1,16 +1,22 @@
-import { parsePlainJson } from '@runledger/contracts/json';
+import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import { isAbsolute } from 'node:path';
 import { readServerEntry, type ServerEntry } from '../../model-server/server-entry.ts';
 
+export interface ComfyEntry extends ServerEntry {
+  /** The output folder of the server as the executor sees it; null where the operator does not say it. */
+  readonly output: string | null;
+}
+
 export type ReadServers =
-  | { readonly ok: true; readonly servers: readonly ServerEntry[] }
+  | { readonly ok: true; readonly servers: readonly ComfyEntry[] }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /** Reads `EXECUTOR_COMFYUI` and finds each command. There are none, or one for each slot. */
 export const readServers = async (setting: string, path: string, slots: number): Promise<ReadServers> => {
   const entries = parsePlainJson(setting);
   if (!Array.isArray(entries)) return invalid(['is not a JSON list']);
-  const read = await Promise.all(entries.map((entry: unknown) => readServerEntry(entry, path)));
+  const read = await Promise.all(entries.map((entry: unknown) => readEntry(entry, path)));
   const servers = read.filter((server) => typeof server !== 'string');
   const wrong = read.flatMap((server, index) =>
     typeof server === 'string' ? [`has the server ${index}, ${server}`] : [],
@@ -25,13 +31,23 @@ export const readServers = async (setting: string, path: string, slots: number):
   return wrong.length > 0 ? invalid(wrong) : { ok: true, servers };
 };
 
+const readEntry = async (entry: unknown, path: string): Promise<ComfyEntry | string> => {
+  const read = await readServerEntry(entry, path);
+  if (typeof read === 'string') return read;
+  const output = isJsonObject(entry) ? entry['output'] : undefined;
+  if (output === undefined) return { ...read, output: null };
+  return typeof output === 'string' && isAbsolute(output)
+    ? { ...read, output }
+    : 'whose output is not the absolute path of a folder';
+};
+
 const invalid = (wrong: readonly string[]): ReadServers => ({
   ok: false,
   problems: wrong.map((each) => ({
     variable: 'EXECUTOR_COMFYUI',
     wrong: each,
     right:
-      '[{"url": "http://127.0.0.1:8188", "command": "…", "args": […], "env": {…}, "cwd": "…"}, …], one server for each slot; ' +
+      '[{"url": "http://127.0.0.1:8188", "command": "…", "args": […], "env": {…}, "cwd": "…", "output": "…"}, …], one server for each slot; ' +
       'without a command the server runs anyway',
   })),
 });

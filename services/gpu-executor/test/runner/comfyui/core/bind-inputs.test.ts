@@ -10,26 +10,26 @@ const external = (kind: string, inputs: Record<string, unknown>): ComfyWorkflow 
   '1': { class_type: `ComfyUIDeployExternal${kind}`, inputs },
 });
 
+const NONE = new Map();
+
 const bound = (workflow: ComfyWorkflow, inputs: Record<string, unknown>): unknown => {
-  const result = bindInputs(workflow, inputs, []);
+  const result = bindInputs(workflow, { inputs, served: NONE }, []);
   return result.kind === 'bound' ? result.workflow['1']?.inputs : result;
 };
 
 describe('inputs of a run', () => {
   it.each(VERSIONS)('are written where a client of %s wrote them', (version) => {
     const recorded = recordedCases(version).find(({ name }) => name === 'l-external-inputs');
-    const [defaults, changed, picture] = recordedPrompts(recorded ?? { version, name: '', lines: [] }).map(
+    const [defaults, changed] = recordedPrompts(recorded ?? { version, name: '', lines: [] }).map(
       ({ workflow }) => {
         const read = readWorkflow(workflow);
         return read.kind === 'workflow' ? read.workflow : {};
       },
     );
     const values = { prompt: 'a blue house', strength: 0.75, width: 24, wide: true };
-    expect(bindInputs(defaults ?? {}, values, [])).toEqual({ kind: 'bound', workflow: changed, unbound: [] });
-    const source = picture?.['6']?.inputs['input_id'];
-    expect(bindInputs(defaults ?? {}, { source }, [])).toEqual({
+    expect(bindInputs(defaults ?? {}, { inputs: values, served: NONE }, [])).toEqual({
       kind: 'bound',
-      workflow: picture,
+      workflow: changed,
       unbound: [],
     });
   });
@@ -39,7 +39,11 @@ describe('inputs of a run', () => {
     const read = readWorkflow(parseJson(json));
     const targets = [{ name: 'seed', node: '1', field: 'seed' }];
     const seed = numberOf('18446744073709551615');
-    const result = bindInputs(read.kind === 'workflow' ? read.workflow : {}, { seed }, targets);
+    const result = bindInputs(
+      read.kind === 'workflow' ? read.workflow : {},
+      { inputs: { seed }, served: NONE },
+      targets,
+    );
     expect(JSON.stringify(result)).toContain(
       '"inputs":{"noise_seed":1125899906842624123,"cfg":4.0,"seed":18446744073709551615}',
     );
@@ -48,12 +52,58 @@ describe('inputs of a run', () => {
   it.each([
     ['Text', 'default_value'],
     ['Enum', 'default_value'],
-    ['Image', 'input_id'],
-    ['Video', 'input_id'],
     ['Audio', 'audio_file'],
+    ['EXR', 'exr_file'],
+    ['Lora', 'lora_url'],
     ['File', 'file_url'],
   ])('are the value of an external node of class %s in %s', (kind, field) => {
     expect(bound(external(kind, { input_id: 'x' }), { x: 'value' })).toMatchObject({ [field]: 'value' });
+  });
+
+  const served = new Map([
+    ['x', { url: 'http://127.0.0.1:1/s/fox.png', contentName: '12ab.png' }],
+    ['list', { url: ['http://127.0.0.1:1/s/0/a.png'], contentName: 'a.png' }],
+  ]);
+
+  it.each([
+    ['Image', { input_id: 'http://127.0.0.1:1/s/fox.png' }],
+    ['ImageAlpha', { input_id: 'http://127.0.0.1:1/s/fox.png' }],
+    ['Video', { input_id: 'http://127.0.0.1:1/s/fox.png' }],
+    ['File', { input_id: 'x', file_url: 'http://127.0.0.1:1/s/fox.png' }],
+    ['Lora', { input_id: 'x', lora_url: 'http://127.0.0.1:1/s/fox.png', lora_save_name: '12ab.png' }],
+    ['FaceModel', { face_model_url: 'http://127.0.0.1:1/s/fox.png', face_model_save_name: '12ab.png' }],
+    ['ImageBatch', { images: '["http://127.0.0.1:1/s/fox.png"]' }],
+    ['Audio', { audio_file: 'runledger/12ab.png' }],
+  ])('that are files are given to an external node of class %s as it reads them', (kind, expected) => {
+    const workflow = external(kind, { input_id: 'x' });
+    const result = bindInputs(workflow, { inputs: { x: 'runledger/12ab.png' }, served }, []);
+    expect(result).toMatchObject({ kind: 'bound', workflow: { '1': { inputs: expected } }, unbound: [] });
+  });
+
+  it('that are lists of files are a list of URLs in a batch', () => {
+    const workflow = external('ImageBatch', { input_id: 'list', images: '[]' });
+    expect(bindInputs(workflow, { inputs: { list: ['a.png'] }, served }, [])).toMatchObject({
+      workflow: { '1': { inputs: { images: '["http://127.0.0.1:1/s/0/a.png"]' } } },
+    });
+  });
+
+  it.each([
+    ['Image', 'fox.png'],
+    ['ImageAlpha', 'data:image/webp;base64,UklGRg=='],
+    ['Video', 'data:image/png;base64,iVBO'],
+    ['FaceModel', 'face.safetensors'],
+    ['ImageBatch', ['http://example.com/a.png', 'b.png']],
+  ])('are refused where an external node of class %s would take its default for %s', (kind, x) => {
+    const result = bindInputs(external(kind, { input_id: 'x' }), { inputs: { x }, served: NONE }, []);
+    expect(result).toEqual({ kind: 'not_taken', input: 'x', node: '1' });
+  });
+
+  it.each([
+    ['Image', 'https://example.com/fox.png'],
+    ['Image', 'data:image/jpeg;base64,/9j/'],
+    ['Image', null],
+  ])('are taken where they are what one of class %s takes: %s', (kind, x) => {
+    expect(bound(external(kind, { input_id: 'x' }), { x })).toEqual({ input_id: x });
   });
 
   it('do not make a number node take its id as its value', () => {
@@ -76,13 +126,17 @@ describe('inputs of a run', () => {
   it('are written into the node and field that the version names', () => {
     const workflow: ComfyWorkflow = { '5': { class_type: 'KSampler', inputs: { seed: 1, steps: 20 } } };
     const targets = [{ name: 'seed', node: '5', field: 'seed' }];
-    expect(bindInputs(workflow, { seed: 9, other: 'x' }, targets)).toEqual({
+    expect(bindInputs(workflow, { inputs: { seed: 9, other: 'x' }, served: NONE }, targets)).toEqual({
       kind: 'bound',
       workflow: { '5': { class_type: 'KSampler', inputs: { seed: 9, steps: 20 } } },
       unbound: ['other'],
     });
-    expect(bindInputs(workflow, {}, targets)).toMatchObject({ workflow });
-    expect(bindInputs(workflow, { seed: 9 }, [{ name: 'seed', node: '6', field: 'seed' }])).toEqual({
+    expect(bindInputs(workflow, { inputs: {}, served: NONE }, targets)).toMatchObject({ workflow });
+    expect(
+      bindInputs(workflow, { inputs: { seed: 9 }, served: NONE }, [
+        { name: 'seed', node: '6', field: 'seed' },
+      ]),
+    ).toEqual({
       kind: 'no_such_node',
       input: 'seed',
       node: '6',
@@ -91,7 +145,7 @@ describe('inputs of a run', () => {
 
   it('leave the workflow itself as it is', () => {
     const workflow = external('Text', { input_id: 'x' });
-    bindInputs(workflow, { x: 'value' }, []);
+    bindInputs(workflow, { inputs: { x: 'value' }, served: NONE }, []);
     expect(isJsonObject(workflow['1']?.inputs) && workflow['1'].inputs).toEqual({ input_id: 'x' });
   });
 });

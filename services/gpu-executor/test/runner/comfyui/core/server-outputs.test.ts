@@ -1,10 +1,28 @@
 import fc from 'fast-check';
 import { join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readNodeClass } from '../../../../src/runner/comfyui/core/node-class.ts';
 import { inRunFolder, placeOfFile, runFolder } from '../../../../src/runner/comfyui/core/run-folder.ts';
 import { readOutputs } from '../../../../src/runner/comfyui/core/server-outputs.ts';
 
 const FOLDER = runFolder('run-1', 2);
+
+/** As a server with the nodes of some packages describes them. */
+const CLASSES = new Map(
+  Object.entries({
+    SaveImage: { python_module: 'nodes', output_node: true },
+    PreviewImage: { python_module: 'nodes', output_node: true },
+    EmptyImage: { python_module: 'nodes', output_node: false },
+    SaveImageDataSetToFolder: {
+      python_module: 'comfy_extras.nodes_dataset',
+      output_node: true,
+      input: { required: { filename_prefix: ['STRING'], folder_name: ['STRING'] } },
+    },
+    VHS_VideoCombine: { python_module: 'custom_nodes.comfyui-videohelpersuite', output_node: true },
+    'Image Save': { python_module: 'custom_nodes.was-node-suite-comfyui', output_node: true },
+    CasePlainSaver: { python_module: 'custom_nodes.case', output_node: true },
+  }).map(([class_type, info]) => [class_type, readNodeClass(class_type, info)]),
+);
 const file = (subfolder: string, filename: string, type = 'output'): Parameters<typeof placeOfFile>[0] => ({
   node: '1',
   filename,
@@ -13,43 +31,67 @@ const file = (subfolder: string, filename: string, type = 'output'): Parameters<
 });
 
 describe('the outputs of a prompt', () => {
-  it('are files of any kind, each once, and all else as text, in the order of the nodes', () => {
+  it('are those of its nodes: files of any kind, each once, and all else as text', () => {
     const saved = { filename: 'a.png', subfolder: '', type: 'output' };
     expect(
       readOutputs({
         '10': {
           text: ['last'],
-          gifs: [{ filename: 'b.gif', subfolder: 'x', type: 'output', frame_rate: 8 }],
+          gifs: [
+            saved,
+            { filename: 'b.gif', subfolder: 'x', type: 'output', frame_rate: 8, output_id: 'clip' },
+          ],
         },
         '9': { images: [saved, saved], animated: [true], text: 'first', score: [null, 0.5, { top: 1 }] },
         '2': { images: [{ filename: 'in.png', subfolder: '', type: 'input' }] },
         '1': null,
       }),
-    ).toEqual({
-      data: { text: ['first', 'last'], score: ['null', '0.5', '{"top":1}'] },
-      files: [
-        { node: '9', filename: 'a.png', subfolder: '', type: 'output' },
-        { node: '10', filename: 'b.gif', subfolder: 'x', type: 'output' },
-      ],
-    });
+    ).toEqual([
+      { node: '2', output_id: null, data: {}, files: [] },
+      {
+        node: '9',
+        output_id: null,
+        data: { text: ['first'], score: ['null', '0.5', '{"top":1}'] },
+        files: [{ node: '9', filename: 'a.png', subfolder: '', type: 'output' }],
+      },
+      {
+        node: '10',
+        output_id: 'clip',
+        data: { text: ['last'] },
+        files: [{ node: '10', filename: 'b.gif', subfolder: 'x', type: 'output' }],
+      },
+    ]);
   });
 });
 
 describe('the files of an attempt', () => {
-  it('are saved in a folder of their own', () => {
+  it('are saved in a folder of their own, where ComfyUI itself resolves the prefix', () => {
     const workflow = {
       '1': { class_type: 'SaveImage', inputs: { filename_prefix: 'cats/cat', images: ['2', 0] } },
       '2': { class_type: 'EmptyImage', inputs: { width: 1 } },
       '3': { class_type: 'SaveImage', inputs: { filename_prefix: ['4', 0] } },
+      '4': { class_type: 'Unknown', inputs: { filename_prefix: 'a' } },
+      '5': { class_type: 'VHS_VideoCombine', inputs: { filename_prefix: 'film' } },
+      '6': { class_type: 'PreviewImage', inputs: {} },
     };
-    expect(inRunFolder(workflow, FOLDER)).toEqual({
+    expect(inRunFolder(workflow, FOLDER, CLASSES)).toMatchObject({
       ...workflow,
       '1': {
         class_type: 'SaveImage',
         inputs: { filename_prefix: 'runledger/run-1-2/cats/cat', images: ['2', 0] },
       },
+      '5': { class_type: 'VHS_VideoCombine', inputs: { filename_prefix: 'runledger/run-1-2/film' } },
     });
   });
+
+  it.each(['Image Save', 'CasePlainSaver', 'SaveImageDataSetToFolder'])(
+    'have the names that a node of class %s gives them, which is executed again for each attempt',
+    (class_type) => {
+      const inputs = { filename_prefix: 'portrait', output_path: 'by-date' };
+      const node = inRunFolder({ '1': { class_type, inputs } }, FOLDER, CLASSES)['1'];
+      expect(node?.inputs).toEqual({ ...inputs, runledger_attempt: FOLDER });
+    },
+  );
 
   it.each([
     [file('runledger/run-1-2/cats', 'cat_00001_.png'), 'cats/cat_00001_.png'],

@@ -4,6 +4,7 @@ export interface QueuedPrompt {
   readonly number: number;
   readonly prompt_id: string;
   readonly client_id: string | undefined;
+  readonly extra_data?: Readonly<Record<string, unknown>>;
   readonly prompt: Readonly<
     Record<string, { readonly class_type: string; readonly inputs: Record<string, unknown> }>
   >;
@@ -19,6 +20,8 @@ export interface StoredOutput {
 export interface EngineHost {
   tell(client_id: string | undefined, message: object | string | Uint8Array): void;
   store(file: StoredOutput, content: Uint8Array): void;
+  /** Into its output folder. */
+  write(path: string, content: string): void;
   inputFile(name: string): Uint8Array | undefined;
   crash(): void;
 }
@@ -93,7 +96,7 @@ const execute = async (
   const { prompt_id, client_id, prompt } = queued;
   const said: [string, object][] = [];
   const tell = (type: string, data: object): void => {
-    const whole = { ...data, prompt_id };
+    const whole = { ...data, prompt_id, timestamp: Date.now() };
     said.push([type, whole]);
     host.tell(client_id, { type, data: whole });
   };
@@ -104,7 +107,9 @@ const execute = async (
   for (const [node, { inputs, class_type }] of Object.entries(prompt)) {
     const steps = Array.isArray(inputs['steps']) ? (inputs['steps'] as Step[]) : [];
     const output: Record<string, unknown[]> = {};
-    const player = { ...queued, node, inputs, output, host, tell, interrupt };
+    // Others are heard of by their progress.
+    if (class_type.startsWith('ComfyUIDeployExternal')) tell('executing', { node, display_node: node });
+    const player = { ...queued, node, class_type, inputs, output, host, tell, interrupt };
     try {
       for (const step of steps) if ((await play(step, player)) === 'dead') return false;
       if (interrupt.isRaised) throw new Interrupted();
@@ -132,6 +137,7 @@ const execute = async (
 
 interface Player extends QueuedPrompt {
   readonly node: string;
+  readonly class_type: string;
   readonly inputs: Record<string, unknown>;
   readonly output: Record<string, unknown[]>;
   readonly host: EngineHost;
@@ -140,13 +146,15 @@ interface Player extends QueuedPrompt {
 }
 
 const play = async (step: Step, player: Player): Promise<'dead' | undefined> => {
-  const { node, inputs, output, host, tell, interrupt, client_id } = player;
+  const { node, output, host, tell, interrupt, client_id } = player;
   if ('progress' in step) tell('progress_state', stateOf(node, step.progress, step.max ?? 1));
   else if ('text' in step)
     for (const [kind, values] of Object.entries(step.text)) (output[kind] ??= []).push(...values);
   else if ('file' in step) save(step.file, Buffer.from(step.content), player);
-  else if ('copy' in step)
-    save(step.copy, host.inputFile(String(inputs['input_id'])) ?? Buffer.from('no such file'), player);
+  else if ('unnamed' in step) {
+    output['images'] ??= [];
+    if (step.content !== '') host.write(step.unnamed, step.content);
+  } else if ('copy' in step) save(step.copy, await readGiven(player), player);
   else if ('say' in step) host.tell(client_id, textFrame(node, step.say));
   else if ('print' in step) process.stdout.write(`${step.print}\n`);
   else if ('fail' in step) throw new Failure(step.fail);
@@ -160,6 +168,31 @@ const play = async (step: Step, player: Player): Promise<'dead' | undefined> => 
   else if (step.wait === 'for an interrupt') await interrupt.raised;
   else await new Promise((resolve) => setTimeout(resolve, step.wait as number));
   return undefined;
+};
+
+/**
+ * What a node is given. The external nodes of ComfyUI Deploy fetch URLs, and take their default for anything else and when
+ * that fails, without a word; a node of the server reads an uploaded file.
+ */
+const readGiven = async ({ class_type, inputs, host }: Player): Promise<Buffer> => {
+  const kind = class_type.replace(/^ComfyUIDeployExternal/, '');
+  const text = (name: string): string => (typeof inputs[name] === 'string' ? inputs[name] : '');
+  const fallback = Buffer.from(text('default_value') || 'no such file');
+  const named = text(kind === 'Audio' ? 'audio_file' : 'image');
+  if (kind === class_type || kind === 'Audio') return Buffer.from(host.inputFile(named) ?? fallback);
+  const given =
+    kind === 'ImageBatch'
+      ? (JSON.parse(text('images')) as string[])
+      : [text(kind === 'File' ? 'file_url' : 'input_id')];
+  try {
+    const bodies = given.map(async (url) => {
+      if (!url.startsWith('http')) throw new Error('Invalid image url provided.');
+      return Buffer.from(await (await fetch(url)).arrayBuffer());
+    });
+    return Buffer.concat(await Promise.all(bodies));
+  } catch {
+    return fallback;
+  }
 };
 
 const stateOf = (node: string, value: number, max: number): object => ({

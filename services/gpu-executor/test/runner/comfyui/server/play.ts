@@ -3,7 +3,9 @@ export type Step =
   | { readonly progress: number; readonly max?: number }
   | { readonly text: Readonly<Record<string, readonly unknown[]>> }
   | { readonly file: string; readonly content: string }
-  /** The file that the input `input_id` names, as the file of that name. */
+  /** A file in the output folder of the server that the node does not name, or into which it names nothing: with an empty content. */
+  | { readonly unnamed: string; readonly content: string }
+  /** The picture or file that the node is given, as the file of that name: as its public class reads it. */
   | { readonly copy: string }
   /** A line of text, to the clients or to its own output. */
   | { readonly say: string }
@@ -23,7 +25,7 @@ export type Step =
 export const playing = (
   steps: readonly Step[],
   inputs: Readonly<Record<string, unknown>> = {},
-  title = 'Play',
+  { title = 'Play', class_type = 'SaveImage' } = {},
 ): Record<string, unknown> => ({
-  '1': { class_type: 'ComfyUIDeployExternalImage', inputs: { steps, ...inputs }, _meta: { title } },
+  '1': { class_type, inputs: { steps, ...inputs }, _meta: { title } },
 });

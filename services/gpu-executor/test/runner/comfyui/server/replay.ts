@@ -23,7 +23,9 @@ export const startReplay = async (recorded: RecordedPrompt): Promise<TestServer>
     },
   });
   server.faults.nodeErrors = nodeErrorsOf(recorded);
-  for (const file of outputsOf(recorded).flatMap((outputs) => readOutputs(outputs).files))
+  for (const file of outputsOf(recorded)
+    .flatMap(readOutputs)
+    .flatMap(({ files }) => files))
     server.outputs.set(outputKey(file), Buffer.from(file.filename));
   return server;
 };

@@ -26,6 +26,8 @@ export interface Context {
   readonly inputFiles: Map<string, Uint8Array>;
   readonly outputs: Map<string, Uint8Array>;
   readonly faults: Faults;
+  /** Its command line, as it says it. */
+  readonly argv: readonly string[];
   readonly add: (prompt: QueuedPrompt) => void;
   readonly engine: () => Engine;
 }
@@ -50,6 +52,13 @@ export const answer = async (
   response.end(content);
 };
 
+/** Save nodes of the server itself, and nodes of others that end no workflow, or save as they please. */
+const infoOf = (class_type: string): object => {
+  const isOwn = class_type.startsWith('Save');
+  const output_node = isOwn || class_type.startsWith('Case');
+  return { output_node, python_module: isOwn ? 'nodes' : 'custom_nodes.others' };
+};
+
 type Answer = readonly [status: number, content: string | Uint8Array];
 
 const route = async (request: IncomingMessage, url: URL, body: Buffer, context: Context): Promise<Answer> => {
@@ -59,9 +68,9 @@ const route = async (request: IncomingMessage, url: URL, body: Buffer, context: 
   const json = (): Record<string, unknown> => JSON.parse(body.toString()) as Record<string, unknown>;
   switch (`${request.method} ${first}`) {
     case 'GET system_stats':
-      return [200, '{"system": {}}'];
+      return [200, JSON.stringify({ system: { argv: context.argv } })];
     case 'GET object_info':
-      return [200, faults.missingNodes.has(second) ? '{}' : JSON.stringify({ [second]: {} })];
+      return [200, faults.missingNodes.has(second) ? '{}' : JSON.stringify({ [second]: infoOf(second) })];
     case 'GET queue':
       return [
         200,

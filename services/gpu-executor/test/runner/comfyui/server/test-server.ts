@@ -1,5 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join, parse } from 'node:path';
 import { createEngine, type Engine, type QueuedPrompt, type StoredOutput } from './engine.ts';
 import { answer, type Faults } from './routes.ts';
 import { acceptWebsocket, type ServerSocket } from './websockets.ts';
@@ -27,6 +29,8 @@ export const outputKey = ({ type, subfolder, filename }: StoredOutput): string =
 
 interface Options {
   readonly port?: number;
+  /** On disk, where it is to have one. */
+  readonly outputFolder?: string;
   /** Instead of a restart. */
   readonly onCrash?: () => void;
   /** Instead of executing the nodes of a prompt. */
@@ -55,6 +59,7 @@ export const startTestServer = async (options: Options = {}): Promise<TestServer
     requests: [] as string[],
     prompts: [] as QueuedPrompt[],
     inputFiles: new Map<string, Uint8Array>(),
+    argv: ['main.py', ...(options.outputFolder ? ['--output-directory', options.outputFolder] : [])],
   };
   const outputs = new Map<string, Uint8Array>();
   const dropSockets = (): void => {
@@ -70,6 +75,13 @@ export const startTestServer = async (options: Options = {}): Promise<TestServer
           if (client_id === undefined || id === client_id) socket.send(data);
       },
       store: (file, content) => outputs.set(outputKey(file), content),
+      write: (path, content) => {
+        const { dir: subfolder, base: filename } = parse(path);
+        outputs.set(outputKey({ type: 'output', subfolder, filename }), Buffer.from(content));
+        if (options.outputFolder === undefined) return;
+        mkdirSync(join(options.outputFolder, subfolder), { recursive: true });
+        writeFileSync(join(options.outputFolder, path), content);
+      },
       inputFile: (name) => state.inputFiles.get(name),
       crash: () => (options.onCrash ?? restart)(),
     });
