@@ -2,10 +2,10 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { kill9 } from '../fixtures/processes.ts';
-import { runApi, type RunApi } from '../fixtures/run-api.ts';
-import { runCli } from '../fixtures/run-cli.ts';
-import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
+import { kill9 } from '../../fixtures/processes.ts';
+import { runApi, type RunApi } from '../../fixtures/run-api.ts';
+import { runCli } from '../../fixtures/run-cli.ts';
+import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
 
 const RUNS = 3;
 /** Of a run without files: queued, assigned, started, ended. */
