@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 import httpx
 
-from .._core.calls import lost
 from .._core.effects import Body, Effect, Flow, Request
+from .._core.responses import lost
 from ..errors import ConnectionFailed, RunledgerError
 
 T = TypeVar("T")
