@@ -33,7 +33,8 @@ export const openResponse = async (settings: Settings, request: ApiRequest): Pro
     const response = await settings.fetch(`${settings.url}${path}`, {
       method,
       headers: { ...headers, ...credentialsOf(settings) },
-      ...(body === undefined ? {} : { body }),
+      // Memory that is shared between threads is refused by `fetch` itself.
+      ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
       signal: limit.signal,
       // The key is for one service.
       redirect: 'manual',
