@@ -9,6 +9,10 @@ interface Host {
   readonly process?: {
     readonly env?: Environment;
     readonly versions?: Readonly<Record<string, string | undefined>>;
+    readonly getBuiltinModule?: (id: 'node:module') => {
+      readonly createRequire: (path: string) => (name: string) => unknown;
+    };
+    readonly cwd?: () => string;
   };
   readonly Deno?: unknown;
 }
@@ -117,6 +121,17 @@ const loadUndici = async (): Promise<typeof Undici> => {
     return (await import(
       /* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name
     )) as typeof Undici;
+  } catch {
+    // In what a bundler made, a name that is a variable leads nowhere: the project itself has the package.
+    return fromProject(name) as typeof Undici;
+  }
+};
+
+const fromProject = (name: string): unknown => {
+  const { getBuiltinModule, cwd } = host.process ?? {};
+  try {
+    if (!getBuiltinModule || !cwd) throw new Error('this Node is too old for it');
+    return getBuiltinModule('node:module').createRequire(`${cwd()}/`)(name);
   } catch (error) {
     throw new RunledgerError(
       'The environment names a proxy (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY), and the package undici, which speaks to it, is not installed. Install it: npm install undici@7. Or name the host of Runledger in NO_PROXY.',
