@@ -44,3 +44,12 @@ describe('a link on a page', () => {
     expect(brokenIn(page)).toEqual([]);
   });
 });
+
+// They are in no registry. Take this out once they are.
+it('no page installs a package of ours from a registry', () => {
+  const fromRegistry =
+    /(?:npm|pnpm|yarn|bun|deno|pip|pip3|uv) (?:install|i|add) (?:npm:)?(?:@runledger\/|runledger\b)/;
+  expect(PAGES.filter((page) => fromRegistry.test(readFileSync(join(ROOT, page), 'utf8')))).toEqual([]);
+  expect('`npm install @runledger/client`').toMatch(fromRegistry);
+  expect('pip install runledger').toMatch(fromRegistry);
+});

@@ -16,6 +16,7 @@ from ._core import calls, runs, streams, uploads, watching
 from ._core.operation import Operation, Pages, Stream
 from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT_S, Settings, read_settings
 from ._io.sync_driver import SyncDriver
+from ._io.steps import made_http
 from .events import LogItem, Progress, RunEvent
 from .files import FileInput
 from .options import Included, Inputs, RunFilter, RunOptions
@@ -49,7 +50,7 @@ class Runledger:
         http: httpx.Client | None = None,
     ) -> None:
         self._settings = read_settings(url, api_key, timeout, retries, os.environ)
-        self._http = http or httpx.Client()
+        self._http = http or made_http(httpx.Client)
         self._owns_http = http is None
         self._driver = SyncDriver(self._http)
         self.runs = Runs(self._settings, self._driver)

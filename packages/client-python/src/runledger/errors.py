@@ -65,7 +65,7 @@ class RateLimited(ApiError):
 
 
 class Unavailable(ApiError):
-    """502, 503 or 504: the service cannot do this now."""
+    """502 to 504, and 520 to 524 of Cloudflare: the service cannot do this now."""
 
 
 class RunFailed(RunledgerError):

@@ -25,6 +25,11 @@ def stream_response(*frames: bytes, cut: bool) -> bytes:
     return head + chunks + (b"" if cut else b"0\r\n\r\n")
 
 
+class _Server(socketserver.ThreadingTCPServer):
+    #: As many connect at once.
+    request_queue_size = 256
+
+
 class BrokenService:
     """Takes the steps in turn. A step may be the bytes to answer with; none of them to close the connection."""
 
@@ -45,7 +50,7 @@ class BrokenService:
                 else:
                     step(request, self.wfile)
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/api"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()

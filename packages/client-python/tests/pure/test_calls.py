@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
 import unittest
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
 
 from runledger import (
     ApiError,
@@ -15,9 +18,12 @@ from runledger import (
 )
 from runledger._core.calls import call, each
 from runledger._core.effects import Response
+from runledger._core.operation import Operation
 
 from .scripted import LOST, SETTINGS, Script, answer, body_of
 
+#: Next to the client in TypeScript, which has the same.
+FOREIGN_ANSWERS = Path(__file__).parents[3] / "client" / "test" / "fixtures" / "foreign-answers.json"
 RUN = "run-1"
 GET = operations.get_run(RUN)
 POST = operations.create_machine({"name": "box", "gpu": "A100"})  # type: ignore[typeddict-item]
@@ -86,10 +92,40 @@ class ARefusal(unittest.TestCase):
             error.detail, "body.inputs.size: Input should be a number\nquery.limit: Input should be greater"
         )
 
-    def test_of_a_proxy_may_be_anything(self) -> None:
-        for body in (b"<html>Bad gateway</html>", b"", b"[1]", b'{"detail": 7}', b"[" * 100_000):
-            error = self.refused(Response(502, {"retry-after": "soon"}, body))
-            self.assertEqual((error.detail, error.retry_after), ("no reason given", None))
+
+class AnAnswerThatIsNotOurs(unittest.TestCase):
+    """The client in TypeScript has the same table."""
+
+    def test_says_what_it_means_and_is_asked_for_again_only_where_that_is_safe(self) -> None:
+        for case in json.loads(FOREIGN_ANSWERS.read_text()):
+            with self.subTest(case["what"]):
+                response = Response(case["status"], case["headers"], case["body"].encode())
+                reading = Script(response, answer({"id": RUN}))
+                queueing = Script(response, answer({"run_id": RUN}))
+                keyed = operations.queue_run({"deployment_id": "d1"}, idempotency_key="key")
+                if case["isSentAgain"]:
+                    self.assertEqual(reading.play(call(SETTINGS, GET)), {"id": RUN})
+                    self.assertEqual(queueing.play(call(SETTINGS, keyed)), {"run_id": RUN})
+                else:
+                    self.raised(case, reading, GET)
+                    # Another path, and so another sentence of a redirect.
+                    self.raised({**case, "says": ""}, queueing, keyed)
+                self.raised(case, Script(*[response] * 4), GET)
+                changing = Script(response, answer({}))
+                self.raised({**case, "says": ""}, changing, POST)
+                self.assertEqual(len(changing.requests), 1)
+
+    def raised(self, case: dict[str, Any], script: Script, operation: Operation[Any]) -> None:
+        with self.assertRaises(RunledgerError) as caught:
+            script.play(call(SETTINGS, operation))
+        self.assertEqual(type(caught.exception).__name__, case["error"])
+        says = case["says"].replace("{origin}", "http://api.test")
+        self.assertIn(says, str(caught.exception))
+        self.assertIn(says, getattr(caught.exception, "detail", says))
+
+    def test_may_be_hard_to_read(self) -> None:
+        for body in (b"[" * 100_000, b"\xff\xfe"):
+            self.raised({"error": "Unavailable", "says": "no valid answer"}, Script(*[Response(502, {}, body)] * 4), GET)
 
 
 class ARetry(unittest.TestCase):

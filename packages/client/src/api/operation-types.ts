@@ -18,8 +18,8 @@ type PartOf<Operation, Part extends string> = Operation extends {
 
 export type QueryOf<Operation> = PartOf<Operation, 'query'>;
 
-/** What a file may be. */
-export type Bytes = Blob | Uint8Array<ArrayBuffer> | ArrayBuffer;
+/** What a file may be; a `Buffer` is a `Uint8Array`. */
+export type Bytes = Blob | Uint8Array | ArrayBuffer;
 
 type ContentOf<Operation> = Operation extends { requestBody?: infer Body }
   ? Exclude<Body, undefined> extends { content: infer Content }

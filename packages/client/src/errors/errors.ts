@@ -65,7 +65,7 @@ export class RateLimited extends ApiError {
   override name = 'RateLimited';
 }
 
-/** 502, 503 or 504: the service cannot do this now. */
+/** 502 to 504, and 520 to 524 of Cloudflare: the service cannot do this now. */
 export class Unavailable extends ApiError {
   override name = 'Unavailable';
 }

@@ -4,29 +4,58 @@ import {
   ApiError,
   NotFound,
   RateLimited,
+  RunledgerError,
   Unavailable,
   ValidationError,
   type RefusalFacts,
 } from './errors.ts';
+import { isUnavailable, meaningOf, type ForeignAnswer } from './foreign-answer.ts';
 
-/** A proxy may answer with a page. */
 const LONGEST_DETAIL = 500;
 
+/** Where a response comes from. */
+export interface Asked extends Pick<ForeignAnswer, 'url' | 'path'> {
+  /** The request, for people. */
+  readonly about: string;
+}
+
 /** The error for a response that is a refusal. It reads the body. */
-export const refusalOf = async (response: Response, about: string): Promise<ApiError> => {
-  const body = parsed(await response.text().catch(() => ''));
+export const refusalOf = async (response: Response, { about, url, path }: Asked): Promise<ApiError> => {
+  const text = await response.text().catch(() => '');
+  const { status, headers } = response;
+  const body = parsed(text);
   const problems = problemsIn(body);
+  const given = textIn(body, 'detail');
   const facts: RefusalFacts = {
-    status: response.status,
+    status,
     code: textIn(body, 'code'),
     detail: problems
       ? problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('\n')
-      : (textIn(body, 'detail') ?? 'no reason given').slice(0, LONGEST_DETAIL),
-    requestId: textIn(body, 'request_id') ?? response.headers.get('x-request-id'),
-    retryAfter: secondsOf(response.headers.get('retry-after')),
+      : (given?.slice(0, LONGEST_DETAIL) ?? unsaid({ status, headers, body: text, url, path })),
+    requestId: textIn(body, 'request_id') ?? headers.get('x-request-id'),
+    retryAfter: secondsOf(headers.get('retry-after')),
   };
-  return errorOf(messageOf(about, facts, problems), facts, problems);
+  const message = messageOf(about, facts, problems);
+  // Only Runledger itself knows that it has no such record.
+  if (status === 404 && given === null) return new ApiError(message, facts);
+  return errorOf(message, facts, problems);
 };
+
+/** The error for a success that something in between answered. */
+export const foreignSuccess = (
+  { status, headers }: Response,
+  { about, url, path }: Asked,
+  body: string,
+): RunledgerError =>
+  new RunledgerError(
+    `${about} was answered with ${status}: ${meaningOf({ status, headers, body, url, path })}`,
+  );
+
+/** It has no body, and no reason: what the caller has is still so. */
+const NOT_MODIFIED = 304;
+
+const unsaid = (answer: ForeignAnswer): string =>
+  answer.status === NOT_MODIFIED ? 'not modified' : meaningOf(answer);
 
 const errorOf = (
   message: string,
@@ -40,12 +69,8 @@ const errorOf = (
       return new ValidationError(message, facts, problems ?? []);
     case 429:
       return new RateLimited(message, facts);
-    case 502:
-    case 503:
-    case 504:
-      return new Unavailable(message, facts);
     default:
-      return new ApiError(message, facts);
+      return isUnavailable(facts.status) ? new Unavailable(message, facts) : new ApiError(message, facts);
   }
 };
 

@@ -36,7 +36,7 @@ export const uploadFile = (
   const given = options.contentType ?? (file instanceof Blob ? file.type : '');
   const type = given === '' ? (contentTypeOf(filename) ?? 'application/octet-stream') : given;
   const described: DescribedFile = {
-    blob: file instanceof Blob ? file : new Blob([file]),
+    blob: file instanceof Blob ? file : new Blob([file as ArrayBuffer]),
     filename,
     type,
   };

@@ -1,6 +1,6 @@
 import type { Bytes } from '../api/operation-types.ts';
 import { ConnectionFailed, RunledgerError } from '../errors/errors.ts';
-import { refusalOf } from '../errors/refusal.ts';
+import { refusalOf, type Asked } from '../errors/refusal.ts';
 import type { Settings } from './settings.ts';
 import { timeLimit, type TimeLimit } from './time-limit.ts';
 
@@ -18,6 +18,7 @@ export interface ApiRequest {
 /** A response that is no refusal. */
 export interface Opened {
   readonly response: Response;
+  readonly asked: Asked;
   /** Close it when the body has been read. */
   readonly limit: TimeLimit;
 }
@@ -26,23 +27,32 @@ export interface Opened {
 export const openResponse = async (settings: Settings, request: ApiRequest): Promise<Opened> => {
   const { method, path, headers, body, signal, timeoutMs } = request;
   signal?.throwIfAborted();
+  const asked = { about: nameOf(request), url: settings.url, path };
   const limit = timeLimit(timeoutMs, signal);
   try {
     const response = await settings.fetch(`${settings.url}${path}`, {
       method,
       headers: { ...headers, ...credentialsOf(settings) },
-      ...(body === undefined ? {} : { body }),
+      // Memory that is shared between threads is refused by `fetch` itself.
+      ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
       signal: limit.signal,
       // The key is for one service.
-      redirect: 'error',
+      redirect: 'manual',
     });
-    if (!response.ok) throw await refusalOf(response, nameOf(request));
-    return { response, limit };
+    if (response.type === 'opaqueredirect') throw hiddenRedirect(asked);
+    if (!response.ok) throw await refusalOf(response, asked);
+    return { response, asked, limit };
   } catch (error) {
     limit.close();
     throw failureOf(settings, request, error);
   }
 };
+
+/** A browser tells no page where a redirect leads to. */
+const hiddenRedirect = ({ about, url }: Asked): RunledgerError =>
+  new RunledgerError(
+    `${about} was redirected by ${url}. That is not followed, because the API key is for one address. Open that address in the browser to see where it leads to, and set url to it, if it is the API.`,
+  );
 
 const credentialsOf = ({ apiKey }: Settings): Record<string, string> =>
   apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };

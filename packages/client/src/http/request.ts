@@ -9,6 +9,9 @@ import type {
   RequestOptions,
 } from '../api/operation-types.ts';
 import { RunledgerError } from '../errors/errors.ts';
+import { isJson } from '../errors/foreign-answer.ts';
+import { foreignSuccess } from '../errors/refusal.ts';
+import { parsed } from '../json/json.ts';
 import { addressOf, type Query } from './address.ts';
 import { exchange, type ApiRequest, type Opened } from './exchange.ts';
 import type { Settings } from './settings.ts';
@@ -86,19 +89,20 @@ const jsonOf = (value: unknown): string => {
   }
 };
 
-/** The JSON of a response; undefined for one without a body. */
-export const readJson = async ({ response, limit }: Opened): Promise<unknown> => {
+const NO_CONTENT = 204;
+
+/** The JSON of a response; undefined for one without a body. What is thrown here says how far it came. */
+export const readJson = async ({ response, asked, limit }: Opened): Promise<unknown> => {
   const text = await response.text();
   limit.close();
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new RunledgerError(
-      `${response.url} answered something that is no JSON. Check that url is the address of the API, with its base path such as /api.`,
-      { cause: error },
-    );
+  if (text === '') {
+    if (response.status === NO_CONTENT) return undefined;
+    throw new Error('the answer is empty');
   }
+  const value = parsed(text);
+  if (value !== undefined) return value;
+  if (isJson(response.headers)) throw new Error('its JSON is cut off');
+  throw foreignSuccess(response, asked, text);
 };
 
 /** The response itself, whose body takes as long as it takes. */

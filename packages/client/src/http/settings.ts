@@ -1,4 +1,5 @@
 import { RunledgerError } from '../errors/errors.ts';
+import { environment, fetchTo } from './environment-proxy.ts';
 
 /** How the API is reached. */
 export interface RunledgerOptions {
@@ -9,7 +10,7 @@ export interface RunledgerOptions {
    * `fetch` that sends its session.
    */
   readonly apiKey?: string | null | undefined;
-  /** Instead of the global one. */
+  /** Instead of the global one, which in Node goes through the proxy of HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY. */
   readonly fetch?: typeof fetch | undefined;
   /** Milliseconds until a response must be there, for each try: 30,000 when left out. */
   readonly timeoutMs?: number | undefined;
@@ -46,30 +47,22 @@ export const readSettings = (options: RunledgerOptions): Settings => {
     );
   if (!Number.isSafeInteger(retries) || retries < 0)
     throw new RunledgerError(`retries is ${retries}. Give a whole number; 0 sends each request once.`);
+  const url = checkedUrl(given('url', options.url, 'RUNLEDGER_URL'));
   return {
-    url: checkedUrl(given('url', options.url, 'RUNLEDGER_URL')),
+    url,
     apiKey,
-    // Looked up at each call, so that what is replaced later counts. Browsers want it called without `this`.
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    fetch: options.fetch ?? fetchTo(new URL(url)),
     timeoutMs,
     retries,
   };
 };
 
 const given = (name: string, value: string | undefined, variable: string): string => {
-  const found = value ?? environmentValue(variable);
+  const found = value ?? environment()[variable];
   if (found !== undefined && found !== '') return found;
   throw new RunledgerError(
     `There is no ${name} of Runledger. Give it to new Runledger({ ${name}: … }), or set ${variable}. A standalone prints both when it starts.`,
   );
-};
-
-/** Browsers have no environment. */
-const environmentValue = (name: string): string | undefined => {
-  const host = globalThis as {
-    readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
-  };
-  return host.process?.env?.[name];
 };
 
 const checkedUrl = (text: string): string => {

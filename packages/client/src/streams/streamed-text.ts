@@ -1,4 +1,6 @@
 import { RunledgerError } from '../errors/errors.ts';
+import { isPage } from '../errors/foreign-answer.ts';
+import { foreignSuccess } from '../errors/refusal.ts';
 import { failureOf, openResponse, type ApiRequest } from '../http/exchange.ts';
 import type { Settings } from '../http/settings.ts';
 
@@ -13,7 +15,13 @@ export interface StreamedText {
 
 /** A response whose body is text that is read while it arrives. @throws as `openResponse` */
 export const openText = async (settings: Settings, request: ApiRequest): Promise<StreamedText> => {
-  const { response, limit } = await openResponse(settings, request);
+  const { response, asked, limit } = await openResponse(settings, request);
+  if (isPage(response.headers)) {
+    limit.close();
+    // Nobody reads it, so nobody waits for its end.
+    response.body?.cancel().catch(() => undefined);
+    throw foreignSuccess(response, asked, '');
+  }
   const pieces = async function* (): AsyncGenerator<string> {
     const reader = response.body?.getReader();
     const decoder = new TextDecoder();

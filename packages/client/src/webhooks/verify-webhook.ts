@@ -4,7 +4,7 @@ import { isObject, parsed } from '../json/json.ts';
 
 export interface WebhookRequest {
   /** Exactly as received: the text or the bytes, never an object that a framework made of it. */
-  readonly body: string | Uint8Array<ArrayBuffer> | ArrayBuffer;
+  readonly body: string | Uint8Array | ArrayBuffer;
   /** `Headers`, or an object with the headers such as that of Node. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Each `whsec_…`. While a secret is rotated, the old and the new one. */
@@ -51,7 +51,7 @@ export const verifyWebhook = async ({
   return notificationIn(bytes, headerIn(headers, 'runledger-webhook-version'));
 };
 
-const bytesOf = (body: WebhookRequest['body']): Uint8Array<ArrayBuffer> => {
+const bytesOf = (body: WebhookRequest['body']): Uint8Array => {
   if (typeof body === 'string') return new TextEncoder().encode(body);
   if (body instanceof Uint8Array) return body;
   if (body instanceof ArrayBuffer) return new Uint8Array(body);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, NotFound, RunledgerError, ValidationError } from '../../src/main.ts';
+import { ApiError, NotFound, ValidationError } from '../../src/main.ts';
 import { aFakeService, json } from '../fixtures/fake-service.ts';
 
 const refusedWith = async (response: Response): Promise<unknown> =>
@@ -40,18 +40,5 @@ describe('a refusal', () => {
       problems,
       detail: 'body.gpu: Input should be one of …\nbody.tags.3: Too long',
     });
-  });
-
-  it('may be the page of a proxy', async () => {
-    const error = await refusedWith(new Response('<h1>Bad gateway</h1>', { status: 502 }));
-    expect(error).toMatchObject({ name: 'Unavailable', status: 502, detail: 'no reason given' });
-  });
-});
-
-it('an answer that is no JSON names the likely cause', async () => {
-  const error = await refusedWith(new Response('<html>'));
-  expect(error).toBeInstanceOf(RunledgerError);
-  expect(error).toMatchObject({
-    message: expect.stringContaining('Check that url is the address of the API'),
   });
 });

@@ -15,6 +15,7 @@ import { aClientService, type ClientService } from '../../fixtures/clients/clien
 import { startNextSite } from '../../fixtures/clients/next-site.ts';
 import { installPackedClient, type PackedClient } from '../../fixtures/clients/packed-client.ts';
 import { installRuntimes, type Runtimes } from '../../fixtures/clients/runtimes.ts';
+import { tryProject } from '../../fixtures/clients/typed-project.ts';
 
 const run = promisify(execFile);
 const TSC = join(import.meta.dirname, '../../../../../node_modules/typescript/bin/tsc');
@@ -40,12 +41,11 @@ describe('the package', () => {
     expect(packed.files).toEqual(
       expect.arrayContaining(['README.md', 'dist/main.js', 'dist/main.d.ts', 'dist/node.js', 'package.json']),
     );
-    const built = packed.files.filter((file) => file.endsWith('.js') && file !== 'dist/node.js');
+    const built = packed.files.filter((file) => file.endsWith('.js') && !file.endsWith('/node.js'));
     for (const file of built) {
       const source = readFileSync(join(packed.folder, 'node_modules/@runledger/client', file), 'utf8');
-      expect([...source.matchAll(/from '([^']+)'/g)].filter(([, from]) => !from?.startsWith('.'))).toEqual(
-        [],
-      );
+      const others = [...source.matchAll(/(?:from |require\()["']([^"']+)["']/g)];
+      expect(others.filter(([, from]) => !from?.startsWith('.'))).toEqual([]);
     }
   });
 
@@ -69,6 +69,17 @@ describe('the package', () => {
       JSON.stringify({ compilerOptions, include: ['express', 'next'] }),
     );
     expect(execFileSync(process.execPath, [TSC, '-p', packed.folder], { encoding: 'utf8' })).toBe('');
+  });
+
+  it.each([
+    ['node10', 'commonjs', { module: 'commonjs', moduleResolution: 'node10' }],
+    ['node16 in CommonJS', 'commonjs', { module: 'node16' }],
+    ['nodenext in CommonJS', 'commonjs', { module: 'nodenext' }],
+    ['nodenext in ES modules', 'module', { module: 'nodenext' }],
+    ['bundler', 'module', { module: 'esnext', moduleResolution: 'bundler' }],
+  ] as const)('compiles and runs in a project with the module resolution %s', (name, type, options) => {
+    const tried = tryProject(join(packed.folder, name), type, options);
+    expect(tried).toEqual({ said: '', printed: 'function function\n' });
   });
 });
 

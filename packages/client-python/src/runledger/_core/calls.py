@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import date, datetime
 from itertools import count
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from .._version import VERSION
-from ..errors import ConnectionFailed, RunledgerError
+from ..errors import RunledgerError
 from ..files import is_file
 from .effects import Emit, Flow, Request, Response, Sleep, send
+from .foreign import asked_by
 from .operation import Operation, Pages, Stream, with_query
 from .responses import NEVER_KNOWN, refusal_of, result_of
 from .settings import Settings
@@ -28,13 +28,16 @@ USER_AGENT = f"runledger-python/{VERSION}"
 def call(settings: Settings, operation: Operation[T], *, longer_s: float = 0) -> Flow[T]:
     """The result of an operation. `longer_s`: how long the service may wait before it answers. Raises RunledgerError."""
     request = request_of(settings, operation, longer_s=longer_s)
-    response = yield from retrying(settings, lambda: sent(request), idempotent=operation.idempotent)
-    result: T = result_of(response)
-    return result
+
+    def attempt() -> Flow[T]:
+        result: T = result_of(asked_by(request, settings.url), (yield from sent(settings, request)))
+        return result
+
+    return (yield from retrying(settings, attempt, idempotent=operation.idempotent))
 
 
-def retrying(settings: Settings, attempt: Callable[[], Flow[Response]], *, idempotent: bool) -> Flow[Response]:
-    """The response of the first attempt that does not fail. Raises RunledgerError."""
+def retrying(settings: Settings, attempt: Callable[[], Flow[T]], *, idempotent: bool) -> Flow[T]:
+    """What comes of the first attempt that does not fail. Raises RunledgerError."""
     for failures in count(1):
         try:
             return (yield from attempt())
@@ -46,14 +49,14 @@ def retrying(settings: Settings, attempt: Callable[[], Flow[Response]], *, idemp
     raise AssertionError("the loop does not end")
 
 
-def sent(request: Request) -> Flow[Response]:
+def sent(settings: Settings, request: Request) -> Flow[Response]:
     """Sends a request once. Raises RunledgerError."""
-    return accepted(request, (yield from send(request)))
+    return accepted(settings, request, (yield from send(request)))
 
 
-def accepted(request: Request, response: Response) -> Response:
+def accepted(settings: Settings, request: Request, response: Response) -> Response:
     """The response, if it is a success. Raises ApiError."""
-    refusal = refusal_of(f"{request.method} {urlsplit(request.url).path}", response)
+    refusal = refusal_of(asked_by(request, settings.url), response)
     if refusal is not None:
         raise refusal
     return response
@@ -108,7 +111,3 @@ def _in_json(value: object) -> object:
     if is_file(value):
         raise TypeError("a file must be the whole value of an input, not a part of one")
     raise TypeError(f"{type(value).__name__} has no form in it")
-
-
-def lost(why: str, *, sent: bool = True) -> ConnectionFailed:
-    return ConnectionFailed(f"There is no whole response: {why}.", sent=sent)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import RunledgerError
-from .calls import accepted, lost, request_of, retrying
+from .calls import accepted, request_of, retrying
 from .effects import Emit, Flow, Response, Sleep, open_stream, read
+from .foreign import asked_by
 from .operation import Stream
-from .responses import NEVER_KNOWN
+from .responses import NEVER_KNOWN, lost, no_page
 from .settings import Settings
 from .sse import EventParser, Message
 
@@ -26,7 +27,13 @@ ReadMessage = Callable[[Message], tuple[Iterable[Any], bool]]
 def opened(settings: Settings, stream: Stream) -> Flow[Response]:
     """Opens a stream once. Raises RunledgerError."""
     request = request_of(settings, stream, longer_s=max(0.0, IDLE_TIMEOUT_S - settings.timeout_s))
-    return accepted(request, (yield from open_stream(request)))
+    return accepted(settings, request, (yield from open_stream(request)))
+
+
+def opened_text(settings: Settings, stream: Stream) -> Flow[Response]:
+    """The same for events and lines, which are no page."""
+    response = yield from opened(settings, stream)
+    return no_page(asked_by(request_of(settings, stream), settings.url), response)
 
 
 def pieces(settings: Settings, stream: Stream) -> Flow[None]:
@@ -38,7 +45,7 @@ def pieces(settings: Settings, stream: Stream) -> Flow[None]:
 
 def json_lines(settings: Settings, stream: Stream) -> Flow[None]:
     """Emits the JSON of each line of a response."""
-    yield from retrying(settings, lambda: opened(settings, stream), idempotent=stream.idempotent)
+    yield from retrying(settings, lambda: opened_text(settings, stream), idempotent=stream.idempotent)
     rest = b""
     while piece := (yield from read()):
         *lines, rest = (rest + piece).split(b"\n")
@@ -61,7 +68,7 @@ def messages(
     while True:
         parser = EventParser()
         try:
-            response = yield from opened(settings, stream_after(after))
+            response = yield from opened_text(settings, stream_after(after))
             if response.status == NOTHING_FOLLOWS:
                 return
             while piece := (yield from read()):

@@ -69,7 +69,7 @@ def _resumably(settings: Settings, source: Source) -> Flow[UploadedFile]:
         error: RunledgerError = Unavailable(f"The service has made no file of {source.filename} yet.", status=503)
         if offset < source.size:
             try:
-                yield from sent(request_of(settings, _rest(begun["id"], source, offset)))
+                yield from sent(settings, request_of(settings, _rest(begun["id"], source, offset)))
             except (ApiError, ConnectionFailed) as failed:
                 error = _passing(failed)
         state = yield from call(settings, operations.get_file_upload(begun["id"]))

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import httpx
 
@@ -30,14 +31,17 @@ from .._core.effects import (
     Watch,
     Watched,
 )
+from ..errors import RunledgerError
 from .steps import (
     MAX_RESPONSE_BYTES,
     PIECE_BYTES,
     SHIELDED_FOR_S,
     Steps,
+    closed,
     connection_failed,
     headers_received,
     headers_to_send,
+    not_ascii,
     timeouts,
     too_large,
 )
@@ -48,8 +52,9 @@ T = TypeVar("T")
 class _Connection:
     """The stream that a flow has open: one at most."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: httpx.AsyncClient, loop: _Loop) -> None:
         self._http = http
+        self._loop = loop
         self._response: httpx.Response | None = None
         self._pieces: AsyncIterator[bytes] | None = None
         self._url = ""
@@ -86,6 +91,9 @@ class _Connection:
 
     async def _request(self, request: Request) -> httpx.Response:
         self._url = request.url
+        if self._http.is_closed:
+            raise closed()
+        self._loop.check()
         content = _pieces_of(request.content) if isinstance(request.content, Body) else request.content
         try:
             built = self._http.build_request(
@@ -98,6 +106,8 @@ class _Connection:
             return await self._http.send(built, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise connection_failed(error, request.url) from error
+        except UnicodeError as error:
+            raise not_ascii(error) from error
 
     async def _read_whole(self, response: httpx.Response) -> Response:
         body = bytearray()
@@ -119,9 +129,33 @@ async def _pieces_of(body: Body) -> AsyncIterator[bytes]:
         yield piece
 
 
+class _Loop:
+    """The event loop of a client: that of its first request. Its connections end with it."""
+
+    def __init__(self) -> None:
+        self._first: object = None
+
+    def check(self) -> None:
+        """Raises RunledgerError in another loop."""
+        now = anyio.lowlevel.current_token()
+        self._first = self._first or now
+        if self._first != now:
+            raise RunledgerError(
+                "This client was used in another event loop, and its connections belong to that one. Make an "
+                "AsyncRunledger within each asyncio.run, or do all of the work in one."
+            )
+
+
 class AsyncDriver:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
+        self._loop = _Loop()
+
+    async def aclose(self) -> None:
+        """Closes the connections. Raises RunledgerError in another loop than theirs."""
+        if not self._http.is_closed:
+            self._loop.check()
+            await self._http.aclose()
 
     async def run(self, flow: Flow[T]) -> T:
         """The result of a flow that emits nothing."""
@@ -136,7 +170,7 @@ class AsyncDriver:
         return self._emitted(Steps(flow))
 
     async def _emitted(self, steps: Steps[Any]) -> AsyncGenerator[Any, None]:
-        async with aclosing(_Connection(self._http)) as connection:
+        async with aclosing(_Connection(self._http, self._loop)) as connection:
             effect = steps.begin()
             while effect is not None:
                 if isinstance(effect, Emit):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from errno import EMFILE, ENFILE
 from typing import Generic, TypeVar
 
 import httpx
 
-from .._core.calls import lost
 from .._core.effects import Body, Effect, Flow, Request
+from .._core.responses import lost
 from ..errors import ConnectionFailed, RunledgerError
 
 T = TypeVar("T")
@@ -49,8 +50,41 @@ class Steps(Generic[T]):
             return None
 
 
+#: A run that is followed holds a connection to its end, so their number is that of the runs.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+
+
+def made_http(kind: Callable[..., Http]) -> Http:
+    """A client with the proxy and the certificates that the environment names. Raises RunledgerError for what is wrong there."""
+    try:
+        return kind(limits=LIMITS)
+    except ImportError as error:
+        raise RunledgerError(
+            "A SOCKS proxy is set (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY), and httpx lacks what it needs for it. "
+            "Install it: pip install 'httpx[socks]'. Or unset that variable."
+        ) from error
+    except httpx.InvalidURL as error:
+        raise RunledgerError(
+            f"NO_PROXY, or a variable of a proxy such as HTTPS_PROXY, has no address that can be read: {error}. "
+            "A proxy has the form http://host:port; NO_PROXY has names and addresses without brackets, such as localhost,::1."
+        ) from error
+    except ValueError as error:
+        raise RunledgerError(
+            f"A variable of a proxy (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) names none that is known: {error}. "
+            "It has the form http://host:port, or socks5://host:port."
+        ) from error
+    except OSError as error:
+        # An SSLError is one too.
+        raise RunledgerError(
+            f"The certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}. "
+            "Name a file with certificates in PEM, or unset it."
+        ) from error
+
+
 def timeouts(request: Request) -> httpx.Timeout:
-    return httpx.Timeout(request.timeout_s, connect=min(CONNECT_WITHIN_S, request.timeout_s))
+    """Waiting for a connection of a pool is no failure: `http` of the caller may have few."""
+    return httpx.Timeout(request.timeout_s, connect=min(CONNECT_WITHIN_S, request.timeout_s), pool=None)
 
 
 def headers_to_send(request: Request) -> dict[str, str]:
@@ -66,10 +100,34 @@ def headers_received(headers: httpx.Headers) -> Mapping[str, str]:
 
 def connection_failed(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> ConnectionFailed:
     """Why there is no response."""
-    sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.InvalidURL))
+    sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.InvalidURL))
     why = str(error) or type(error).__name__
-    advice = "" if sent else ". Is the service running, and RUNLEDGER_URL its address"
-    return lost(f"{url.split('?')[0]}: {why}{advice}", sent=sent)
+    return lost(f"{url.split('?')[0]}: {why}{'' if sent else _advice(error)}", sent=sent)
+
+
+def _advice(error: BaseException) -> str:
+    if any(isinstance(each, OSError) and each.errno in (EMFILE, ENFILE) for each in _causes(error)):
+        return ". Every run that is followed holds a connection: let the process open more files (ulimit -n)"
+    if isinstance(error, httpx.ProxyError):
+        return ". The proxy is the one of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY; NO_PROXY names what needs none"
+    return ". Is the service running, and RUNLEDGER_URL its address"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    yield error
+    for each in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+        if each is not None:
+            yield from _causes(each)
+
+
+def not_ascii(error: UnicodeError) -> RunledgerError:
+    return RunledgerError(
+        f"A header of the request, such as the idempotency key, has characters beyond ASCII: {error}."
+    )
+
+
+def closed() -> RunledgerError:
+    return RunledgerError("The client is closed. Make another one; a with block closes its client at its end.")
 
 
 def too_large() -> RunledgerError:

@@ -33,9 +33,11 @@ from .steps import (
     MAX_RESPONSE_BYTES,
     PIECE_BYTES,
     Steps,
+    closed,
     connection_failed,
     headers_received,
     headers_to_send,
+    not_ascii,
     timeouts,
     too_large,
 )
@@ -83,6 +85,8 @@ class _Connection:
 
     def _request(self, request: Request) -> httpx.Response:
         self._url = request.url
+        if self._http.is_closed:
+            raise closed()
         content = _pieces_of(request.content) if isinstance(request.content, Body) else request.content
         try:
             built = self._http.build_request(
@@ -95,6 +99,8 @@ class _Connection:
             return self._http.send(built, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise connection_failed(error, request.url) from error
+        except UnicodeError as error:
+            raise not_ascii(error) from error
 
     def _read_whole(self, response: httpx.Response) -> Response:
         body = bytearray()

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
+from unittest.mock import patch
+
+import httpx
+
+from runledger import AsyncRunledger, Runledger, RunledgerError
+
+from .broken_service import BrokenService, Step, json_response, stream_response
+from .test_drivers import END, ENDED, KEY, listed
+
+#: More than httpx keeps open unless it is told otherwise.
+MANY = 130
+
+
+def held_until_all_are_there() -> Step:
+    here = threading.Barrier(MANY)
+
+    def answer(_: bytes, response: BinaryIO) -> None:
+        here.wait(20)
+        response.write(stream_response(END, cut=False))
+
+    return answer
+
+
+class Followers(unittest.TestCase):
+    """Each holds a connection until its run has ended."""
+
+    def service(self, *steps: bytes | Step) -> str:
+        service = BrokenService(*steps)
+        self.addCleanup(service.close)
+        return service.url
+
+    def test_are_as_many_as_there_are_runs(self) -> None:
+        url = self.service(*[held_until_all_are_there()] * MANY)
+        with Runledger(url, KEY, retries=0) as client, ThreadPoolExecutor(MANY) as pool:
+            ends = list(pool.map(lambda _: list(client.subscribe("run-1")), range(MANY)))
+        self.assertEqual([len(events) for events in ends], [1] * MANY)
+
+    def test_are_as_many_in_async_code(self) -> None:
+        async def followed(url: str) -> list[Any]:
+            async with AsyncRunledger(url, KEY, retries=0) as client:
+                return await asyncio.gather(*(listed(client.subscribe("run-1")) for _ in range(MANY)))
+
+        ends = asyncio.run(followed(self.service(*[held_until_all_are_there()] * MANY)))
+        self.assertEqual([len(events) for events in ends], [1] * MANY)
+
+    def test_are_waited_for_when_the_pool_of_the_caller_is_small(self) -> None:
+        follows = threading.Event()
+
+        def stream(_: bytes, response: BinaryIO) -> None:
+            follows.set()
+            response.write(stream_response(cut=True))
+            for _ in range(10):
+                response.write(b"d\r\n: a comment\n\n\r\n")
+                time.sleep(0.1)
+            response.write(stream_response(END, cut=False).split(b"\r\n\r\n", 1)[1])
+
+        url = self.service(stream, json_response(ENDED))
+        with httpx.Client(limits=httpx.Limits(max_connections=1)) as http, ThreadPoolExecutor(1) as pool:
+            client = Runledger(url, KEY, timeout=0.3, retries=0, http=http)
+            following = pool.submit(lambda: list(client.subscribe("run-1")))
+            follows.wait(20)
+            self.assertEqual(client.runs.get("run-1"), ENDED)
+            self.assertEqual(len(following.result()), 1)
+
+
+class WhatCannotBeUsed(unittest.TestCase):
+    """Every exception is a RunledgerError, and says what to do."""
+
+    def test_of_the_environment_is_named(self) -> None:
+        with TemporaryDirectory() as folder:
+            no_pem = Path(folder, "no.pem")
+            no_pem.write_text("no certificate")
+            wrong = (
+                ({"NO_PROXY": "[::1]", "HTTP_PROXY": "http://127.0.0.1:9"}, "localhost,::1"),
+                ({"HTTPS_PROXY": "http://127.0.0.1:port"}, "http://host:port"),
+                ({"HTTP_PROXY": "ftp://127.0.0.1:9"}, "http://host:port"),
+                ({"ALL_PROXY": "socks5://127.0.0.1:9"}, r"pip install 'httpx\[socks\]'"),
+                ({"SSL_CERT_FILE": f"{folder}/missing.pem"}, "SSL_CERT_FILE"),
+                ({"SSL_CERT_FILE": str(no_pem)}, "SSL_CERT_FILE"),
+            )
+            for environment, advice in wrong:
+                for kind in (Runledger, AsyncRunledger):
+                    with self.subTest(environment=environment, kind=kind), patch.dict("os.environ", environment, clear=True):
+                        with self.assertRaisesRegex(RunledgerError, advice):
+                            kind("https://runs.example/api", KEY)
+
+    def test_is_a_client_of_another_event_loop(self) -> None:
+        service = BrokenService(*[json_response(ENDED)] * 2)
+        self.addCleanup(service.close)
+        client = AsyncRunledger(service.url, KEY)
+
+        async def get() -> Any:
+            return await client.runs.get("run-1")
+
+        self.assertEqual(asyncio.run(get()), ENDED)
+        for again in (get, client.aclose):
+            with self.assertRaisesRegex(RunledgerError, "within each asyncio.run"):
+                asyncio.run(again())
+
+    def test_is_a_client_that_is_closed(self) -> None:
+        client = Runledger("http://127.0.0.1:9/api", KEY)
+        client.close()
+        with self.assertRaisesRegex(RunledgerError, "client is closed"):
+            client.runs.get("run-1")
+
+        async def closed() -> None:
+            client = AsyncRunledger("http://127.0.0.1:9/api", KEY)
+            await client.aclose()
+            await client.aclose()
+            with self.assertRaisesRegex(RunledgerError, "client is closed"):
+                await client.runs.get("run-1")
+
+        asyncio.run(closed())
+
+    def test_is_a_key_beyond_ascii(self) -> None:
+        with Runledger("http://127.0.0.1:9/api", KEY) as client:
+            with self.assertRaisesRegex(RunledgerError, "beyond ASCII"):
+                client.runs.queue("dep-1", idempotency_key="\u00fc")
