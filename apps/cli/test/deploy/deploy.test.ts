@@ -155,6 +155,7 @@ describe('runledger deploy', () => {
       '--attempts': '2',
       '--retry-on': 'crashed, out_of_memory',
       '--log-mask': 'key-[0-9]{4,8}',
+      '--if-no-output': 'error',
     };
     const options = Object.entries(settings).flat();
     const all = {
@@ -170,6 +171,7 @@ describe('runledger deploy', () => {
       concurrency_limit: 4,
       weight: 0.5,
       strict_inputs: true,
+      if_no_output: 'error',
       run_timeout_s: 900,
       start_deadline_s: 3600,
       bounds: { min_priority: -5, max_priority: 10, max_delay_s: 86_400 },

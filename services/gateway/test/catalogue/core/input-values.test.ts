@@ -116,16 +116,18 @@ describe('the inputs of a run', () => {
       define({ name: 'seed', type: 'integer', random: true }),
       define({ name: 'small', type: 'integer', random: true, required: true, minimum: 0.5, maximum: 10 }),
       define({ name: 'own', type: 'integer', random: true }),
+      define({ name: 'wide', type: 'integer', random: true, maximum: numberOf('18446744073709551615') }),
     ];
     const asked: IntegerBounds[] = [];
     const draw = (bounds: IntegerBounds): number => asked.push(bounds);
     expect(fitDrawn(definitions, { seed: null, own: 9 }, draw)).toEqual({
       kind: 'fitted',
-      inputs: { seed: 1, small: 2, own: 9 },
+      inputs: { seed: 1, small: 2, own: 9, wide: 3 },
     });
     expect(asked).toEqual([
       { lowest: 0, highest: Number.MAX_SAFE_INTEGER },
       { lowest: 1, highest: 10 },
+      { lowest: 0, highest: Number.MAX_SAFE_INTEGER },
     ]);
   });
 
@@ -143,7 +145,7 @@ describe('the inputs of a run', () => {
     [{ type: 'integer', random: true, default: 1 }, 'default'],
     [{ type: 'integer', random: true, enum: [1, 2] }, 'enum'],
     [{ type: 'integer', random: true, minimum: 0.1, maximum: 0.9 }, 'random'],
-    [{ type: 'integer', random: true, maximum: 2 ** 60 }, 'random'],
+    [{ type: 'integer', random: true, minimum: 2 ** 60 }, 'random'],
   ])('cannot be random as %j: %s', (rules, member) => {
     const definition = { name: 'seed', ...rules } as NewInputDefinition;
     expect(definitionProblems([[0, definition]], {})).toMatchObject([{ index: 0, member }]);

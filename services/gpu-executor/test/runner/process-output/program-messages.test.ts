@@ -39,6 +39,7 @@ describe('a line of a program', () => {
       lost: {
         kind: 'invalid_output',
         why: 'in an {"output": …} line the number 1e400 is too large, beyond the range of a double',
+        line: '{"output": {"loss": 1e400}}',
       },
     });
   });
