@@ -102,7 +102,7 @@ describe('runledger deployments', () => {
     );
     expect(stdout).toMatch(/^bounds +priority from -100 to 100\n/m);
     expect(stdout).toMatch(
-      /^environment +staging\n(?:.*\n)*attempts +1\nretry on +loss of the executor\nlog masks +none\n/m,
+      /^environment +staging\n(?:.*\n)*attempts +1\nretry on +loss of the executor\nif no output +warn\nlog masks +none\n/m,
     );
     const list = await cli(['deployments', 'list', '--workflow', workflow.id]);
     expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n${made.id}  -  +staging +${version.id}  live\n$`));

@@ -60,7 +60,7 @@ describe('runledger capture', () => {
     ],
     ['{"inputs": ["prompt"]}', ['--keep', 'all'], '--mask masks.json: /inputs/0 must match pattern'],
     ['{"prompts": []}', ['--keep', 'all'], 'It must be as {"inputs": ["/prompt"]'],
-    ['[', ['--keep', 'all'], '--mask: masks.json is not JSON'],
+    ['[', ['--keep', 'all'], '--mask: masks.json cannot be used: it is not valid JSON'],
   ])('refuses the masks %s', async (masks, options, sentence) => {
     const cwd = temporaryFolder();
     await writeFile(join(cwd, 'masks.json'), masks);
