@@ -97,7 +97,8 @@ const whetherItResponds = async (
         why: `stream ${stream} stores nothing: its leader does not reach ${replicas.away.join(' and ')}`,
       };
     }
-    const lost = stream === RUNS ? await lostFacts(log) : undefined;
+    // Of several brokers, a former leader has not the latest facts either, for some seconds.
+    const lost = stream === RUNS && info.config.num_replicas === 1 ? await lostFacts(log) : undefined;
     if (lost !== undefined) return { ok: false, why: describeLost(lost) };
     const note = noteOn(stream, replicas, latest);
     return note === undefined ? { ok: true } : { ok: true, note };
