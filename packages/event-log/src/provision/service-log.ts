@@ -1,7 +1,7 @@
 import { sleep } from '@runledger/resilience/abort';
 import { brokerSettings, type BrokerConfig } from '../connect/broker-config.ts';
 import { isTransient } from '../connect/broker-call.ts';
-import { openEventLog, type EventLog } from '../connect/event-log.ts';
+import { LogUnavailable, openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
 import { retryWhileUnavailable } from '../connect/retry-while-unavailable.ts';
@@ -103,7 +103,7 @@ const whetherItResponds = async (
     const note = noteOn(stream, replicas, latest);
     return note === undefined ? { ok: true } : { ok: true, note };
   } catch (error) {
-    if (!isTransient(error)) throw error;
+    if (!isTransient(error) && !(error instanceof LogUnavailable)) throw error;
     return { ok: false, why: `the log does not respond: stream ${stream} has no leader, or it is slow` };
   }
 };
