@@ -6,14 +6,12 @@ type MediaItem = Schemas['MediaItem'];
 
 /** What the run has produced: pictures side by side, sound and video to play, texts to read, other files to download. */
 export const Outputs = ({ run }: { readonly run: Run }): ReactNode => {
-  const values = run.outputs.flatMap(({ id, data }) =>
-    Object.entries(data).flatMap(([kind, items]) =>
-      items.map((item, index) => ({
-        key: `${id} ${kind} ${index}`,
-        item: kind === 'json' ? JSON.stringify(item, null, 2) : item,
-      })),
-    ),
-  );
+  const values = run.outputs.flatMap(({ id, data: { json = [], ...kinds } }) => {
+    const shown = Object.entries({ ...kinds, json: json.map((value) => JSON.stringify(value, null, 2)) });
+    return shown.flatMap(([kind, items]) =>
+      items.map((item, index) => ({ key: `${id} ${kind} ${index}`, item })),
+    );
+  });
   return (
     <section className="panel" aria-label="Outputs">
       <h2>Outputs</h2>
