@@ -39,6 +39,7 @@ const gateway: Allowed = {
     'dead_letters.RUNS.projection.*.*',
     '$KV.LEASES.projection.*',
     '$KV.LEASES.schedules',
+    '$KV.LEASES.log_end',
     'workflows.*.*',
     'blobs.*.*',
     '$O.ARCHIVE.C.*',

@@ -9,7 +9,7 @@ import { startStandalone } from '../fixtures/start-standalone.ts';
 /** Prints what it got, and numbers of its own. */
 const ECHO = `cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"
 seed=$(sed -E 's/.*"seed":(-?[0-9.eE+]*).*/\\1/' "$RUNLEDGER_OUTPUT_DIR/stdin.json")
-printf '{"output": {"seed": %s, "ids": [9007199254740993, 18446744073709551615, 4.0]}}\\n' "$seed"
+printf '{"output": {"seed": %s, "ids": [9007199254740993, 18446744073709551615, 4.0], "json": {"id": 18446744073709551615}}}\\n' "$seed"
 printf '{"progress": 1.0}\\n'`;
 
 it('an integer of 64 bits comes to the program and back as it was written', async () => {
@@ -54,9 +54,19 @@ it('an integer of 64 bits comes to the program and back as it was written', asyn
       seed: [digits],
       ids: ['9007199254740993', '18446744073709551615', '4.0'],
     });
+    // Read before, so the response is kept as a text: who can read numbers gets another one.
+    for (const [accept, id] of [
+      ['application/json', '"18446744073709551615"'],
+      ['application/json; numbers=exact', '18446744073709551615'],
+    ] as const) {
+      const headers = { authorization: `Bearer ${standalone.api_key}`, accept };
+      const answer = await fetch(`${standalone.url}/run/${run_id}`, { headers });
+      expect(await answer.text()).toContain(`"json":[{"id":${id}}]`);
+      expect(answer.headers.get('vary')).toBe('Accept');
+    }
     const [file] = run.outputs
       .flatMap((output) => Object.values(output.data).flat())
-      .flatMap((item) => (typeof item === 'object' ? [item] : []));
+      .flatMap((item) => (typeof item === 'object' && 'url' in item ? [item] : []));
     const stdin = await (await fetch(String(file?.url))).text();
     expect(stdin).toContain(`"workflow":${nodes}`);
     expect(stdin).toContain(`"inputs":{"seed":${digits}}`);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
+import { wantsExactNumbers } from '@runledger/contracts/http/headers/exact-numbers';
 import { isRunId, orgId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -129,6 +130,7 @@ const plainTarget = ({ method, url = '', httpVersion, headers }: IncomingMessage
   if (method !== 'GET' || httpVersion !== '1.1' || !url.startsWith(prefix)) return undefined;
   if (headers.host === undefined || WITH_A_MEANING.some((name) => headers[name] !== undefined))
     return undefined;
+  if (wantsExactNumbers(headers.accept ?? '')) return undefined;
   const run_id = url.slice(prefix.length);
   return isRunId(run_id) ? run_id : undefined;
 };
@@ -144,6 +146,7 @@ const write = (
     ...headers,
     'X-Request-Id': requestOf({ req }).request_id,
     ...(rate === 'no_limit' ? {} : rateHeaders(rate)),
+    Vary: 'Accept',
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': REVALIDATED,
     ETag: tag,

@@ -37,7 +37,8 @@ export const cutLines = (limit: number, takeDrawing: TakeDrawing = () => false):
   return {
     push: (chunk) => {
       const lines: Line[] = [];
-      if (returned && chunk.length > 0) {
+      if (chunk.length === 0) return lines;
+      if (returned) {
         if (chunk[0] !== LF) line.endDrawing();
         returned = false;
       }
