@@ -9,9 +9,9 @@ import { readQueries } from './monitored-metrics.ts';
 const ADDED: ReadonlySet<string> = new Set(['job', 'instance']);
 const OF_PROMETHEUS: readonly [string, ReadonlySet<string>] = ['up', new Set<string>()];
 
-/** Labels with few values that are known in advance. */
+/** Labels with few values that are known in advance; executors are as many as there are keys. */
 const LABELS: ReadonlySet<string> = new Set(
-  'service le operation status why from gpu state kind reason end_reason notification outcome end resource stream'.split(
+  'service le operation status why from gpu state kind reason end_reason notification outcome end resource stream executor'.split(
     ' ',
   ),
 );

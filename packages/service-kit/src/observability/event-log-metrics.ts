@@ -60,6 +60,8 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
     labelNames: ['executor'],
     registers,
   });
+  // So that there is one before the first message.
+  ofExecutors.inc({ executor: '' }, 0);
   const violations = counter(
     'runledger_log_permission_violations_total',
     'Operations that the broker refused for lack of permission. Any value above 0 is a defect or an intruder.',
