@@ -21,7 +21,8 @@ export const supervisorSetup = (
 ): SupervisorSetup['isolation'] => {
   if (isolation.kind === 'off' && user === null) return null;
   if (user !== null) for (const path of view.writable) mustBeWritable(path, user);
-  const scratch = isolation.kind === 'landlock' ? view.scratch.map(scratchFolder) : [];
+  // bubblewrap gives them a /tmp of their own.
+  const scratch = isolation.kind === 'bubblewrap' ? [] : view.scratch.map(scratchFolder);
   const hasOwnMounts = isolation.kind !== 'bubblewrap' && isolation.containment.kind === 'namespace';
   const writable = realPaths([folder, ...view.writable, ...scratch]);
   return {

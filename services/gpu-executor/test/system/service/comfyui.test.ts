@@ -57,7 +57,8 @@ describe('an executor with ComfyUI servers', () => {
       data: {
         outputs: [
           {
-            output_id: 'comfyui',
+            output_id: '1',
+            node_id: '1',
             data: { text: ['a cat'], images: [{ filename: 'cat.png', subfolder: 'cats', bytes: 5 }] },
           },
         ],
