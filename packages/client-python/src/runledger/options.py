@@ -31,6 +31,7 @@ class RunOptions(TypedDict, total=False):
     delay_s: float
     start_at: Union[str, datetime]
     concurrency_key: str
+    strict_inputs: bool
     tags: Sequence[str]
 
 
