@@ -65,6 +65,7 @@ watch() {
       trap '' TERM
       kill -KILL "$server"
       said="nats-watchdog: nats-server did not answer for $(((now - last) / 100)) s. It is killed, to be started again."
+      # shellcheck disable=SC2016 # The other shell expands it.
       timeout -s KILL 1 sh -c 'echo "$1" >&2' sh "$said"
       return
     fi
