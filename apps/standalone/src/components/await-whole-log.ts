@@ -1,7 +1,6 @@
 import { nameLostRunsIn } from '@runledger/gateway/projection/stores/name-lost-runs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { describeLost, lostFacts } from '@runledger/event-log/provision/lost-facts';
-import { sleep } from '@runledger/resilience/abort';
+import { describeLost, untilWhole } from '@runledger/event-log/provision/lost-facts';
 import type { Views } from './database.ts';
 
 interface WholeLogOptions {
@@ -10,28 +9,18 @@ interface WholeLogOptions {
   readonly stopping: AbortSignal;
 }
 
-const ASK_AGAIN_AFTER_MS = 1_000;
 const MAX_NAMED_RUNS = 20;
 
 /** Returns at once as a rule. Of a log that has lost facts it says whose they were, and waits until an operator does without them. */
-export const awaitWholeLog = async (
-  log: EventLog,
-  { views, print, stopping }: WholeLogOptions,
-): Promise<void> => {
-  for (let isTold = false; ; isTold = true) {
-    const lost = await lostFacts(log);
-    if (lost === undefined) return;
-    if (!isTold) {
-      const sentence = describeLost(lost);
-      print(
-        `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)} (in another terminal). This start waits for that.`,
-      );
-      await nameLostRunsIn(gatewaySettings(views), lost, { say: print, atMost: MAX_NAMED_RUNS });
-    }
-    await sleep(ASK_AGAIN_AFTER_MS, stopping);
-    stopping.throwIfAborted();
-  }
-};
+export const awaitWholeLog = (log: EventLog, { views, print, stopping }: WholeLogOptions): Promise<void> =>
+  untilWhole(log, stopping, async (lost, isFirst) => {
+    if (!isFirst) return;
+    const sentence = describeLost(lost);
+    print(
+      `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)} (in another terminal). This start waits for that.`,
+    );
+    await nameLostRunsIn(gatewaySettings(views), lost, { say: print, atMost: MAX_NAMED_RUNS });
+  });
 
 const gatewaySettings = (views: Views): Parameters<typeof nameLostRunsIn>[0] =>
   views.kind === 'sqlite'

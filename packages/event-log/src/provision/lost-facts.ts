@@ -1,9 +1,11 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { newUuid } from '@runledger/contracts/ids';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
+import { sleep } from '@runledger/resilience/abort';
 import { Type } from 'typebox';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { retryWhileUnavailable } from '../connect/retry-while-unavailable.ts';
 import { lastMessage } from '../messages/leader-read.ts';
 import { streamState, streamStateFrom } from '../messages/leader-state.ts';
 import { publish } from '../messages/publish.ts';
@@ -70,6 +72,23 @@ export const lostFacts = async (log: EventLog): Promise<LostFacts | undefined> =
   const before = first[0] > state.first_seq ? await timeOf(log, first[0] - 1) : null;
   return { ranges, between: [before, missing.length > 0 && end ? end.time : null] };
 };
+
+/** Waits until RUNS is whole, or an operator does without what it has lost. `tell` is called with each look that finds a loss. */
+export const untilWhole = async (
+  log: EventLog,
+  stopping: AbortSignal,
+  tell: (lost: LostFacts, isFirst: boolean) => Promise<void>,
+): Promise<void> => {
+  for (let isFirst = true; ; isFirst = false) {
+    const lost = await retryWhileUnavailable({ signal: stopping, logger: log.logger }, () => lostFacts(log));
+    if (lost === undefined) return;
+    await tell(lost, isFirst);
+    await sleep(LOOK_AGAIN_AFTER_MS, stopping);
+    stopping.throwIfAborted();
+  }
+};
+
+const LOOK_AGAIN_AFTER_MS = 1_000;
 
 /** The sequences, as an operator names them to accept their loss: `21-41,1029-1040`. */
 export const rangesText = (ranges: readonly Range[]): string =>

@@ -4,10 +4,9 @@ import { isTransient } from '../connect/broker-call.ts';
 import { LogUnavailable, openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
-import { retryWhileUnavailable } from '../connect/retry-while-unavailable.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
 import { closedAs, whyClosed } from './closed-stream.ts';
-import { describeLost, lostFacts, rangesText, type LostFacts } from './lost-facts.ts';
+import { describeLost, lostFacts, rangesText, untilWhole, type LostFacts } from './lost-facts.ts';
 import { ALL_STREAMS, awaitProvisioned } from './provision.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { noteOn, replicasOf } from './replicas.ts';
@@ -54,7 +53,7 @@ export const openServiceLog = async (
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
-  if (streams.includes(RUNS)) await untilWhole(log, beginning, stopping);
+  if (streams.includes(RUNS)) await awaitWhole(log, beginning, stopping);
   const copies = open.use(watchCopies(log, streams, observer));
   const stream = streams.includes(RUNS) ? RUNS : first;
   checks['log'] = () => whetherItResponds(log, stream, copies);
@@ -62,23 +61,17 @@ export const openServiceLog = async (
 };
 
 /** Services decide nothing from a log that has lost facts, until an operator does without them or has put them back. */
-const untilWhole = async (
+const awaitWhole = (
   log: EventLog,
   { checks, logger, onLost }: Pick<ServiceLogOptions, 'checks' | 'logger' | 'onLost'>,
   stopping: AbortSignal,
-): Promise<void> => {
-  for (let logged = false; ; logged = true) {
-    const lost = await retryWhileUnavailable({ signal: stopping, logger }, () => lostFacts(log));
-    if (lost === undefined) return;
+): Promise<void> =>
+  untilWhole(log, stopping, async (lost, isFirst) => {
     checks['log'] = () => ({ ok: false, why: describeLost(lost) });
-    if (!logged) {
-      logger.error({ ranges: rangesText(lost.ranges) }, describeLost(lost));
-      await onLost?.(lost);
-    }
-    await sleep(RETRY_MS, stopping);
-    stopping.throwIfAborted();
-  }
-};
+    if (!isFirst) return;
+    logger.error({ ranges: rangesText(lost.ranges) }, describeLost(lost));
+    await onLost?.(lost);
+  });
 
 /** A broker that is connected may be frozen, or have no quorum with the others. A check is given a second. */
 const whetherItResponds = async (
