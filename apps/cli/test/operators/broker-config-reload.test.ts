@@ -11,15 +11,19 @@ import { describe, expect, it } from 'vitest';
 import { aFolder } from '../fixtures/config-folder.ts';
 import { cliWith } from '../fixtures/run-cli.ts';
 
+const started = async (open: AsyncDisposableStack) => {
+  const folder = aFolder();
+  await folder.run('--executor', 'gpu-1');
+  const { path: binary } = await findNatsServer({ env: process.env });
+  const storeDir = folder.at('store');
+  const authorization = `include '${relative(storeDir, folder.at('broker.conf'))}'`;
+  return { folder, server: open.use(await startNatsServer({ binary, storeDir, authorization })) };
+};
+
 describe('a nats-server that includes broker.conf', () => {
   it('accepts its users, and their changes without a restart', async () => {
-    const folder = aFolder();
-    await folder.run('--executor', 'gpu-1');
     await using open = new AsyncDisposableStack();
-    const { path: binary } = await findNatsServer({ env: process.env });
-    const storeDir = folder.at('store');
-    const authorization = `include '${relative(storeDir, folder.at('broker.conf'))}'`;
-    const server = open.use(await startNatsServer({ binary, storeDir, authorization }));
+    const { folder, server } = await started(open);
     const connect = async (user: string, seed = folder.seed(user)): Promise<EventLog> =>
       openEventLog({ url: server.url, name: user, seed }, silentLogger);
     const isAccepted = async (user: string, seed?: string): Promise<boolean> => {
@@ -52,13 +56,8 @@ describe('a nats-server that includes broker.conf', () => {
   });
 
   it('ends the flood of a hostile executor at once when its key is removed, and the run goes on', async () => {
-    const folder = aFolder();
-    await folder.run('--executor', 'gpu-1');
     await using open = new AsyncDisposableStack();
-    const { path: binary } = await findNatsServer({ env: process.env });
-    const storeDir = folder.at('store');
-    const authorization = `include '${relative(storeDir, folder.at('broker.conf'))}'`;
-    const server = open.use(await startNatsServer({ binary, storeDir, authorization }));
+    const { folder, server } = await started(open);
     const connect = async (user: string): Promise<EventLog> =>
       open.use(await openEventLog({ url: server.url, name: user, seed: folder.seed(user) }, silentLogger));
     const env = {

@@ -1,22 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
 
-const { cli, json, read } = aCatalogue();
-
-/** Its inputs have types. */
-const aTypedDeployment = (name: string): Promise<{ readonly id: string }> => {
-  const inputs = [
-    { name: 'prompt', type: 'string', required: true },
-    { name: 'steps', type: 'integer' },
-  ];
-  const given = join(mkdtempSync(join(tmpdir(), 'typed-')), 'inputs.json');
-  writeFileSync(given, JSON.stringify(inputs));
-  const machine = ['--program', 'x', '--gpu', 'CPU'];
-  return json(['deploy', '-', '--name', name, '--inputs', given, ...machine], { stdin: '{}' });
-};
+const { cli, json, read, aTypedDeployment } = aCatalogue();
 
 describe('the inputs of a run', () => {
   it('have the types that the version declares', async () => {

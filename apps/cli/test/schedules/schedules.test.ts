@@ -1,23 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { outcomeLine } from '../../src/schedules/outcome-line.ts';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
 
-const { cli, json, aMachine, aWorkflow, publish } = aCatalogue();
-
-/** Its inputs have types. */
-const aTypedDeployment = (name: string): Promise<{ readonly id: string }> => {
-  const inputs = [
-    { name: 'prompt', type: 'string', required: true },
-    { name: 'steps', type: 'integer' },
-  ];
-  const given = join(mkdtempSync(join(tmpdir(), 'typed-')), 'inputs.json');
-  writeFileSync(given, JSON.stringify(inputs));
-  const machine = ['--program', 'x', '--gpu', 'CPU'];
-  return json(['deploy', '-', '--name', name, '--inputs', given, ...machine], { stdin: '{}' });
-};
+const { cli, json, aMachine, aWorkflow, publish, aTypedDeployment } = aCatalogue();
 
 const aDeployment = async (name: string): Promise<{ readonly id: string }> => {
   const [machine, workflow] = [await aMachine(), await aWorkflow()];
