@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectByTls } from 'node:tls';
 import { append } from '@runledger/event-log/append/append';
@@ -108,15 +108,11 @@ describe('the monitoring of a nats-server with such a configuration', () => {
     const asked = [String(monitorPort), config, '/varz'];
     expect(spawnSync(ASK, asked, options).stdout).toContain('"server_name": "nats-1"');
     // What every program of the machine sees of it, and what the server gets.
-    const [seen, sent] = [folder.at('seen'), folder.at('sent')];
-    writeFileSync(
-      join(bin, 'nc'),
-      `#!/bin/sh\ncat /proc/[0-9]*/cmdline >'${seen}' 2>/dev/null; cat >'${sent}'\n`,
-      {
-        mode: 0o700,
-      },
-    );
-    const stubbed = spawnSync(ASK, asked, { ...options, env: { PATH: `${bin}:${process.env['PATH']}` } });
+    const [seen, sent, stubs] = [folder.at('seen'), folder.at('sent'), folder.at('stubs')];
+    mkdirSync(stubs);
+    const listening = `#!/bin/sh\ncat /proc/[0-9]*/cmdline >'${seen}' 2>/dev/null; cat >'${sent}'\n`;
+    writeFileSync(join(stubs, 'nc'), listening, { mode: 0o700 });
+    const stubbed = spawnSync(ASK, asked, { ...options, env: { PATH: `${stubs}:${process.env['PATH']}` } });
     expect(stubbed.status).toBe(0);
     expect(readFileSync(sent, 'utf8')).toContain(`GET /${secret}/varz HTTP`);
     expect(readFileSync(seen, 'utf8')).toContain('ask-nats.sh');
