@@ -26,6 +26,7 @@ import { chooseEnforcement, describeEnforcement } from './supervision/enforcemen
 import { openUsers, ownUser } from './isolation/users.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
+import { checkViews, withheldFrom } from './runner/view/check-views.ts';
 import { tryIsolation, type Tried } from './probe/probe-isolation.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
 import { mustBeReached, openWorkFolder } from './work-folder.ts';
@@ -135,20 +136,24 @@ const openProcesses = async (
   const runAs = config.EXECUTOR_RUN_AS;
   const users = isWanted || runAs !== undefined ? await openUsers(runAs) : ownUser;
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, users);
-  const hidden = [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)];
+  const secrets = [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)];
+  const hidden = [...secrets, workFolder];
   const isolation = await chooseIsolation({ isWanted, path: config.PATH, hidden, users });
   mustBeReached(workFolder, isolation);
   log[networkHold(isolation) === 'none' ? 'warn' : 'info'](describeNetwork(isolation));
-  refuseUnheld(isolation, new Map(runners.flatMap(({ networks = [] }) => [...networks])));
+  const entries = runners.flatMap((runner) => runner.entries);
+  refuseUnheld(isolation, entries);
   const enforcement = chooseEnforcement(log);
   log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, users));
   // Its memory and environment have its key.
   if (isWanted) openSystemCalls().hideProcess();
   const { PATH: path } = config;
-  const settings = { isolation, enforcement, limits: limitsOf(config), proxy, mark, path, workFolder, log };
-  const secrets = [...hidden, join(workFolder, 'owner')];
+  const withheld = withheldFrom(entries, hidden);
+  for (const missed of checkViews(entries, isolation, withheld)) log.warn({}, missed);
+  const limits = limitsOf(config);
+  const settings = { isolation, withheld, enforcement, limits, proxy, mark, path, workFolder, log };
   const { tried, takesTurns } = await tryIsolation(
-    { supervisors: settings, secretFiles: secrets },
+    { supervisors: settings, secretFiles: [...secrets, join(workFolder, 'owner')] },
     config.EXECUTOR_ISOLATION,
   );
   log[tried.isolation === 'strong' ? 'info' : 'warn'](tried, describeIsolation(isolation));

@@ -6,7 +6,7 @@ import { isAlive, killOrphans } from './supervision/stray-processes.ts';
 import { clearWorkFolder } from './attempt/attempt-folders.ts';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { describeIsolation, isInNamespace, type Isolation } from './isolation/isolation.ts';
-import { closedFolderAbove } from './isolation/hidden-paths.ts';
+import { closedFolderAbove } from './paths/real-paths.ts';
 import { ownUser, type Users } from './isolation/users.ts';
 import { removeTree } from './leftovers/remove-tree.ts';
 

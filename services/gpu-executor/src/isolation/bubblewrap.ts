@@ -1,7 +1,9 @@
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { join } from 'node:path';
 import { cardDevices } from '../gpu/card-devices.ts';
-import { isWithin, realPath, systemPaths } from './hidden-paths.ts';
+import { foldersAbove, isWithin } from '../paths/real-paths.ts';
+import { shownPaths } from '../paths/shown-paths.ts';
+import { systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
 import type { Isolation, View } from './isolation.ts';
 import { supervisorCode } from './supervisor-code.ts';
@@ -51,28 +53,31 @@ export const bubblewrapOptions = (
 ): readonly string[] => {
   const system = systemPaths();
   const covered = [...hidden.filter((path) => isWithin(system, path)), ...KERNEL_HIDDEN.filter(existsSync)];
-  const isOfSystem = (path: string): boolean => isWithin(system, path) && !isWithin(covered, path);
-  const isThere = (path: string): boolean => isOfSystem(path) && isOfSystem(realPath(path) ?? path);
-  const readable = [...supervisorCode(), ...view.readable].filter((path) => !isThere(path));
-  const writable = [...view.writable, ...(folder === null ? [] : [folder])];
-  const given = [...readable, ...writable];
-  // Below another mount there are the links of the machine. bubblewrap mounts nothing on a link, from version 0.12 on, but what it leads to can be.
-  const placeOf = (path: string): string =>
-    isOfSystem(path) || isWithin(given, dirname(path)) ? (realPath(path) ?? path) : path;
+  const isThere = (path: string): boolean => isWithin(system, path) && !isWithin(covered, path);
+  // bubblewrap mounts nothing on a link, from version 0.12 on. What is real is mounted, and links are links.
+  const { readable, writable, links, crossed } = shownPaths(
+    {
+      readable: [...supervisorCode(), ...view.readable],
+      writable: [...view.writable, ...(folder === null ? [] : [folder])],
+    },
+    isThere,
+  );
+  const given = [...readable, ...writable, ...links.map(({ path }) => path), ...crossed.map(anythingIn)];
   return [
     ...NAMESPACES,
     ...(users.kind === 'executor' ? BY_OTHERS : BY_ROOT),
     ...(view.network === 'host' ? [] : ['--unshare-net']),
-    ...foldersAbove(system).flatMap(enterable),
+    ...allAbove(system).flatMap(enterable),
     ...system.flatMap(mountSystem),
     ...KERNEL_FOLDERS,
     ...KERNEL_READ_ONLY.filter(existsSync).flatMap((path) => ['--ro-bind', path, path]),
     ...(view.cards ? cardDevices() : []).flatMap((path) => ['--dev-bind', path, path]),
     ...MEMORY_FOLDERS.flatMap(mountMemory),
     ...covered.flatMap(cover),
-    ...foldersAbove(given.map(placeOf)).flatMap(enterable),
-    ...readable.flatMap((path) => ['--ro-bind', path, placeOf(path)]),
-    ...writable.flatMap((path) => ['--bind', path, placeOf(path)]),
+    ...allAbove(given).flatMap(enterable),
+    ...readable.flatMap((path) => ['--ro-bind', path, path]),
+    ...writable.flatMap((path) => ['--bind', path, path]),
+    ...links.flatMap(({ path, target }) => ['--symlink', target, path]),
     ...[...covered.filter(isFolder), '/dev', '/'].flatMap((path) => ['--remount-ro', path]),
     ...COMMAND_FOLLOWS,
   ];
@@ -92,11 +97,10 @@ const mountMemory = (path: string): string[] => [
 /** It makes the folders above what it binds for its own user only. */
 const enterable = (path: string): string[] => ['--perms', '0755', '--dir', path];
 
-const foldersAbove = (paths: readonly string[]): readonly string[] => {
-  const above = (path: string): string[] =>
-    dirname(path) === '/' ? [] : [...above(dirname(path)), dirname(path)];
-  return [...new Set(paths.flatMap(above))];
-};
+const allAbove = (paths: readonly string[]): readonly string[] =>
+  [...new Set(paths.flatMap(foldersAbove))].filter((folder) => folder !== '/');
+
+const anythingIn = (folder: string): string => join(folder, 'anything');
 
 const cover = (path: string): string[] =>
   isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];

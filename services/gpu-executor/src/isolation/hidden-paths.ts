@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isWithin, realPath, realPaths } from '../paths/real-paths.ts';
 
 /** Programs and libraries of the system. Everything else is hidden: homes, data, other programs' folders. */
 const SYSTEM_FOLDERS = [
@@ -67,15 +68,16 @@ const SYSTEM_SETTINGS = [
   'timezone',
   'vulkan',
 ].map((name) => join('/etc', name));
-/** Where systemd keeps what /etc/resolv.conf is. */
-const RESOLVER = '/etc/resolv.conf';
 
-/** Those that this machine has, and what they point to. */
+/** Those that this machine has, and what they point to, such as the resolv.conf of systemd, or a disk of its own for /opt. */
 export const systemPaths = (): readonly string[] => {
-  const resolver = realPath(RESOLVER);
   const found = [...SYSTEM_FOLDERS, ...SYSTEM_SETTINGS].filter((path) => realPath(path) !== null);
-  return resolver === null || isWithin(found, resolver) ? found : [...found, resolver];
+  return [...found, ...new Set(realPaths(found).filter((path) => !isWithin(found, path)))];
 };
+
+/** Whether programs see what is at a real path because it is of the system. */
+export const isOfSystem = (path: string, hidden: readonly string[]): boolean =>
+  isWithin(systemPaths(), path) && !isWithin(hidden, path);
 
 /**
  * The paths that together are everything below `paths` but the hidden ones. For what can allow, and cannot forbid.
@@ -91,27 +93,3 @@ export const pathsWithout = (paths: readonly string[], hidden: readonly string[]
       hidden,
     );
   });
-
-/** Whether the path is one of these, or below one. */
-export const isWithin = (folders: readonly string[], path: string): boolean =>
-  folders.some((folder) => path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`));
-
-/** The highest folder above the path that only its owner or its group may enter; null when everybody reaches the path. */
-export const closedFolderAbove = (path: string): string | null => {
-  const above = dirname(path);
-  if (above === path) return null;
-  return closedFolderAbove(above) ?? ((lstatSync(above).mode & 0o001) === 0 ? above : null);
-};
-
-/** Of those that exist. Landlock knows files, not the links to them. */
-export const realPaths = (paths: readonly string[]): readonly string[] =>
-  paths.map(realPath).filter((path) => path !== null);
-
-/** Null when there is nothing, or it may not be looked at. */
-export const realPath = (path: string): string | null => {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
-};

@@ -34,8 +34,7 @@ export const NETWORK_ACCESSES = ['none', 'outgoing', 'host'] as const;
 export type NetworkAccess = (typeof NETWORK_ACCESSES)[number];
 
 /**
- * What a process may see beside the system's programs and libraries and its own folder, and what it may use. All paths are absolute and
- * exist.
+ * What a process may see beside the system's programs and libraries and its own folder, and what it may use. All paths are absolute.
  */
 export interface View {
   readonly readable: readonly string[];
@@ -47,6 +46,16 @@ export interface View {
   readonly cards: boolean;
   /** Of the machine, where that is not what the settings say. */
   readonly resources: OwnLimits;
+}
+
+/**
+ * What no program sees only because its command or an argument leads there; its operator may still name it. All paths are real.
+ */
+export interface Withheld {
+  /** Of the executor: its secrets, and the folders of runs. */
+  readonly own: readonly string[];
+  /** In which programs write: what is there may be of any organisation, and be made to lead anywhere. */
+  readonly written: readonly string[];
 }
 
 /** In one sentence, for the operator. */

@@ -1,7 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { geteuid } from 'node:process';
 import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
-import { pathsWithout, realPaths, systemPaths } from './hidden-paths.ts';
+import { realPaths } from '../paths/real-paths.ts';
+import { shownPaths, type ShownPaths } from '../paths/shown-paths.ts';
+import { pathsWithout, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
 import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
 import type { Openable } from './landlock.ts';
@@ -11,6 +13,7 @@ import type { User } from './users.ts';
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
 const TERMINALS = ['/dev/ptmx', '/dev/pts'];
+const NOTHING = { paths: [], links: [], crossed: [] };
 
 /** What a supervisor does to itself at its start, before it takes a program. */
 export const supervisorSetup = (
@@ -24,12 +27,13 @@ export const supervisorSetup = (
   // bubblewrap gives them a /tmp of their own.
   const scratch = isolation.kind === 'bubblewrap' ? [] : view.scratch.map(scratchFolder);
   const hasOwnMounts = isolation.kind !== 'bubblewrap' && isolation.containment.kind === 'namespace';
-  const writable = realPaths([folder, ...view.writable, ...scratch]);
+  const shown = shownPaths({ readable: view.readable, writable: [folder, ...view.writable] });
+  const writable = [...shown.writable, ...realPaths(scratch)];
   return {
-    openable: openableOf(isolation, view, { folder, scratch }),
+    openable: openableOf(isolation, view, { shown, scratch }),
     mounts: hasOwnMounts
       ? {
-          reached: user === null ? [] : [...realPaths(view.readable), ...writable],
+          reached: user === null ? NOTHING : { ...shown, paths: [...shown.readable, ...writable] },
           writable: isViewless(isolation) ? null : writable,
         }
       : null,
@@ -70,7 +74,7 @@ const exposedBy = (isolation: Isolation, { network }: View): Exposed => ({
 const openableOf = (
   isolation: Isolation,
   view: View,
-  { folder, scratch }: { readonly folder: string; readonly scratch: readonly string[] },
+  { shown, scratch }: { readonly shown: ShownPaths; readonly scratch: readonly string[] },
 ): Openable | null => {
   // Where they are those of the machine, a program with the user of somebody who is signed in would read what that person types.
   const hasTerminals = isInNamespace(isolation) || isolation.users.kind === 'each';
@@ -79,8 +83,8 @@ const openableOf = (
     case 'bubblewrap':
       // The same paths once more. What is hidden below them is covered.
       return {
-        readable: [...realPaths(systemPaths()), '/proc', ...view.readable],
-        writable: [folder, ...view.writable, ...MEMORY_FOLDERS],
+        readable: [...realPaths(systemPaths()), '/proc', ...shown.readable],
+        writable: [...shown.writable, ...MEMORY_FOLDERS],
         shared: [],
         scratch: [],
         devices,
@@ -88,8 +92,8 @@ const openableOf = (
       };
     case 'landlock':
       return {
-        readable: [...pathsWithout(systemPaths(), isolation.hidden), '/proc', ...realPaths(view.readable)],
-        writable: [folder, ...realPaths(view.writable), ...(isInNamespace(isolation) ? [SHARED_MEMORY] : [])],
+        readable: [...pathsWithout(systemPaths(), isolation.hidden), '/proc', ...shown.readable],
+        writable: [...shown.writable, ...(isInNamespace(isolation) ? [SHARED_MEMORY] : [])],
         shared: [SHARED_MEMORY].filter((path) => !isInNamespace(isolation) && existsSync(path)),
         scratch,
         devices,

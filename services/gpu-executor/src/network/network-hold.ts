@@ -35,14 +35,17 @@ export const describeNetwork = (isolation: Isolation): string => {
  * For programs whose entries say what nothing holds here. Those that say nothing get the network of the machine.
  * @throws {ConfigError}
  */
-export const refuseUnheld = (isolation: Isolation, programs: ReadonlyMap<string, NetworkAccess>): void => {
+export const refuseUnheld = (
+  isolation: Isolation,
+  entries: readonly { readonly name: string; readonly command: { readonly network?: NetworkAccess } }[],
+): void => {
   if (networkHold(isolation) !== 'none') return;
-  const unheld = [...programs].filter(([, network]) => network !== 'host');
+  const unheld = entries.filter(({ command: { network = 'host' } }) => network !== 'host');
   if (unheld.length === 0) return;
   throw new ConfigError(
-    unheld.map(([name, network]) => ({
+    unheld.map(({ name, command: { network } }) => ({
       variable: 'EXECUTOR_PROGRAMS',
-      wrong: `has the program ${JSON.stringify(name)}, whose network is "${network}", which nothing holds on this machine`,
+      wrong: `has ${name}, whose network is "${network}", which nothing holds on this machine`,
       right:
         '"host", or not said, unless programs are isolated by bubblewrap, or by Landlock from Linux 6.7 on: the log says why they are not',
     })),

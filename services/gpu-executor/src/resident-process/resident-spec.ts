@@ -1,5 +1,5 @@
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import type { View } from '../isolation/isolation.ts';
+import type { View, Withheld } from '../isolation/isolation.ts';
 import type { Place } from '../supervision/supervisors.ts';
 import type { ProcessEnd, SupervisedProcess } from '../supervision/supervised-process.ts';
 import type { Limits } from './core/lifecycle.ts';
@@ -15,8 +15,8 @@ export interface ResidentSpec<Connection extends ResidentConnection> {
   /** Without it the process runs in its temporary folder. */
   readonly cwd?: string;
   readonly limits: Limits;
-  /** What the process may see. */
-  readonly view: (slot: GpuSlot) => View;
+  /** What the process may see. @throws when it cannot be shown */
+  readonly view: (slot: GpuSlot, withheld: Withheld) => View;
   /** It may be kept from a run of one organisation to that of another one. */
   readonly shared: boolean;
   /**

@@ -34,7 +34,7 @@ export const startProcess = <Connection extends ResidentConnection>(
   slot: GpuSlot,
   host: ResidentHost,
 ): StartedProcess<Connection> => {
-  const place = host.supervisors.takeKept(spec.view(slot));
+  const place = host.supervisors.takeKept(spec.view(slot, host.supervisors.withheld));
   const startedAt = performance.now();
   const process = supervised(spec, slot, host, place);
   const ending = new AbortController();

@@ -18,6 +18,8 @@ export interface OperatorCommand {
   readonly writable?: readonly string[];
   /** `outgoing` without it, for a program; a model server has `host`. */
   readonly network?: NetworkAccess;
+  /** The executor's own `PATH`: where the `env` of a `#!` line looks, unless `env` has another one. */
+  readonly path?: string;
   /** Its process may be kept from the run of one organisation to that of another one. */
   readonly shared?: boolean;
   /** What it may use of the machine, where that is not what the settings say. */
@@ -78,7 +80,7 @@ export const locateCommand = async <Command extends OperatorCommand>(
   let why = `whose command ${given.command} is in no folder of PATH`;
   for (const command of candidates) {
     const refusal = await whyNotExecutable(command);
-    if (refusal === null) return { ...given, command };
+    if (refusal === null) return { ...given, command, path };
     if (refusal !== 'ENOENT' || given.command.includes('/'))
       why = `whose command ${command} cannot be executed (${refusal})`;
   }

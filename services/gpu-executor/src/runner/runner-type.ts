@@ -3,11 +3,12 @@ import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { Static, TObject, TProperties } from 'typebox';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import type { NetworkAccess } from '../isolation/isolation.ts';
 import type { ResidentProcesses } from '../resident-process/resident-processes.ts';
 import type { HostEnvironment } from '../supervision/process-environment.ts';
 import type { Mark } from '../supervision/process-mark.ts';
 import type { Supervisors } from '../supervision/supervisors.ts';
+import type { OperatorCommand } from './operator-command.ts';
+import type { Organisations } from './organisations.ts';
 import type { Runner } from './runner.ts';
 
 /**
@@ -39,9 +40,16 @@ export interface ConfiguredRunner {
   readonly kind: string;
   /** The capabilities that the executor registers for this runner. */
   readonly capabilities: RunnerCapabilities;
-  /** The networks that entries of its setting say, by the names of the entries. */
-  readonly networks?: ReadonlyMap<string, NetworkAccess>;
+  /** What its setting lets it start. */
+  readonly entries: readonly ConfiguredEntry[];
   readonly open: (host: RunnerHost) => OpenRunner;
+}
+
+export interface ConfiguredEntry {
+  /** For people, such as `the program "caption"`. */
+  readonly name: string;
+  readonly command: OperatorCommand;
+  readonly organisations: Organisations;
 }
 
 export type RunnerCapabilities = Partial<Pick<ExecutorRegistered, 'programs' | 'dedicated'>>;

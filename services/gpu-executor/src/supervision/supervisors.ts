@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { removeTree } from '../leftovers/remove-tree.ts';
 import { giveTo, type User } from '../isolation/users.ts';
 import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
-import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
+import { isInNamespace, type Isolation, type View, type Withheld } from '../isolation/isolation.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { networkInEffect } from '../network/network-hold.ts';
 import type { OutgoingProxy } from '../network/outgoing-proxy.ts';
@@ -16,11 +16,13 @@ import { killAllOf } from './stray-processes.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Start, StreamsKind } from './supervisor-link.ts';
 import { openSupervisor, type Supervisor } from './supervisor-process.ts';
+import { explainCode, type Seen } from './why-not-started.ts';
 
 /** Starts processes that die with this executor. It has as many supervisors as programs ran at once. */
 export interface Supervisors extends Disposable {
   /** What keeps programs from each other, and from the executor. */
   readonly isolation: Isolation;
+  readonly withheld: Withheld;
   readonly enforcement: Enforcement;
   /** For one run. Its supervisor is kept for the next run of the same organisation with the same view. */
   take(org_id: string, view: View): Place;
@@ -42,6 +44,7 @@ export interface Place extends Pick<Lender, 'lend'> {
 
 export interface SupervisorsSettings {
   readonly isolation: Isolation;
+  readonly withheld: Withheld;
   readonly enforcement: Enforcement;
   /** Of programs whose view says nothing else. */
   readonly limits: ProgramLimits;
@@ -58,6 +61,7 @@ export interface SupervisorsSettings {
 interface Kept {
   /** What another run must have in common to get it. */
   readonly key: string;
+  readonly view: View;
   /** Whom it runs as; null for the user of the executor. */
   readonly user: User | null;
   readonly folder: string;
@@ -73,7 +77,7 @@ interface Kept {
 }
 
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
-  const { isolation, enforcement, log } = settings;
+  const { isolation, withheld, enforcement, log } = settings;
   const open = new Set<Kept>();
   const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
     const kept = openKept(settings, { key, view, streams }, () =>
@@ -94,7 +98,8 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
       folder: kept.folder,
       lend: (folders, makesOutputDir) => lender.lend(folders, makesOutputDir),
       makeTemporary: () => makeFolder(kept.folder, kept.user),
-      start: (start) => withinLimits(kept.supervisor.start(start), kept, log),
+      start: (start) =>
+        explained(withinLimits(kept.supervisor.start(start), kept, log), start, { ...kept, isolation }),
       leave: async () => {
         await lender.end();
         kept.isLeft = true;
@@ -104,6 +109,7 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
   return {
     isolation,
+    withheld,
     enforcement,
     take: (org_id, view) => {
       const key = JSON.stringify([org_id, view]);
@@ -140,9 +146,28 @@ const openKept = (
     { idle: () => void (kept.isIdle = true), closed: () => void onClosed() },
   );
   const isReusable = streams === 'relayed';
-  const kept = { key, user, folder, supervisor, limits, cgroup, isReusable, isIdle: true, isLeft: true };
+  const kept = {
+    key,
+    view,
+    user,
+    folder,
+    supervisor,
+    limits,
+    cgroup,
+    isReusable,
+    isIdle: true,
+    isLeft: true,
+  };
   return kept;
 };
+
+/** Its end says why it could not be started. */
+const explained = (process: SupervisedProcess, start: Start, seen: Seen): SupervisedProcess => ({
+  ...process,
+  ended: process.ended.then((end) =>
+    end.kind === 'not_started' ? { ...end, code: explainCode(end.code, start, seen) } : end,
+  ),
+});
 
 /** Those that no run has: the one that another run of its key may get, and the one that ends for it, so that there are no more than runs at once. */
 const freeOf = (

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bubblewrapOptions } from '../../src/isolation/bubblewrap.ts';
 import { ownUser } from '../../src/isolation/users.ts';
-import { programView } from '../../src/runner/program-view.ts';
+import { programView } from '../../src/runner/view/program-view.ts';
+import { NOTHING_WITHHELD } from '../fixtures/limited.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
 import { start, temporaryFolder } from '../runner/program/run-a-program.ts';
 
@@ -34,7 +35,7 @@ describe('the mounts by bubblewrap', () => {
     const entry = { command, args: ['/bin/sh', '/lib/os-release'], env: {}, readable: ['/bin'] };
     const options = bubblewrapOptions(
       { hidden: [], users: ownUser },
-      programView(entry, { device: '' }),
+      programView(entry, { device: '' }, NOTHING_WITHHELD),
       null,
     );
     const isLink = (path: string): boolean =>

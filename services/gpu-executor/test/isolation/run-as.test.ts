@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
@@ -8,7 +8,7 @@ import { oneUser, openUsers, type User } from '../../src/isolation/users.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
 import { processesOfRuns } from '../fixtures/marked-processes.ts';
 import { isolationNamed, ISOLATION_NAMES } from '../fixtures/isolations.ts';
-import { openPrograms } from '../runner/program/run-a-program.ts';
+import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
 
 const USER: User = { uid: 65_534, gid: 65_533 };
 const isRoot = getuid?.() === 0;
@@ -77,6 +77,43 @@ describe('an executor with EXECUTOR_RUN_AS', () => {
     expect(await executor.exit()).toBe(78);
     expect(executor.output()).toMatch(said);
   });
+
+  it.runIf(isRoot)('says at its start what its programs cannot use, and what they would miss', async () => {
+    const folder = temporaryFolder();
+    const [data, file, run] = [join(folder, 'data'), join(folder, 'file'), join(folder, 'run')];
+    mkdirSync(data, { mode: 0o700 });
+    for (const path of [file, run]) writeFileSync(path, '#!/bin/sh\n', { mode: 0o700 });
+    const programs = {
+      closed: { command: run, readable: [data, file] },
+      missing: { command: '/bin/sh', readable: ['/no/models'] },
+    };
+    const executor = startExecutor({
+      EXECUTOR_RUN_AS: '65534:65533',
+      EXECUTOR_PROGRAMS: JSON.stringify(programs),
+    });
+    await executor.said('/no/models, which its entry names as readable, does not exist: make or mount it');
+    const user = 'the user 65534:65533 of programs';
+    await executor.said(`${user} cannot start ${run}: chmod o+rx ${run}`);
+    await executor.said(`${user} cannot look into ${data}: chmod o+rx ${data}`);
+    await executor.said(`${user} cannot read`);
+    expect(executor.output()).toContain(`${user} cannot read ${file}: chmod o+r ${file}`);
+  });
+
+  it.runIf(isRoot && canRefuse)(
+    'says at its start which folder is closed to its programs, where nothing can be mounted for them',
+    async () => {
+      const closed = mkdtempSync(join(tmpdir(), 'closed-'));
+      onTestFinished(() => rmSync(closed, { recursive: true }));
+      const command = join(closed, 'run');
+      writeFileSync(command, '#!/bin/sh\n', { mode: 0o755 });
+      const executor = startExecutor(
+        { EXECUTOR_RUN_AS: '65534:65533', EXECUTOR_PROGRAMS: JSON.stringify({ closed: [command] }) },
+        { refused: 'namespaces' },
+      );
+      await executor.said(`cannot get to ${command}`);
+      expect(executor.output()).toContain(`because ${closed} is closed to it: chmod o+x ${closed}`);
+    },
+  );
 
   it.runIf(isRoot)('ends with exit code 78 as root that can be nobody else', async () => {
     const before = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'];

@@ -50,15 +50,14 @@ describe('the network of programs', () => {
   });
 
   it('is not left to chance where an entry says what nothing holds', () => {
-    const programs = new Map([
-      ['open', 'host'],
-      ['sealed', 'none'],
-      ['usual', 'outgoing'],
-    ] as const);
+    const programs = (['host', 'none', 'outgoing', undefined] as const).map((network) => ({
+      name: `the ${network} one`,
+      command: network === undefined ? {} : { network },
+    }));
     for (const isolation of [bubblewrap, landlock(4)]) refuseUnheld(isolation, programs);
     for (const isolation of [landlock(3), noIsolation(WHY)])
       expect(() => refuseUnheld(isolation, programs)).toThrow(
-        /^(?!.*open).*"sealed", whose network is "none", which nothing holds on this machine.*"usual"/s,
+        /^(?!.*(?:host|undefined) one).*the none one, whose network is "none", which nothing holds on this machine.*the outgoing one/s,
       );
   });
 
@@ -73,12 +72,12 @@ describe('the network of programs', () => {
       { EXECUTOR_PROGRAMS: JSON.stringify(programs) },
       { PATH: '', slots: [] },
     );
-    expect('networks' in configured && configured.networks).toEqual(
-      new Map([
-        ['sealed', 'none'],
-        ['kept', 'host'],
-      ]),
-    );
+    const entries = 'entries' in configured ? configured.entries : [];
+    expect(entries.map(({ name, command: { network } }) => [name, network])).toEqual([
+      ['the program "silent"', undefined],
+      ['the program "sealed"', 'none'],
+      ['the program "kept"', 'host'],
+    ]);
   });
 
   it('ends an executor that cannot hold it', async () => {

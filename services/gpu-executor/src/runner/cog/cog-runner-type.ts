@@ -37,6 +37,9 @@ export const cogRunnerType: RunnerType<typeof settings> = {
           read.models.map(({ name, organisations }) => [capabilityOf(name), organisations]),
         ),
       },
+      entries: read.models.flatMap(({ name, command, organisations }) =>
+        command === null ? [] : [{ name: `the Cog model ${JSON.stringify(name)}`, command, organisations }],
+      ),
       open: (host) => {
         const models = new Map(
           read.models.map((model) => [model.name, openCogServers(model, host, startTimeoutMs)]),

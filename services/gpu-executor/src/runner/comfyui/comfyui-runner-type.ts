@@ -41,6 +41,9 @@ export const comfyuiRunnerType: RunnerType<typeof settings> = {
     return {
       kind: 'comfyui',
       capabilities: { programs: servers.length > 0 ? ['runner:comfyui'] : [] },
+      entries: servers.flatMap(({ command }, index) =>
+        command === null ? [] : [{ name: `the ComfyUI server ${index}`, command, organisations: null }],
+      ),
       open: ({ executorName, residents, slots: open, cancelGraceMs, log }) => ({
         ...comfyuiRunner({
           executorName,

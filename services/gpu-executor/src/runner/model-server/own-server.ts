@@ -8,8 +8,7 @@ import type {
   ResidentSpec,
   StartFailure,
 } from '../../resident-process/resident-spec.ts';
-import type { View } from '../../isolation/isolation.ts';
-import { programView } from '../program-view.ts';
+import { programView } from '../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { hidingValues } from '../process-output/shown-stderr.ts';
 import { describeEnd } from './describe-end.ts';
@@ -53,7 +52,10 @@ const serverProcess = <Api>({
   name: `server of ${type.title}`,
   ...command,
   env: reachingLoopback(command.env),
-  view: (slot) => serverView(type, command, slot),
+  view: (slot, withheld) => ({
+    ...programView({ ...command, network: 'host' }, slot, withheld),
+    scratch: type.scratch,
+  }),
   shared: command.shared ?? false,
   limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
   connect: (process, gone, place) => {
@@ -79,16 +81,6 @@ const reachingLoopback = (env: OperatorCommand['env']): OperatorCommand['env'] =
   const { NO_PROXY = '', no_proxy = NO_PROXY } = env;
   const direct = [no_proxy, '127.0.0.1'].filter((each) => each !== '').join(',');
   return { ...env, NO_PROXY: direct, no_proxy: direct };
-};
-
-const serverView = (
-  { scratch, writesWhereItRuns }: Pick<ServerType<unknown>, 'scratch' | 'writesWhereItRuns'>,
-  command: OperatorCommand,
-  slot: GpuSlot,
-): View => {
-  const { cwd, writable = [] } = command;
-  const written = writesWhereItRuns && cwd !== undefined ? [...writable, cwd] : writable;
-  return { ...programView({ ...command, writable: written, network: 'host' }, slot), scratch };
 };
 
 const acquire = async <Api>(

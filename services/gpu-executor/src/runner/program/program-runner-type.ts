@@ -1,6 +1,4 @@
 import { Type } from 'typebox';
-import type { NetworkAccess } from '../../isolation/isolation.ts';
-import type { OperatorCommand } from '../operator-command.ts';
 import { residentRunner } from '../resident/resident-runner.ts';
 import { dedicatedOf } from '../organisations.ts';
 import type { RunnerHost, RunnerType } from '../runner-type.ts';
@@ -28,7 +26,11 @@ export const programRunnerType: RunnerType<typeof settings> = {
     return {
       kind: 'program',
       capabilities: { programs: names, dedicated: dedicatedOf(programs.organisations) },
-      networks: networksOf([...programs.once, ...programs.resident]),
+      entries: [...programs.once, ...programs.resident].map(([name, command]) => ({
+        name: `the program ${JSON.stringify(name)}`,
+        command,
+        organisations: programs.organisations.get(name) ?? null,
+      })),
       open: (host) => ({
         run: runnerOf(host, programs),
         outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
@@ -36,13 +38,6 @@ export const programRunnerType: RunnerType<typeof settings> = {
     };
   },
 };
-
-const networksOf = (
-  programs: readonly (readonly [string, OperatorCommand])[],
-): ReadonlyMap<string, NetworkAccess> =>
-  new Map(
-    programs.flatMap(([name, { network }]) => (network === undefined ? [] : [[name, network] as const])),
-  );
 
 const runnerOf = (host: RunnerHost, { once, resident }: AllowList): Runner['run'] => {
   const onceRunner = programRunner({ ...host, programs: once });

@@ -7,7 +7,7 @@ import { hidingValues } from '../process-output/shown-stderr.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
 import { readProgram } from './read-program.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
-import { programView } from '../program-view.ts';
+import { programView } from '../view/program-view.ts';
 import { visibleHost } from '../../isolation/isolation.ts';
 import type { Place } from '../../supervision/supervisors.ts';
 import { programEnvironment } from './program-environment.ts';
@@ -107,7 +107,7 @@ const tryTake = (
   { work: { org_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
 ): Place | Error => {
   try {
-    return supervisors.take(org_id, programView(program, slot));
+    return supervisors.take(org_id, programView(program, slot, supervisors.withheld));
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -6,7 +6,7 @@ import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
 import type { LentFolders } from '../../supervision/lent-folders.ts';
 import type { Place } from '../../supervision/supervisors.ts';
-import { programView } from '../program-view.ts';
+import { programView } from '../view/program-view.ts';
 import { debugLines } from './debug-lines.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
@@ -78,7 +78,7 @@ const openSlot = (
       ...program,
       env: { ...program.env, [MARK_VARIABLE]: mark },
       shared: program.shared ?? false,
-      view: (ofSlot) => programView(program, ofSlot),
+      view: (ofSlot, withheld) => programView(program, ofSlot, withheld),
       connect: (process, _gone, place) => {
         const hide = hidingValues(program, { TMPDIR: place.folder });
         const connection = connectProgram(process, mark, {

@@ -4,19 +4,29 @@ import { readServers } from '../../../src/runner/comfyui/server/server-list.ts';
 const URL = 'http://127.0.0.1:8188';
 
 describe('EXECUTOR_COMFYUI', () => {
-  it('is empty, or has one server for each slot', async () => {
+  it('is empty, or has one server for each slot, which writes where it runs', async () => {
     expect(await readServers('[]', '', 3)).toEqual({ ok: true, servers: [] });
     const read = await readServers(
       JSON.stringify([
         { url: URL },
-        { url: 'https://gpu.example/comfy', command: 'sh', args: ['-c', 'x'], cwd: '/' },
+        { url: 'https://gpu.example/comfy', command: 'sh', args: ['-c', 'x'], cwd: '/srv' },
       ]),
       '/bin',
       2,
     );
     expect(read.ok && read.servers.map(({ url, command }) => [url.href, command])).toEqual([
       [`${URL}/`, null],
-      ['https://gpu.example/comfy/', { command: '/bin/sh', args: ['-c', 'x'], env: {}, cwd: '/' }],
+      [
+        'https://gpu.example/comfy/',
+        {
+          command: '/bin/sh',
+          args: ['-c', 'x'],
+          env: {},
+          cwd: '/srv',
+          writable: ['/srv'],
+          path: '/bin',
+        },
+      ],
     ]);
   });
 

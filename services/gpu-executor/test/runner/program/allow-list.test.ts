@@ -19,10 +19,11 @@ describe('EXECUTOR_PROGRAMS', () => {
   it('maps names to commands, found on PATH or absolute', async () => {
     const { folder, render } = withProgram();
     const setting = { one: ['render', '--fast'], two: { command: render, env: { HF_HOME: '/models' } } };
-    const read = await readAllowList(JSON.stringify(setting), `/no/such/folder:${folder}`);
+    const path = `/no/such/folder:${folder}`;
+    const read = await readAllowList(JSON.stringify(setting), path);
     expect(read.ok && [...read.programs.once]).toEqual([
-      ['one', { command: render, args: ['--fast'], env: {} }],
-      ['two', { command: render, args: [], env: { HF_HOME: '/models' } }],
+      ['one', { command: render, args: ['--fast'], env: {}, path }],
+      ['two', { command: render, args: [], env: { HF_HOME: '/models' }, path }],
     ]);
   });
 
@@ -31,7 +32,7 @@ describe('EXECUTOR_PROGRAMS', () => {
     const setting = { one: { command: './render', cwd: folder } };
     const read = await readAllowList(JSON.stringify(setting), '');
     expect(read.ok && [...read.programs.once]).toEqual([
-      ['one', { command: render, args: [], env: {}, cwd: folder }],
+      ['one', { command: render, args: [], env: {}, cwd: folder, path: '' }],
     ]);
   });
 
@@ -97,7 +98,7 @@ describe('EXECUTOR_PROGRAMS', () => {
       once: { command: render, mode: 'once' },
     };
     const read = await readAllowList(JSON.stringify(setting), '');
-    const command = { command: render, args: [], env: {} };
+    const command = { command: render, args: [], env: {}, path: '' };
     expect(read.ok && [...read.programs.resident]).toEqual([
       [
         'brief',

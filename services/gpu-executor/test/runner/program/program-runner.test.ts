@@ -216,7 +216,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     });
     expect(await why(broken)).toMatchObject({
       outcome: 'not_runnable',
-      why: expect.stringContaining('ENOENT'),
+      why: `The program script cannot be started: ENOENT: ${broken} exists, and its interpreter /no/such/interpreter does not exist.`,
     });
   });
 });

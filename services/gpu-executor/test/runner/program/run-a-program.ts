@@ -7,11 +7,11 @@ import type { OperatorCommand } from '../../../src/runner/operator-command.ts';
 import { programRunner } from '../../../src/runner/program/program-runner.ts';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
-import type { Isolation } from '../../../src/isolation/isolation.ts';
+import type { Isolation, Withheld } from '../../../src/isolation/isolation.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
-import { BY_RLIMITS, NO_WAY_OUT, SOME_LIMITS } from '../../fixtures/limited.ts';
+import { BY_RLIMITS, NO_WAY_OUT, NOTHING_WITHHELD, SOME_LIMITS } from '../../fixtures/limited.ts';
 import type { OutgoingProxy } from '../../../src/network/outgoing-proxy.ts';
 import type { Enforcement } from '../../../src/supervision/enforcement.ts';
 import type { ProgramLimits } from '../../../src/limits/program-limits.ts';
@@ -27,6 +27,7 @@ export interface Options {
   readonly enforcement?: Enforcement;
   readonly limits?: Partial<ProgramLimits>;
   readonly proxy?: OutgoingProxy;
+  readonly withheld?: Withheld;
   readonly graceMs?: number;
   readonly workflow?: unknown;
   readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
@@ -77,6 +78,7 @@ export const openPrograms = async (
     enforcement: options.enforcement ?? BY_RLIMITS,
     limits: { ...SOME_LIMITS, ...options.limits },
     proxy: options.proxy ?? NO_WAY_OUT,
+    withheld: options.withheld ?? NOTHING_WITHHELD,
     isolation,
     mark,
     path: process.env.PATH ?? '',

@@ -35,6 +35,7 @@ export const stepsRunnerType: RunnerType<typeof settings> = {
       ? {
           kind: 'steps',
           capabilities: {},
+          entries: [],
           open: ({ cancelGraceMs }) => ({
             outputId: () => 'steps',
             run: (work, observe, signal) => runSteps(work, observe, signal, cancelGraceMs),

@@ -38,7 +38,6 @@ const COMFYUI: Omit<ServerType<ComfyApi>, 'connect'> = {
   // It takes long, and needs no card before it has a workflow.
   preload: true,
   scratch: [],
-  writesWhereItRuns: true,
   runLine: (line) => line,
   shownLine: (line) => line,
 };

@@ -1,6 +1,7 @@
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { isAbsolute } from 'node:path';
+import type { OperatorCommand } from '../../operator-command.ts';
 import { readServerEntry, type ServerEntry } from '../../model-server/server-entry.ts';
 
 export interface ComfyEntry extends ServerEntry {
@@ -32,13 +33,20 @@ export const readServers = async (setting: string, path: string, slots: number):
 };
 
 const readEntry = async (entry: unknown, path: string): Promise<ComfyEntry | string> => {
-  const read = await readServerEntry(entry, path);
-  if (typeof read === 'string') return read;
+  const given = await readServerEntry(entry, path);
+  if (typeof given === 'string') return given;
+  const read = { ...given, command: given.command === null ? null : writingWhereItRuns(given.command) };
   const output = isJsonObject(entry) ? entry['output'] : undefined;
   if (output === undefined) return { ...read, output: null };
   return typeof output === 'string' && isAbsolute(output)
     ? { ...read, output }
     : 'whose output is not the absolute path of a folder';
+};
+
+/** It makes files there, whatever it is told. */
+const writingWhereItRuns = (command: OperatorCommand): OperatorCommand => {
+  const { cwd, writable = [] } = command;
+  return cwd === undefined ? command : { ...command, writable: [...writable, cwd] };
 };
 
 const invalid = (wrong: readonly string[]): ReadServers => ({

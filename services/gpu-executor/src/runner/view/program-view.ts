@@ -1,0 +1,104 @@
+import { delimiter, isAbsolute } from 'node:path';
+import type { GpuSlot } from '../../gpu/gpu-slots.ts';
+import type { View, Withheld } from '../../isolation/isolation.ts';
+import { isWithin, realPath, realPaths } from '../../paths/real-paths.ts';
+import type { OperatorCommand } from '../operator-command.ts';
+import { leadsOfArgument, leadsOfFolder, leadsOfTool, type Surroundings } from './tool-paths.ts';
+import { whyFolderWithheld, whyWithheld } from './withheld.ts';
+
+/**
+ * What the process of a command may see: what its operator names, and what that leads to.
+ * @throws when something that its operator names is missing
+ */
+export const programView = (
+  command: OperatorCommand,
+  { device }: Pick<GpuSlot, 'device'>,
+  withheld: Withheld,
+): View => {
+  const { writable = [], network = 'outgoing', resources = {} } = command;
+  const missing = missingPaths(command)[0];
+  if (missing !== undefined) throw new Error(missing);
+  return {
+    readable: [...namedBy(command), ...foundFor(command, withheld).shown],
+    writable,
+    scratch: [],
+    network,
+    cards: device !== '',
+    resources,
+  };
+};
+
+/** One sentence for each path of the entry that does not exist. */
+export const missingPaths = ({ readable = [], writable = [] }: OperatorCommand): string[] =>
+  Object.entries({ readable, writable }).flatMap(([member, paths]) =>
+    paths
+      .filter((path) => realPath(path) === null)
+      .map(
+        (path) =>
+          `${path}, which its entry names as ${member}, does not exist: make or mount it, or take it out of the entry`,
+      ),
+  );
+
+/** The folders and files that its operator says it may read. */
+const namedBy = ({ env, cwd, readable = [] }: OperatorCommand): string[] =>
+  [
+    ...SEARCHED_FOLDERS.flatMap((variable) => (env[variable] ?? '').split(delimiter)),
+    ...(cwd === undefined ? [] : [cwd]),
+    ...readable,
+  ].filter((path) => isAbsolute(path) && path !== '/');
+
+/** Variables of an entry that name folders with its programs and libraries. */
+const SEARCHED_FOLDERS = ['PATH', 'PYTHONPATH', 'LD_LIBRARY_PATH'];
+
+interface Found {
+  readonly shown: readonly string[];
+  /** What is named and not shown all the same, each with the reason. */
+  readonly withheld: readonly { readonly path: string; readonly why: string }[];
+}
+
+interface Judged {
+  readonly path: string;
+  /** Null when it may be shown. */
+  readonly why: string | null;
+}
+
+/** What its command, its arguments and its PATH lead to, by the rule of ADR 141. */
+export const foundFor = (command: OperatorCommand, withheld: Withheld): Found => {
+  const { args, env, path = '', readable = [], writable = [], cwd } = command;
+  const own = realPaths([...readable, ...writable, ...(cwd === undefined ? [] : [cwd])]);
+  const written = [...withheld.written, ...realPaths(writable)];
+  const where: Surroundings = { path: env['PATH'] ?? path, isWritten: (file) => isWithin(written, file) };
+  const leads = [
+    leadsOfTool(command.command, where),
+    ...pathsIn(args).map((each) => leadsOfArgument(each, where)),
+    ...(env['PATH'] ?? '').split(delimiter).map((folder) => leadsOfFolder(folder, where)),
+  ];
+  const writtenByOthers = withheld.written.filter((each) => !isWithin(own, each));
+  const judge = (paths: readonly string[], why: (real: string) => string | null): Judged[] =>
+    [...new Set(paths)].flatMap((each) => {
+      const real = realPath(each);
+      if (real === null) return [];
+      return [{ path: each, why: isWithin(own, real) ? null : why(real) }];
+    });
+  const judged = [
+    ...judge(
+      leads.flatMap(({ named }) => named),
+      (real) => whyWithheld(real, withheld),
+    ),
+    ...judge(
+      leads.flatMap(({ around }) => around),
+      (real) => whyFolderWithheld(real, { ...withheld, written: writtenByOthers }),
+    ),
+  ];
+  return {
+    shown: judged.filter(({ why }) => why === null).map((each) => each.path),
+    withheld: judged.flatMap(({ path: each, why }) => (why === null ? [] : [{ path: each, why }])),
+  };
+};
+
+/** The arguments that are absolute paths, and what follows an `=` where that is one. */
+const pathsIn = (args: readonly string[]): string[] =>
+  args.flatMap((argument) => {
+    const [, path] = /(?:^|=)(\/.*)$/s.exec(argument) ?? [];
+    return path === undefined || path.includes('\0') ? [] : [path];
+  });
