@@ -1,5 +1,5 @@
 import { hostname, tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
 import { isLabel, LABEL_RULE, MAX_EXECUTOR_LABELS } from '@runledger/contracts/labels';
 import { UUID_PATTERN } from '@runledger/contracts/ids';
@@ -29,10 +29,19 @@ const inheritedSettings = {
   PATH: Type.String({
     default: '/usr/local/bin:/usr/bin:/bin',
     emptyIsValue: true,
-    description: 'the folders of programs; runs inherit it',
+    description: 'the folders of programs; runs inherit it, without those that npm puts before it',
   }),
   HOME: Type.Optional(Type.String({ emptyIsValue: true, description: 'a home folder; runs inherit it' })),
   LANG: Type.Optional(Type.String({ emptyIsValue: true, description: 'the language; runs inherit it' })),
+  TZ: Type.Optional(
+    Type.String({ description: 'the time zone; runs inherit it; that of the system when it is not set' }),
+  ),
+  OMP_NUM_THREADS: Type.Optional(
+    Type.String({
+      description:
+        'threads of numerical libraries; runs inherit it; where there are several slots, their part of the processors when it is not set',
+    }),
+  ),
   CUDA_VISIBLE_DEVICES: Type.Optional(
     Type.String({
       emptyIsValue: true,
@@ -195,4 +204,19 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
   cpuSeconds: config.EXECUTOR_RUN_CPU_S ?? null,
 });
 
-export const readExecutorConfig = (env: Environment): ExecutorConfig => readConfig(configSchema, env);
+export const readExecutorConfig = (env: Environment): ExecutorConfig =>
+  readConfig(configSchema, withoutNpmFolders(env));
+
+const ADDED_BY_NPM = /(?:\/node_modules\/\.bin|\/node-gyp-bin)$/;
+
+/**
+ * What `npm start` puts before PATH ends with a folder of its own: the folders of packages, where the tools of Runledger and its Node are.
+ * Programs get those of the machine.
+ */
+export const withoutNpmFolders = (env: Environment): Environment => {
+  const folders = env['PATH']?.split(delimiter) ?? [];
+  const others = folders.findIndex((folder) => !ADDED_BY_NPM.test(folder));
+  const added = folders.slice(0, others < 0 ? folders.length : others);
+  const last = added.findLastIndex((folder) => folder.endsWith('/node-gyp-bin'));
+  return last < 0 ? env : { ...env, PATH: folders.slice(last + 1).join(delimiter) };
+};

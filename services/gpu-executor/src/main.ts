@@ -9,6 +9,7 @@ import { configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from 
 import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
+import { hostEnvironment } from './host-environment.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
 import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
@@ -37,10 +38,10 @@ const start = async (
 ): Promise<{ executor_id: string }> => {
   const { config, instance, logger, metrics, checks } = base;
   const executor_id = executorId(instance);
-  const { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES } = config;
-  const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
-  const capabilities = await readCapabilities(config, env, logger);
+  const { PATH, CUDA_VISIBLE_DEVICES } = config;
+  const capabilities = await readCapabilities(config, { PATH, CUDA_VISIBLE_DEVICES }, logger);
   const { slots, runners } = capabilities;
+  const env = hostEnvironment(config, slots.length);
   const { inputFiles, proxy } = openEgress(base, open);
   const processes = await openProcesses(config, { env, proxy, runners, log: logger }, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;

@@ -5,6 +5,8 @@ export interface HostEnvironment {
   readonly PATH?: string | undefined;
   readonly HOME?: string | undefined;
   readonly LANG?: string | undefined;
+  readonly TZ?: string | undefined;
+  readonly OMP_NUM_THREADS?: string | undefined;
 }
 
 export interface EnvironmentParts {
@@ -35,6 +37,9 @@ export const processEnvironment = ({
   // Its user need not have a name, and libraries ask for one.
   USER: 'runledger',
   LOGNAME: 'runledger',
+  ...(host.TZ === undefined ? {} : { TZ: host.TZ }),
+  // OpenBLAS, MKL, torch and numexpr heed it too.
+  ...(host.OMP_NUM_THREADS === undefined ? {} : { OMP_NUM_THREADS: host.OMP_NUM_THREADS }),
   ...env,
   TMPDIR: temporary,
   // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.

@@ -41,6 +41,8 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     const env = readFileSync(join(outputDir, 'env'), 'utf8');
     expect(env).toContain('CUDA_VISIBLE_DEVICES=GPU-6d40\n');
     expect(env).toContain('MODEL_HOME=/models\n');
+    expect(env).toContain('TZ=Asia/Tokyo\n');
+    expect(env).toContain('OMP_NUM_THREADS=3\n');
     const names = env.split('\n').map((line) => line.split('=')[0]);
     expect(
       new Set(names.filter((name) => !['', '_', 'SHLVL', 'OLDPWD', 'PWD'].includes(name ?? ''))),
@@ -52,6 +54,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'LANG',
         'LOGNAME',
         'MODEL_HOME',
+        'OMP_NUM_THREADS',
         'PATH',
         'PYTHONUNBUFFERED',
         'RUNLEDGER_ATTEMPT',
@@ -60,6 +63,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'RUNLEDGER_OUTPUT_DIR',
         'RUNLEDGER_RUN_ID',
         'TMPDIR',
+        'TZ',
         'USER',
         ...(networkHold(isolation) === 'none' ? [] : Object.keys(proxyEnvironment(1))),
       ]),

@@ -89,7 +89,7 @@ export const openPrograms = async (
     supervisors,
     mark,
     cancelGraceMs: options.graceMs ?? 60_000,
-    env: process.env,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'Asia/Tokyo', OMP_NUM_THREADS: '3' },
     log,
   });
   return (script, run = {}) => {
