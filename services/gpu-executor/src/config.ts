@@ -10,6 +10,7 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
+import type { CachesSettings } from './caches/caches.ts';
 import {
   MIN_CPU_SECONDS,
   MIN_CPUS,
@@ -159,7 +160,21 @@ export const configSchema = Type.Object({
   EXECUTOR_WORK_DIR: Type.String({
     default: join(tmpdir(), 'runledger-executor'),
     minLength: 1,
-    description: 'holds the output and temporary folders of the attempts; one executor each',
+    description:
+      'holds the output and temporary folders of the attempts, and the caches of programs; one executor each',
+  }),
+  EXECUTOR_CACHE_BYTES: Type.Integer({
+    default: 32 * 1024 ** 3,
+    minimum: 0,
+    description:
+      'bytes in the work folder for what libraries of programs keep from run to run, such as compiled code and downloads: of all deployments together, and of one program while it runs; 0 for none',
+  }),
+  EXECUTOR_CACHE_DAYS: Type.Integer({
+    default: 30,
+    minimum: 1,
+    maximum: 3_650,
+    unit: 'days',
+    description: 'such a cache is removed when no run has used it for so long',
   }),
   EXECUTOR_WORKFLOW_CACHE_BYTES: Type.Integer({
     default: 64 * 1024 ** 2,
@@ -202,6 +217,14 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
   diskBytes: config.EXECUTOR_RUN_DISK_BYTES,
   cpus: config.EXECUTOR_RUN_CPUS ?? null,
   cpuSeconds: config.EXECUTOR_RUN_CPU_S ?? null,
+});
+
+export const cacheLimitsOf = ({
+  EXECUTOR_CACHE_BYTES: maxBytes,
+  EXECUTOR_CACHE_DAYS: days,
+}: ExecutorConfig): Pick<CachesSettings, 'maxBytes' | 'maxUnusedMs'> => ({
+  maxBytes,
+  maxUnusedMs: days * 86_400_000,
 });
 
 export const readExecutorConfig = (env: Environment): ExecutorConfig =>

@@ -5,7 +5,8 @@ import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/ev
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
-import { configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { cacheLimitsOf, configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { openCaches } from './caches/caches.ts';
 import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
@@ -146,7 +147,9 @@ const openProcesses = async (
   // Its memory and environment have its key.
   if (isWanted) openSystemCalls().hideProcess();
   const { PATH: path } = config;
-  const settings = { isolation, enforcement, limits: limitsOf(config), proxy, mark, path, workFolder, log };
+  const caches = open.use(openCaches({ ...cacheLimitsOf(config), workFolder, users, log }));
+  const limits = limitsOf(config);
+  const settings = { isolation, enforcement, limits, caches, proxy, mark, path, workFolder, log };
   const secrets = [...hidden, join(workFolder, 'owner')];
   const { tried, takesTurns } = await tryIsolation(
     { supervisors: settings, secretFiles: secrets },

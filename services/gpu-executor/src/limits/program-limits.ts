@@ -54,12 +54,19 @@ export const readOwnLimits = (value: unknown): OwnLimits | string => {
 
 /** How much of what a program had to be killed for. */
 export interface Exceeded {
-  readonly resource: 'memory' | 'disk';
+  readonly resource: 'memory' | 'disk' | 'cache';
   readonly limitBytes: number;
 }
 
 /** For who runs the program: what happened, and what to do. */
-export const describeExceeded = ({ resource, limitBytes }: Exceeded): string =>
-  resource === 'memory'
-    ? `it needed more memory than the ${limitBytes} bytes that its operator gives it (EXECUTOR_RUN_MEMORY_BYTES)`
-    : `its folders had more than the ${limitBytes} bytes that its operator gives it (EXECUTOR_RUN_DISK_BYTES)`;
+export const describeExceeded = ({ resource, limitBytes }: Exceeded): string => {
+  const given = `the ${limitBytes} bytes that its operator gives it`;
+  switch (resource) {
+    case 'memory':
+      return `it needed more memory than ${given} (EXECUTOR_RUN_MEMORY_BYTES)`;
+    case 'disk':
+      return `its folders had more than ${given} (EXECUTOR_RUN_DISK_BYTES)`;
+    case 'cache':
+      return `its cache had more than ${given} (EXECUTOR_CACHE_BYTES)`;
+  }
+};

@@ -1,5 +1,6 @@
 import { untilAborted } from '@runledger/resilience/abort';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import { EVERYBODY } from '../caches/cache-folder.ts';
 import { openResidentProcess, type ResidentProcess } from './resident-process.ts';
 import type { Acquired, ResidentConnection, ResidentSpec } from './resident-spec.ts';
 import type { ResidentHost } from './start-process.ts';
@@ -82,7 +83,11 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
       const processes = new Map(
         forSlots.map((slot) => {
           const kept = keptIn(slot);
-          return [slot.index, openResidentProcess(spec, slot, host, () => onChange(kept))] as const;
+          const process = openResidentProcess(spec, slot, host, {
+            ownerOf: () => (spec.shared ? EVERYBODY : ownerOf(kept, spec.name, host)),
+            onChange: () => onChange(kept),
+          });
+          return [slot.index, process] as const;
         }),
       );
       for (const slot of spec.limits.preload ? forSlots : []) {
@@ -106,6 +111,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (!process.isReady()) onLoading?.();
           if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
           const acquired = await process.acquire(signal);
+          if (acquired.kind === 'ready' && !spec.shared) process.adopt(org_id);
           if (acquired.kind === 'ready' && kept.occupant === process) {
             kept.version = workflow_version_id;
             onChange(kept);
@@ -122,6 +128,10 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
 };
 
 const NOTHING: Kept = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
+
+/** One that is started before its first run belongs to whoever had all runs of such processes before: nobody else needs it to be as new. */
+const ownerOf = (kept: Kept, name: string, { supervisors }: ResidentHost): string | null =>
+  (kept.org_id ??= supervisors.caches.soleOwner(name));
 
 /** Stops what the slot keeps. */
 const vacateFor = (next: Kept['occupant'], kept: Kept): void => {

@@ -1,3 +1,4 @@
+import { cacheEnvironment } from '../caches/cache-environment.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 
 /** The part of the executor's environment that a workflow may see. */
@@ -17,6 +18,8 @@ export interface EnvironmentParts {
   readonly device: string;
   /** The folder for its temporary files. */
   readonly temporary: string;
+  /** The folder that stays when it has ended; null without one. */
+  readonly cache: string | null;
   readonly mark: Mark;
 }
 
@@ -29,6 +32,7 @@ export const processEnvironment = ({
   env,
   device,
   temporary,
+  cache,
   mark,
 }: EnvironmentParts): Record<string, string> => ({
   PATH: host.PATH ?? '/usr/local/bin:/usr/bin:/bin',
@@ -40,6 +44,7 @@ export const processEnvironment = ({
   ...(host.TZ === undefined ? {} : { TZ: host.TZ }),
   // OpenBLAS, MKL, torch and numexpr heed it too.
   ...(host.OMP_NUM_THREADS === undefined ? {} : { OMP_NUM_THREADS: host.OMP_NUM_THREADS }),
+  ...cacheEnvironment(cache, env),
   ...env,
   TMPDIR: temporary,
   // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.

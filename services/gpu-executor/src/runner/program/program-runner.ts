@@ -1,3 +1,4 @@
+import { hasLastingHome, namedCache } from '../../caches/cache-environment.ts';
 import { removeTree } from '../../leftovers/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
@@ -77,6 +78,7 @@ const execute = async (
     RUNLEDGER_INPUT_DIR: lent.folders.inputDir,
     RUNLEDGER_OUTPUT_DIR: lent.folders.outputDir,
     TMPDIR: run.temporary,
+    ...namedCache(run.place),
   });
   const output = readProgram(started, {
     ...observe,
@@ -103,11 +105,13 @@ const execute = async (
 };
 
 const tryTake = (
-  { supervisors }: ProgramRunnerSettings,
-  { work: { org_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
+  { supervisors, env }: ProgramRunnerSettings,
+  { work: { org_id, deployment_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
 ): Place | Error => {
+  const hasNone = deployment_id === null || hasLastingHome(supervisors.isolation, env, program.env);
+  const cache = hasNone ? null : { org_id, of: `deployment ${deployment_id}` };
   try {
-    return supervisors.take(org_id, programView(program, slot));
+    return supervisors.take(org_id, programView(program, slot), cache);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -122,7 +126,14 @@ const tryStart = (
     return place.start({
       command,
       args,
-      env: programEnvironment({ work, program, host: visibleHost(isolation, env), mark, temporary }),
+      env: programEnvironment({
+        work,
+        program,
+        host: visibleHost(isolation, env),
+        mark,
+        temporary,
+        cache: place.cache,
+      }),
       folder: cwd ?? temporary,
     });
   } catch (error) {
