@@ -18,6 +18,7 @@ import {
   MIN_MEMORY_BYTES,
   MIN_OPEN_FILES,
   MIN_PROCESSES,
+  MIN_TEMPORARY_BYTES,
   type ProgramLimits,
 } from './limits/program-limits.ts';
 import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
@@ -137,6 +138,12 @@ export const configSchema = Type.Object({
     minimum: MIN_DISK_BYTES,
     description: 'bytes in the folders of a program, its inputs included',
   }),
+  EXECUTOR_RUN_TMP_BYTES: Type.Integer({
+    default: 256 * 1024 ** 2,
+    minimum: MIN_TEMPORARY_BYTES,
+    description:
+      'bytes in the /tmp of a program, and in its /var/tmp, which are in memory where bubblewrap makes them; TMPDIR is on disk',
+  }),
   EXECUTOR_RUN_CPUS: Type.Optional(
     Type.Number({
       minimum: MIN_CPUS,
@@ -217,6 +224,7 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
   diskBytes: config.EXECUTOR_RUN_DISK_BYTES,
   cpus: config.EXECUTOR_RUN_CPUS ?? null,
   cpuSeconds: config.EXECUTOR_RUN_CPU_S ?? null,
+  temporaryBytes: config.EXECUTOR_RUN_TMP_BYTES,
 });
 
 export const cacheLimitsOf = ({

@@ -1,7 +1,8 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { closedFolderAbove } from './hidden-paths.ts';
 import { SHARED_MEMORY } from './memory-folders.ts';
+import { nameFiles, type NamedUser } from './names.ts';
 import type { SystemCalls } from './system-calls.ts';
 
 /** Of linux/mount.h. */
@@ -15,6 +16,8 @@ export interface OwnMounts {
   readonly reached: readonly string[];
   /** The only ones in which they may change anything; null where nothing is hidden from them. */
   readonly writable: readonly string[] | null;
+  /** Whom they find under their own number; null for a user that has a name. */
+  readonly named: NamedUser | null;
 }
 
 /**
@@ -22,19 +25,20 @@ export interface OwnMounts {
  * Landlock does not know; nobody else sees its shared memory, and it no terminals but its own; and there is a way below folders that are closed to another user, as /root is, which
  * then have nothing else in them.
  */
-export const mountOwn = (calls: SystemCalls, { reached, writable }: OwnMounts): void => {
+export const mountOwn = (calls: SystemCalls, { reached, writable, named }: OwnMounts): void => {
   const memory = (mode: string): void => calls.mount('tmpfs', SHARED_MEMORY, 'tmpfs', SAFE, `mode=${mode}`);
   const closed = new Map<string, string[]>();
   for (const path of reached) {
     const folder = closedFolderAbove(path);
     if (folder !== null) closed.set(folder, [...(closed.get(folder) ?? []), path]);
   }
-  if (closed.size > 0) memory('0755');
+  if (closed.size > 0 || named !== null) memory('0755');
   for (const [folder, below] of closed) {
     // Shorter paths first: what is below one of them comes with it.
     for (const path of below.toSorted((a, b) => a.length - b.length)) showAgain(calls, path);
     calls.mount(`${SHARED_MEMORY}${folder}`, folder, null, BIND | RECURSIVE, null);
   }
+  if (named !== null) for (const [path, content] of nameFiles(named)) replace(calls, path, content);
   if (writable !== null) {
     for (const path of writable) calls.mount(path, path, null, BIND | RECURSIVE, null);
     calls.setReadOnly('/', true, true);
@@ -52,6 +56,14 @@ const showAgain = (calls: SystemCalls, path: string): void => {
   mkdirSync(statSync(path).isDirectory() ? copy : dirname(copy), { recursive: true, mode: 0o755 });
   if (!statSync(path).isDirectory()) writeFileSync(copy, '');
   calls.mount(path, copy, null, BIND | RECURSIVE, null);
+};
+
+/** Nothing of the machine is changed. */
+const replace = (calls: SystemCalls, path: string, content: string): void => {
+  if (!exists(path)) return;
+  const copy = `${SHARED_MEMORY}/${basename(path)}`;
+  writeFileSync(copy, content, { mode: 0o444 });
+  calls.mount(copy, path, null, BIND, null);
 };
 
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -4,6 +4,7 @@ import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
 import { pathsWithout, realPaths, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
 import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
+import { namedUser } from './names.ts';
 import type { Openable } from './landlock.ts';
 import type { Exposed } from './seccomp.ts';
 import type { SupervisorSetup } from './restrict-supervisor.ts';
@@ -31,6 +32,7 @@ export const supervisorSetup = (
       ? {
           reached: user === null ? [] : [...realPaths(view.readable), ...writable],
           writable: isViewless(isolation) ? null : writable,
+          named: namedUser(user, folder),
         }
       : null,
     memoryFolders: memoryFolders(isolation, hasOwnMounts),

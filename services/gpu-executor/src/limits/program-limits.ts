@@ -13,6 +13,8 @@ export interface ProgramLimits {
   readonly cpus: number | null;
   /** Processor time of each process, in seconds. */
   readonly cpuSeconds: number | null;
+  /** Of its /tmp, and of its /var/tmp, where it has them for itself. */
+  readonly temporaryBytes: number;
 }
 
 /** What an entry of the operator says in place of the settings. */
@@ -23,6 +25,7 @@ export const MIN_MEMORY_BYTES = 1024 ** 3;
 export const MIN_PROCESSES = 32;
 export const MIN_OPEN_FILES = 64;
 export const MIN_DISK_BYTES = 1024 ** 2;
+export const MIN_TEMPORARY_BYTES = 1024 ** 2;
 export const MIN_CPUS = 0.01;
 /** What supervises the program takes some too. */
 export const MIN_CPU_SECONDS = 10;
@@ -32,6 +35,7 @@ const MEMBERS: Readonly<Record<string, { readonly limit: keyof ProgramLimits; re
   processes: { limit: 'processes', minimum: MIN_PROCESSES },
   open_files: { limit: 'openFiles', minimum: MIN_OPEN_FILES },
   disk_bytes: { limit: 'diskBytes', minimum: MIN_DISK_BYTES },
+  tmp_bytes: { limit: 'temporaryBytes', minimum: MIN_TEMPORARY_BYTES },
   cpus: { limit: 'cpus', minimum: MIN_CPUS },
   cpu_s: { limit: 'cpuSeconds', minimum: MIN_CPU_SECONDS },
 };

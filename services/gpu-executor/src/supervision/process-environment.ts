@@ -1,4 +1,5 @@
 import { cacheEnvironment } from '../caches/cache-environment.ts';
+import { USER_NAME } from '../isolation/names.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 
 /** The part of the executor's environment that a workflow may see. */
@@ -38,9 +39,9 @@ export const processEnvironment = ({
   PATH: host.PATH ?? '/usr/local/bin:/usr/bin:/bin',
   HOME: host.HOME ?? temporary,
   LANG: host.LANG ?? 'C.UTF-8',
-  // Its user need not have a name, and libraries ask for one.
-  USER: 'runledger',
-  LOGNAME: 'runledger',
+  // Libraries ask for a name. Its user may have none, where nothing can be mounted for it.
+  USER: USER_NAME,
+  LOGNAME: USER_NAME,
   ...(host.TZ === undefined ? {} : { TZ: host.TZ }),
   // OpenBLAS, MKL, torch and numexpr heed it too.
   ...(host.OMP_NUM_THREADS === undefined ? {} : { OMP_NUM_THREADS: host.OMP_NUM_THREADS }),

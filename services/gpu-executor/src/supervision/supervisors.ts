@@ -37,6 +37,8 @@ export interface Place extends Pick<Lender, 'lend'> {
   readonly folder: string;
   /** The same, and it stays for the next process of its owner; null without one. */
   readonly cache: string | null;
+  /** Of its /tmp in memory; null where that is not its own. */
+  readonly temporaryBytes: number | null;
   /** The process has runs of this organisation, and of no other one. */
   adopt(org_id: string): void;
   /** A new folder in the place, for the temporary files of one run. */
@@ -108,6 +110,7 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     return {
       folder: kept.folder,
       cache: cache?.folder ?? null,
+      temporaryBytes: isolation.kind === 'bubblewrap' ? kept.limits.temporaryBytes : null,
       adopt: (org_id) => cache?.adopt(org_id),
       lend: (folders, makesOutputDir) => lender.lend(folders, makesOutputDir),
       makeTemporary: () => makeFolder(kept.folder, kept.user),
@@ -172,10 +175,11 @@ const openKept = (
   const user = cache === null ? isolation.users.take() : cache.user;
   const folder = makeFolder(workFolder, user);
   const limits = { ...ofAll, ...view.resources };
+  const { temporaryBytes } = limits;
   const { rlimits, cgroup } = limitsFor(enforcement, limits);
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
   const supervisor = openSupervisor(
-    { isolation, user, rlimits, cgroup, view, folder, env, connections, streams },
+    { isolation, user, rlimits, temporaryBytes, cgroup, view, folder, env, connections, streams },
     { idle: () => void (kept.isIdle = true), closed: () => void onClosed() },
   );
   const isReusable = streams === 'relayed';

@@ -98,7 +98,8 @@ const execute = async (
   const isMemoryShort = countOomKills() > oomKills;
   const shown = (text: string): string => observe.masked(hide(text));
   const stderr = shown(output.stderrTail());
-  const error = programError({ name: run.name, end, isMemoryShort, stderr });
+  const { temporaryBytes } = run.place;
+  const error = programError({ name: run.name, end, isMemoryShort, temporaryBytes, stderr });
   return error === null
     ? outputResult({ name: run.name, output, hide: shown }, collected)
     : { outcome: 'failed', error, files: collected.files };

@@ -210,5 +210,6 @@ const failedProgram = (
 ): FailedProgram => ({
   name,
   isMemoryShort: countOomKills() > oomKills,
+  temporaryBytes: connection?.place.temporaryBytes ?? null,
   stderr: connection === null ? '' : observe.masked(hide(connection.stderrTail())),
 });
