@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { visibleHost, type Isolation } from '../isolation/isolation.ts';
-import type { HostEnvironment } from '../supervision/process-environment.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -34,5 +33,8 @@ export const namedCache = ({ cache }: { readonly cache: string | null }): Variab
   cache === null ? {} : { [CACHE_VARIABLE]: cache };
 
 /** Libraries keep their caches below the home folder: where that stays, so do they, with what is in them. */
-export const hasLastingHome = (isolation: Isolation, host: HostEnvironment, env: Variables): boolean =>
-  'HOME' in env || visibleHost(isolation, host).HOME !== undefined;
+export const hasLastingHome = (
+  isolation: Isolation,
+  host: { readonly HOME?: string | undefined },
+  env: Variables,
+): boolean => 'HOME' in env || visibleHost(isolation, host).HOME !== undefined;

@@ -1,8 +1,8 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { closedFolderAbove } from './hidden-paths.ts';
 import { SHARED_MEMORY } from './memory-folders.ts';
-import { nameFiles, type NamedUser } from './names.ts';
+import { nameFilesWith, type NamedUser } from './core/names.ts';
 import type { SystemCalls } from './system-calls.ts';
 
 /** Of linux/mount.h. */
@@ -57,6 +57,10 @@ const showAgain = (calls: SystemCalls, path: string): void => {
   if (!statSync(path).isDirectory()) writeFileSync(copy, '');
   calls.mount(path, copy, null, BIND | RECURSIVE, null);
 };
+
+/** What programs see in place of the machine's files. An image may have none. */
+export const nameFiles = (named: NamedUser): ReadonlyMap<string, string> =>
+  nameFilesWith(named, (file) => (exists(file) ? readFileSync(file, 'utf8') : ''));
 
 /** Nothing of the machine is changed. */
 const replace = (calls: SystemCalls, path: string, content: string): void => {

@@ -35,9 +35,9 @@ const MEMBERS: Readonly<Record<string, { readonly limit: keyof ProgramLimits; re
   processes: { limit: 'processes', minimum: MIN_PROCESSES },
   open_files: { limit: 'openFiles', minimum: MIN_OPEN_FILES },
   disk_bytes: { limit: 'diskBytes', minimum: MIN_DISK_BYTES },
-  tmp_bytes: { limit: 'temporaryBytes', minimum: MIN_TEMPORARY_BYTES },
   cpus: { limit: 'cpus', minimum: MIN_CPUS },
   cpu_s: { limit: 'cpuSeconds', minimum: MIN_CPU_SECONDS },
+  tmp_bytes: { limit: 'temporaryBytes', minimum: MIN_TEMPORARY_BYTES },
 };
 
 /** The limits of an entry, or what is wrong with them, after the name of the thing. */

@@ -83,11 +83,8 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
       const processes = new Map(
         forSlots.map((slot) => {
           const kept = keptIn(slot);
-          const process = openResidentProcess(spec, slot, host, {
-            ownerOf: () => (spec.shared ? EVERYBODY : ownerOf(kept, spec.name, host)),
-            onChange: () => onChange(kept),
-          });
-          return [slot.index, process] as const;
+          const owned = { ownerOf: () => ownerOf(kept, spec, host), onChange: () => onChange(kept) };
+          return [slot.index, openResidentProcess(spec, slot, host, owned)] as const;
         }),
       );
       for (const slot of spec.limits.preload ? forSlots : []) {
@@ -111,8 +108,8 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (!process.isReady()) onLoading?.();
           if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
           const acquired = await process.acquire(signal);
-          if (acquired.kind === 'ready' && !spec.shared) process.adopt(org_id);
           if (acquired.kind === 'ready' && kept.occupant === process) {
+            if (!spec.shared) process.adopt(org_id);
             kept.version = workflow_version_id;
             onChange(kept);
           }
@@ -130,8 +127,11 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
 const NOTHING: Kept = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
 
 /** One that is started before its first run belongs to whoever had all runs of such processes before: nobody else needs it to be as new. */
-const ownerOf = (kept: Kept, name: string, { supervisors }: ResidentHost): string | null =>
-  (kept.org_id ??= supervisors.caches.soleOwner(name));
+const ownerOf = (
+  kept: Kept,
+  { name, shared }: Pick<ResidentSpec<ResidentConnection>, 'name' | 'shared'>,
+  { supervisors }: ResidentHost,
+): string | null => (shared ? EVERYBODY : (kept.org_id ??= supervisors.caches.soleOwner(name)));
 
 /** Stops what the slot keeps. */
 const vacateFor = (next: Kept['occupant'], kept: Kept): void => {

@@ -7,7 +7,10 @@ interface Measured {
   readonly isHeld: boolean;
 }
 
-export type Unwanted<Each> = { readonly cache: Each; readonly why: 'unused' | 'limit' };
+export interface Unwanted<Each> {
+  readonly cache: Each;
+  readonly why: 'unused' | 'limit';
+}
 
 /**
  * The caches that have to go: those that nobody has used for long, and so many that the others are within the limit. What no process has goes first, then
