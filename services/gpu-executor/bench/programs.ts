@@ -51,6 +51,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       fileInputs: [],
       secretInputs: [],
       inputTargets: [],
+      deployment_id: null,
       workflow_version_id: 'version',
       traceparent: null,
     },

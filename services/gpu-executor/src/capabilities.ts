@@ -6,7 +6,7 @@ import {
   type Environment,
 } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
-import { configSchema } from './config.ts';
+import { configSchema, withoutNpmFolders } from './config.ts';
 import { detectGpus } from './gpu/nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
 import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runner-registry.ts';
@@ -55,7 +55,7 @@ export const readCapabilities = async (
 export const capabilityProblems = async (env: Environment): Promise<readonly ConfigProblem[]> => {
   const { EXECUTOR_GPUS, PATH, CUDA_VISIBLE_DEVICES } = configSchema.properties;
   const own = Type.Object({ EXECUTOR_GPUS, PATH, CUDA_VISIBLE_DEVICES, ...settingsOf(RUNNER_TYPES) });
-  const { values, problems } = inspectConfig(own, env);
+  const { values, problems } = inspectConfig(own, withoutNpmFolders(env));
   // A runner cannot read its settings without those.
   if (problems.length > 0) return problems;
   const { EXECUTOR_GPUS: gpus, PATH: path, CUDA_VISIBLE_DEVICES: visible } = values;

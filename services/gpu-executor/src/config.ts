@@ -1,5 +1,5 @@
 import { hostname, tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
 import { isLabel, LABEL_RULE, MAX_EXECUTOR_LABELS } from '@runledger/contracts/labels';
 import { UUID_PATTERN } from '@runledger/contracts/ids';
@@ -10,6 +10,7 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
+import type { CachesSettings } from './caches/caches.ts';
 import {
   MIN_CPU_SECONDS,
   MIN_CPUS,
@@ -17,6 +18,7 @@ import {
   MIN_MEMORY_BYTES,
   MIN_OPEN_FILES,
   MIN_PROCESSES,
+  MIN_TEMPORARY_BYTES,
   type ProgramLimits,
 } from './limits/program-limits.ts';
 import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
@@ -29,10 +31,19 @@ const inheritedSettings = {
   PATH: Type.String({
     default: '/usr/local/bin:/usr/bin:/bin',
     emptyIsValue: true,
-    description: 'the folders of programs; runs inherit it',
+    description: 'the folders of programs; runs inherit it, without those that npm puts before it',
   }),
   HOME: Type.Optional(Type.String({ emptyIsValue: true, description: 'a home folder; runs inherit it' })),
   LANG: Type.Optional(Type.String({ emptyIsValue: true, description: 'the language; runs inherit it' })),
+  TZ: Type.Optional(
+    Type.String({ description: 'the time zone; runs inherit it; that of the system when it is not set' }),
+  ),
+  OMP_NUM_THREADS: Type.Optional(
+    Type.String({
+      description:
+        'threads of numerical libraries; runs inherit it; where there are several slots, their part of the processors when it is not set',
+    }),
+  ),
   CUDA_VISIBLE_DEVICES: Type.Optional(
     Type.String({
       emptyIsValue: true,
@@ -127,6 +138,12 @@ export const configSchema = Type.Object({
     minimum: MIN_DISK_BYTES,
     description: 'bytes in the folders of a program, its inputs included',
   }),
+  EXECUTOR_RUN_TMP_BYTES: Type.Integer({
+    default: 256 * 1024 ** 2,
+    minimum: MIN_TEMPORARY_BYTES,
+    description:
+      'bytes in the /tmp of a program, and in its /var/tmp, which are in memory where bubblewrap makes them; TMPDIR is on disk',
+  }),
   EXECUTOR_RUN_CPUS: Type.Optional(
     Type.Number({
       minimum: MIN_CPUS,
@@ -150,7 +167,21 @@ export const configSchema = Type.Object({
   EXECUTOR_WORK_DIR: Type.String({
     default: join(tmpdir(), 'runledger-executor'),
     minLength: 1,
-    description: 'holds the output and temporary folders of the attempts; one executor each',
+    description:
+      'holds the output and temporary folders of the attempts, and the caches of programs; one executor each',
+  }),
+  EXECUTOR_CACHE_BYTES: Type.Integer({
+    default: 32 * 1024 ** 3,
+    minimum: 0,
+    description:
+      'bytes in the work folder for what libraries of programs keep from run to run, such as compiled code and downloads: of all deployments together, and of one program while it runs; 0 for none',
+  }),
+  EXECUTOR_CACHE_DAYS: Type.Integer({
+    default: 30,
+    minimum: 1,
+    maximum: 3_650,
+    unit: 'days',
+    description: 'such a cache is removed when no run has used it for so long',
   }),
   EXECUTOR_WORKFLOW_CACHE_BYTES: Type.Integer({
     default: 64 * 1024 ** 2,
@@ -193,6 +224,30 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
   diskBytes: config.EXECUTOR_RUN_DISK_BYTES,
   cpus: config.EXECUTOR_RUN_CPUS ?? null,
   cpuSeconds: config.EXECUTOR_RUN_CPU_S ?? null,
+  temporaryBytes: config.EXECUTOR_RUN_TMP_BYTES,
 });
 
-export const readExecutorConfig = (env: Environment): ExecutorConfig => readConfig(configSchema, env);
+export const cacheLimitsOf = ({
+  EXECUTOR_CACHE_BYTES: maxBytes,
+  EXECUTOR_CACHE_DAYS: days,
+}: ExecutorConfig): Pick<CachesSettings, 'maxBytes' | 'maxUnusedMs'> => ({
+  maxBytes,
+  maxUnusedMs: days * 86_400_000,
+});
+
+export const readExecutorConfig = (env: Environment): ExecutorConfig =>
+  readConfig(configSchema, withoutNpmFolders(env));
+
+const ADDED_BY_NPM = /(?:\/node_modules\/\.bin|\/node-gyp-bin)$/;
+
+/**
+ * What `npm start` puts before PATH ends with a folder of its own: the folders of packages, where the tools of Runledger and its Node are.
+ * Programs get those of the machine.
+ */
+export const withoutNpmFolders = (env: Environment): Environment => {
+  const folders = env['PATH']?.split(delimiter) ?? [];
+  const others = folders.findIndex((folder) => !ADDED_BY_NPM.test(folder));
+  const added = folders.slice(0, others < 0 ? folders.length : others);
+  const last = added.findLastIndex((folder) => folder.endsWith('/node-gyp-bin'));
+  return last < 0 ? env : { ...env, PATH: folders.slice(last + 1).join(delimiter) };
+};

@@ -5,10 +5,12 @@ import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/ev
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
-import { configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { cacheLimitsOf, configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { openCaches } from './caches/caches.ts';
 import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
+import { hostEnvironment } from './host-environment.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
 import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
@@ -38,10 +40,10 @@ const start = async (
 ): Promise<{ executor_id: string }> => {
   const { config, instance, logger, metrics, checks } = base;
   const executor_id = executorId(instance);
-  const { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES } = config;
-  const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
-  const capabilities = await readCapabilities(config, env, logger);
+  const { PATH, CUDA_VISIBLE_DEVICES } = config;
+  const capabilities = await readCapabilities(config, { PATH, CUDA_VISIBLE_DEVICES }, logger);
   const { slots, runners } = capabilities;
+  const env = hostEnvironment(config, slots.length);
   const { inputFiles, proxy } = openEgress(base, open);
   const processes = await openProcesses(config, { env, proxy, runners, log: logger }, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
@@ -150,8 +152,9 @@ const openProcesses = async (
   const { PATH: path } = config;
   const withheld = withheldFrom(entries, hidden);
   for (const missed of checkViews(entries, isolation, withheld)) log.warn({}, missed);
+  const caches = open.use(openCaches({ ...cacheLimitsOf(config), workFolder, users, log }));
   const limits = limitsOf(config);
-  const settings = { isolation, withheld, enforcement, limits, proxy, mark, path, workFolder, log };
+  const settings = { isolation, withheld, enforcement, limits, caches, proxy, mark, path, workFolder, log };
   const { tried, takesTurns } = await tryIsolation(
     { supervisors: settings, secretFiles: [...secrets, join(workFolder, 'owner')] },
     config.EXECUTOR_ISOLATION,

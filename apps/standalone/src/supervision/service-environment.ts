@@ -9,6 +9,7 @@ const COMMON_VARIABLES = [
   'NODE_EXTRA_CA_CERTS',
   'NODE_COMPILE_CACHE',
   'LD_LIBRARY_PATH',
+  'OMP_NUM_THREADS',
 ];
 
 /** Settings of every service for traces. */

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 bec1b8823518df2ba923291ea9e2e8fe716fb0c03f58e7947598e1acf71db3b0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 97301a3a54ce9700288879bd9f407e086f3347c26b91815997bf1baa53e23eeb.
 
 from __future__ import annotations
 
@@ -2408,7 +2408,7 @@ class RunError(TypedDict):
     - `invalid_output`: An output cannot be understood.
     - `no_output`: The workflow made no output, and its deployment has `if_no_output` set to `error`.
     - `output_too_large`: The outputs are more than a run may have.
-    - `limit_exceeded`: It used more of the machine than its operator lets it, and was killed.
+    - `limit_exceeded`: It used more of the machine than its operator lets it: it was killed, or it failed.
     - `not_runnable`: The executor cannot execute such a run. Another one, or this one with other settings, may.
     - `internal_error`: An error of the system.
     - `deployment_removed`: The workflow that the run was queued with is gone.

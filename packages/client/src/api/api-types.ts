@@ -5833,7 +5833,7 @@ export interface components {
              *     - `invalid_output`: An output cannot be understood.
              *     - `no_output`: The workflow made no output, and its deployment has `if_no_output` set to `error`.
              *     - `output_too_large`: The outputs are more than a run may have.
-             *     - `limit_exceeded`: It used more of the machine than its operator lets it, and was killed.
+             *     - `limit_exceeded`: It used more of the machine than its operator lets it: it was killed, or it failed.
              *     - `not_runnable`: The executor cannot execute such a run. Another one, or this one with other settings, may.
              *     - `internal_error`: An error of the system.
              *     - `deployment_removed`: The workflow that the run was queued with is gone.

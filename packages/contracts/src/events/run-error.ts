@@ -65,7 +65,7 @@ const ATTEMPT_ERRORS = {
   limit_exceeded: {
     end_reason: 'workflow_error',
     retryable: false,
-    means: 'It used more of the machine than its operator lets it, and was killed.',
+    means: 'It used more of the machine than its operator lets it: it was killed, or it failed.',
   },
   not_runnable: {
     end_reason: 'internal_error',

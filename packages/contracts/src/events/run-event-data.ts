@@ -128,6 +128,8 @@ export const RunAssignedData = Type.Object(
     /** Of the slot. */
     gpu: GpuModel,
     runner: RunnerChoice,
+    /** Whose cache its program has. Earlier releases did not say it. */
+    deployment_id: Type.Optional(Uuid),
     workflow_version_id: Uuid,
     workflow_sha256: Sha256,
     inputs: Type.Union([JsonRecord, Type.Null()]),

@@ -120,6 +120,7 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
     slot: 'kept',
     gpu: 'kept',
     runner,
+    deployment_id: 'kept',
     workflow_version_id: 'kept',
     workflow_sha256: 'kept',
     if_no_output: 'kept',

@@ -151,6 +151,7 @@ const runWorkflow = async (
     gpu,
     runner: choice,
     workflow_version_id,
+    deployment_id = null,
     file_inputs: fileInputs = [],
     secret_inputs: secretInputs = [],
   } = event.data;
@@ -158,6 +159,7 @@ const runWorkflow = async (
     runner.run(
       {
         org_id,
+        deployment_id,
         run_id,
         workflow,
         inputs,

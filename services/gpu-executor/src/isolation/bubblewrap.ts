@@ -39,8 +39,14 @@ const KERNEL_HIDDEN = [
   '/sys/firmware',
 ];
 const COMMAND_FOLLOWS = ['--chdir', '/', '--'];
-/** Programs are told to use their TMPDIR, which is on disk. Shared memory may be half of the machine's, as everywhere. */
-const TEMPORARY_BYTES = 256 * 1024 * 1024;
+/** What is made for the programs of one supervisor, and is not of the machine. */
+export interface BubblewrapMade {
+  /** Of each temporary folder in memory. */
+  readonly temporaryBytes: number | null;
+  /** Files, and the descriptors from which bubblewrap reads what is in them. */
+  readonly written: ReadonlyMap<string, number>;
+}
+const NOTHING_MADE: BubblewrapMade = { temporaryBytes: null, written: new Map() };
 
 /**
  * The options that make a view with bubblewrap, up to the command: it becomes the first process of the namespaces, without any capability but those
@@ -50,6 +56,7 @@ export const bubblewrapOptions = (
   { hidden, users }: Pick<Extract<Isolation, { readonly kind: 'bubblewrap' }>, 'hidden' | 'users'>,
   view: View,
   folder: string | null,
+  { temporaryBytes, written }: BubblewrapMade = NOTHING_MADE,
 ): readonly string[] => {
   const system = systemPaths();
   const covered = [...hidden.filter((path) => isWithin(system, path)), ...KERNEL_HIDDEN.filter(existsSync)];
@@ -68,11 +75,18 @@ export const bubblewrapOptions = (
     ...(users.kind === 'executor' ? BY_OTHERS : BY_ROOT),
     ...(view.network === 'host' ? [] : ['--unshare-net']),
     ...allAbove(system).flatMap(enterable),
-    ...system.flatMap(mountSystem),
+    ...system.filter((path) => !written.has(path)).flatMap(mountSystem),
+    ...[...written].flatMap(([path, descriptor]) => [
+      '--perms',
+      '0444',
+      '--ro-bind-data',
+      String(descriptor),
+      path,
+    ]),
     ...KERNEL_FOLDERS,
     ...KERNEL_READ_ONLY.filter(existsSync).flatMap((path) => ['--ro-bind', path, path]),
     ...(view.cards ? cardDevices() : []).flatMap((path) => ['--dev-bind', path, path]),
-    ...MEMORY_FOLDERS.flatMap(mountMemory),
+    ...MEMORY_FOLDERS.flatMap((path) => mountMemory(path, temporaryBytes)),
     ...covered.flatMap(cover),
     ...allAbove(given).flatMap(enterable),
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
@@ -86,8 +100,9 @@ export const bubblewrapOptions = (
 const mountSystem = (path: string): string[] =>
   lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
 
-const mountMemory = (path: string): string[] => [
-  ...(path === SHARED_MEMORY ? [] : ['--size', String(TEMPORARY_BYTES)]),
+/** Shared memory may be half of the machine's, as everywhere. */
+const mountMemory = (path: string, bytes: number | null): string[] => [
+  ...(path === SHARED_MEMORY || bytes === null ? [] : ['--size', String(bytes)]),
   '--perms',
   '1777',
   '--tmpfs',

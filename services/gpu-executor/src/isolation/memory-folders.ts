@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Where shm_open and sem_open have their files. */
@@ -20,6 +20,16 @@ export const watchMemory = (folders: readonly string[]): (() => boolean) => {
     return SYSTEM_V.every((file) => readFileSync(file, 'utf8').trim().split('\n').length === 1);
   };
 };
+
+/** Whether one of these is full, but for what no write fits into. Shared memory has no limit of its own. */
+export const isTemporaryFull = (folders: readonly string[]): boolean =>
+  folders.some((folder) => folder !== SHARED_MEMORY && freeIn(folder) < NO_ROOM_BYTES);
+
+const freeIn = (folder: string): number => {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+};
+const NO_ROOM_BYTES = 64 * 1024;
 
 /** Without what is mounted there. */
 function* entriesBelow(folder: string): Generator<string> {

@@ -1,8 +1,9 @@
-import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { closedFolderAbove, isWithin } from '../paths/real-paths.ts';
 import type { ShownPaths } from '../paths/shown-paths.ts';
 import { SHARED_MEMORY } from './memory-folders.ts';
+import { nameFilesWith, type NamedUser } from './core/names.ts';
 import type { SystemCalls } from './system-calls.ts';
 
 /** Of linux/mount.h. */
@@ -16,6 +17,8 @@ export interface OwnMounts {
   readonly reached: Pick<ShownPaths, 'links' | 'crossed'> & { readonly paths: readonly string[] };
   /** The only ones in which they may change anything; null where nothing is hidden from them. */
   readonly writable: readonly string[] | null;
+  /** Whom they find under their own number; null for a user that has a name. */
+  readonly named: NamedUser | null;
 }
 
 /**
@@ -23,11 +26,11 @@ export interface OwnMounts {
  * Landlock does not know; nobody else sees its shared memory, and it no terminals but its own; and there is a way below folders that are closed to another user, as /root is, which
  * then have nothing else in them.
  */
-export const mountOwn = (calls: SystemCalls, { reached, writable }: OwnMounts): void => {
+export const mountOwn = (calls: SystemCalls, { reached, writable, named }: OwnMounts): void => {
   const memory = (mode: string): void => calls.mount('tmpfs', SHARED_MEMORY, 'tmpfs', SAFE, `mode=${mode}`);
   const places = [...reached.paths, ...reached.links.map(({ path }) => path), ...reached.crossed];
   const closed = new Set(places.map(closedFolderAbove).filter((folder) => folder !== null));
-  if (closed.size > 0) memory('0755');
+  if (closed.size > 0 || named !== null) memory('0755');
   for (const folder of closed) {
     const isBelow = (path: string): boolean => isWithin([folder], path);
     // Shorter paths first: what is below one of them comes with it.
@@ -38,6 +41,7 @@ export const mountOwn = (calls: SystemCalls, { reached, writable }: OwnMounts): 
       linkAgain(path, target);
     calls.mount(copyOf(folder), folder, null, BIND | RECURSIVE, null);
   }
+  if (named !== null) for (const [path, content] of nameFiles(named)) replace(calls, path, content);
   if (writable !== null) {
     for (const path of writable) calls.mount(path, path, null, BIND | RECURSIVE, null);
     calls.setReadOnly('/', true, true);
@@ -65,6 +69,18 @@ const linkAgain = (path: string, target: string): void => {
   const copy = copyOf(path);
   mkdirSync(dirname(copy), ENTERABLE);
   symlinkSync(target, copy);
+};
+
+/** What programs see in place of the machine's files. An image may have none. */
+export const nameFiles = (named: NamedUser): ReadonlyMap<string, string> =>
+  nameFilesWith(named, (file) => (exists(file) ? readFileSync(file, 'utf8') : ''));
+
+/** Nothing of the machine is changed. */
+const replace = (calls: SystemCalls, path: string, content: string): void => {
+  if (!exists(path)) return;
+  const copy = `${SHARED_MEMORY}/${basename(path)}`;
+  writeFileSync(copy, content, { mode: 0o444 });
+  calls.mount(copy, path, null, BIND, null);
 };
 
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -1,11 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { geteuid } from 'node:process';
+import { getegid, geteuid } from 'node:process';
 import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
 import { realPaths } from '../paths/real-paths.ts';
 import { shownPaths, type ShownPaths } from '../paths/shown-paths.ts';
 import { pathsWithout, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
 import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
+import type { NamedUser } from './core/names.ts';
 import type { Openable } from './landlock.ts';
 import type { Exposed } from './seccomp.ts';
 import type { SupervisorSetup } from './restrict-supervisor.ts';
@@ -35,6 +36,7 @@ export const supervisorSetup = (
       ? {
           reached: user === null ? NOTHING : { ...shown, paths: [...shown.readable, ...writable] },
           writable: isViewless(isolation) ? null : writable,
+          named: namedUser(user, folder),
         }
       : null,
     memoryFolders: memoryFolders(isolation, hasOwnMounts),
@@ -44,6 +46,12 @@ export const supervisorSetup = (
         : { ...user, groups: view.cards ? cardGroups() : [], isItsOwn: isolation.users.kind === 'each' },
     exposed: isolation.unfiltered === null ? exposedBy(isolation, view) : null,
   };
+};
+
+/** Null for root, which has a name. `user`: null for that of the executor. */
+export const namedUser = (user: User | null, home: string): NamedUser | null => {
+  const { uid, gid } = user ?? { uid: geteuid?.() ?? 0, gid: getegid?.() ?? 0 };
+  return uid === 0 ? null : { uid, gid, home };
 };
 
 /** @throws with what to do: a program would fail in the middle of its run */

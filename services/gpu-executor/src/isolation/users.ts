@@ -19,8 +19,12 @@ export interface Users {
   readonly kind: 'executor' | 'one' | 'each';
   /** For a new supervisor; null for the user of the executor. @throws when there is none left */
   take(): User | null;
-  /** Its supervisor has ended. */
+  /** Nothing of its supervisor is left, nor a file that belongs to it. */
   free(user: User | null): void;
+  /** Whether files of this user from before may stay: nobody else gets it then, until it is free. */
+  keep(user: User): boolean;
+  /** How many may have files that stay, beside those of supervisors. */
+  readonly mostKept: number;
   /** In words, for the operator. */
   readonly described: string;
 }
@@ -34,6 +38,8 @@ const MAX_ID = 2 ** 32 - 2;
 const LAST_OF_ALL = 2_100_000_000;
 const MOST = 200_000_000;
 const FEWEST = 64;
+/** One of so many may have files that stay. */
+const KEPT_OF_ALL = 4;
 const NOBODY = 65_534;
 
 /**
@@ -60,6 +66,8 @@ export const ownUser: Users = {
   kind: 'executor',
   take: () => null,
   free: () => undefined,
+  keep: ({ uid }) => uid === geteuid?.(),
+  mostKept: Infinity,
   described: 'programs have the user of the executor',
 };
 
@@ -67,6 +75,8 @@ export const oneUser = (user: User): Users => ({
   kind: 'one',
   take: () => user,
   free: () => undefined,
+  keep: ({ uid, gid }) => uid === user.uid && gid === user.gid,
+  mostKept: Infinity,
   described: `programs have the user ${user.uid}:${user.gid} (${RUN_AS})`,
 });
 
@@ -91,6 +101,12 @@ const eachItsOwn = ({ first, last }: Range): Users => {
       return { uid: next, gid: next };
     },
     free: (user) => void (user !== null && taken.delete(user.uid)),
+    keep: ({ uid, gid }) => {
+      if (uid !== gid || uid < first || uid >= last || taken.has(uid)) return false;
+      taken.add(uid);
+      return true;
+    },
+    mostKept: Math.floor((last - first) / KEPT_OF_ALL),
     described: `each supervisor of programs has a user of its own (of ${first} to ${last - 1})`,
   };
 };

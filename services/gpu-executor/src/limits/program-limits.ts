@@ -13,6 +13,8 @@ export interface ProgramLimits {
   readonly cpus: number | null;
   /** Processor time of each process, in seconds. */
   readonly cpuSeconds: number | null;
+  /** Of its /tmp, and of its /var/tmp, where it has them for itself. */
+  readonly temporaryBytes: number;
 }
 
 /** What an entry of the operator says in place of the settings. */
@@ -23,6 +25,7 @@ export const MIN_MEMORY_BYTES = 1024 ** 3;
 export const MIN_PROCESSES = 32;
 export const MIN_OPEN_FILES = 64;
 export const MIN_DISK_BYTES = 1024 ** 2;
+export const MIN_TEMPORARY_BYTES = 1024 ** 2;
 export const MIN_CPUS = 0.01;
 /** What supervises the program takes some too. */
 export const MIN_CPU_SECONDS = 10;
@@ -34,6 +37,7 @@ const MEMBERS: Readonly<Record<string, { readonly limit: keyof ProgramLimits; re
   disk_bytes: { limit: 'diskBytes', minimum: MIN_DISK_BYTES },
   cpus: { limit: 'cpus', minimum: MIN_CPUS },
   cpu_s: { limit: 'cpuSeconds', minimum: MIN_CPU_SECONDS },
+  tmp_bytes: { limit: 'temporaryBytes', minimum: MIN_TEMPORARY_BYTES },
 };
 
 /** The limits of an entry, or what is wrong with them, after the name of the thing. */
@@ -54,12 +58,19 @@ export const readOwnLimits = (value: unknown): OwnLimits | string => {
 
 /** How much of what a program had to be killed for. */
 export interface Exceeded {
-  readonly resource: 'memory' | 'disk';
+  readonly resource: 'memory' | 'disk' | 'cache';
   readonly limitBytes: number;
 }
 
 /** For who runs the program: what happened, and what to do. */
-export const describeExceeded = ({ resource, limitBytes }: Exceeded): string =>
-  resource === 'memory'
-    ? `it needed more memory than the ${limitBytes} bytes that its operator gives it (EXECUTOR_RUN_MEMORY_BYTES)`
-    : `its folders had more than the ${limitBytes} bytes that its operator gives it (EXECUTOR_RUN_DISK_BYTES)`;
+export const describeExceeded = ({ resource, limitBytes }: Exceeded): string => {
+  const given = `the ${limitBytes} bytes that its operator gives it`;
+  switch (resource) {
+    case 'memory':
+      return `it needed more memory than ${given} (EXECUTOR_RUN_MEMORY_BYTES)`;
+    case 'disk':
+      return `its folders had more than ${given} (EXECUTOR_RUN_DISK_BYTES)`;
+    case 'cache':
+      return `its cache had more than ${given} (EXECUTOR_CACHE_BYTES)`;
+  }
+};

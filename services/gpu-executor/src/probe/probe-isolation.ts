@@ -170,7 +170,7 @@ const between = async (
   const all: SupervisedProcess[] = [];
   try {
     return await tries((role, argument) => {
-      const place = supervisors.take(newUuid(), VIEW);
+      const place = supervisors.take(newUuid(), VIEW, null);
       const run_id = newUuid();
       const [temporary, file] = [place.makeTemporary(), join(place.folder, 'of-the-probe')];
       const env = {
@@ -179,6 +179,7 @@ const between = async (
           env: {},
           device: '',
           temporary,
+          cache: null,
           mark: settings.mark,
         }),
         RUNLEDGER_RUN_ID: run_id,

@@ -22,6 +22,8 @@ export interface ResidentProcess<Connection> {
   isLoaded(): boolean;
   /** Whether it may have runs of several organisations. */
   readonly isShared: boolean;
+  /** It has runs of this organisation, and of no other one. */
+  adopt(org_id: string): void;
   /** Waits until it is ready for a run. At most one run at a time. */
   acquire(signal: AbortSignal): Promise<Acquired<Connection>>;
   /** Ends it. Resolves when nothing of it is left. It can be acquired again. */
@@ -35,6 +37,8 @@ interface Open<Connection extends ResidentConnection> {
   readonly spec: ResidentSpec<Connection>;
   readonly slot: GpuSlot;
   readonly host: ResidentHost;
+  /** Whose cache it gets when it is started; null for that of nobody. */
+  readonly ownerOf: () => string | null;
   /** Called after each change of its situation. */
   readonly onChange: () => void;
   readonly delays: Backoff;
@@ -56,12 +60,13 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
   spec: ResidentSpec<Connection>,
   slot: GpuSlot,
   host: ResidentHost,
-  onChange: () => void = () => undefined,
+  { ownerOf, onChange }: Pick<Open<Connection>, 'ownerOf' | 'onChange'>,
 ): ResidentProcess<Connection> => {
   const open: Open<Connection> = {
     spec,
     slot,
     host,
+    ownerOf,
     onChange,
     delays: backoff(BACK_OFF),
     state: OFF,
@@ -75,6 +80,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     isReady: () => open.state.phase === 'idle',
     isShared: spec.shared,
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
+    adopt: (org_id) => open.started?.place.adopt(org_id),
     acquire: (signal) => acquire(open, signal),
     stop: async () => {
       apply(open, { type: 'stop', why: { kind: 'stopped' } });
@@ -174,7 +180,7 @@ const start = <Connection extends ResidentConnection>(open: Open<Connection>): v
   const { spec, slot, host } = open;
   const what = { resident: spec.name, slot: slot.index };
   try {
-    open.started = startProcess(spec, slot, host);
+    open.started = startProcess(spec, slot, host, open.ownerOf());
     host.log.info(what, 'a resident process is started');
     void follow(open, open.started);
   } catch (err) {

@@ -1,5 +1,6 @@
 import { untilAborted } from '@runledger/resilience/abort';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import { EVERYBODY } from '../caches/cache-folder.ts';
 import { openResidentProcess, type ResidentProcess } from './resident-process.ts';
 import type { Acquired, ResidentConnection, ResidentSpec } from './resident-spec.ts';
 import type { ResidentHost } from './start-process.ts';
@@ -82,7 +83,8 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
       const processes = new Map(
         forSlots.map((slot) => {
           const kept = keptIn(slot);
-          return [slot.index, openResidentProcess(spec, slot, host, () => onChange(kept))] as const;
+          const owned = { ownerOf: () => ownerOf(kept, spec, host), onChange: () => onChange(kept) };
+          return [slot.index, openResidentProcess(spec, slot, host, owned)] as const;
         }),
       );
       for (const slot of spec.limits.preload ? forSlots : []) {
@@ -107,6 +109,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
           const acquired = await process.acquire(signal);
           if (acquired.kind === 'ready' && kept.occupant === process) {
+            if (!spec.shared) process.adopt(org_id);
             kept.version = workflow_version_id;
             onChange(kept);
           }
@@ -122,6 +125,13 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
 };
 
 const NOTHING: Kept = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
+
+/** One that is started before its first run belongs to whoever had all runs of such processes before: nobody else needs it to be as new. */
+const ownerOf = (
+  kept: Kept,
+  { name, shared }: Pick<ResidentSpec<ResidentConnection>, 'name' | 'shared'>,
+  { supervisors }: ResidentHost,
+): string | null => (shared ? EVERYBODY : (kept.org_id ??= supervisors.caches.soleOwner(name)));
 
 /** Stops what the slot keeps. */
 const vacateFor = (next: Kept['occupant'], kept: Kept): void => {

@@ -1,4 +1,5 @@
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import { hasLastingHome } from '../caches/cache-environment.ts';
 import { visibleHost } from '../isolation/isolation.ts';
 import { logStrays } from '../supervision/log-strays.ts';
 import { processEnvironment, type HostEnvironment } from '../supervision/process-environment.ts';
@@ -23,18 +24,25 @@ export interface ResidentHost {
 export interface StartedProcess<Connection> {
   readonly process: SupervisedProcess;
   readonly connection: Connection;
+  readonly place: Place;
   readonly startedAt: number;
   /** Settles when nothing of it is left. Never rejects. */
   readonly gone: Promise<ProcessEnd>;
 }
 
-/** @throws when the machine has no room for a process or a folder */
+/**
+ * `org_id`: whose cache it has; null for a new one, of nobody.
+ * @throws when the machine has no room for a process or a folder
+ */
 export const startProcess = <Connection extends ResidentConnection>(
   spec: ResidentSpec<Connection>,
   slot: GpuSlot,
   host: ResidentHost,
+  org_id: string | null,
 ): StartedProcess<Connection> => {
-  const place = host.supervisors.takeKept(spec.view(slot, host.supervisors.withheld));
+  const { isolation, withheld } = host.supervisors;
+  const cache = hasLastingHome(isolation, host.env, spec.env) ? null : { org_id, of: spec.name };
+  const place = host.supervisors.takeKept(spec.view(slot, withheld), cache);
   const startedAt = performance.now();
   const process = supervised(spec, slot, host, place);
   const ending = new AbortController();
@@ -46,7 +54,7 @@ export const startProcess = <Connection extends ResidentConnection>(
     await place.leave();
     return end;
   };
-  return { process, connection, startedAt, gone: gone() };
+  return { process, connection, place, startedAt, gone: gone() };
 };
 
 const supervised = (
@@ -56,12 +64,13 @@ const supervised = (
   place: Place,
 ): SupervisedProcess => {
   const host = visibleHost(isolation, hostEnvironment);
+  const { folder: temporary, cache } = place;
   try {
     return place.start({
       command,
       args,
       env: {
-        ...processEnvironment({ host, env, device: slot.device, temporary: place.folder, mark }),
+        ...processEnvironment({ host, env, device: slot.device, temporary, cache, mark }),
         [SLOT_VARIABLE]: String(slot.index),
       },
       folder: cwd ?? place.folder,

@@ -20,6 +20,8 @@ export interface Runner {
 
 export interface RunnerWork {
   readonly org_id: string;
+  /** Null when the scheduler is of a release that does not say it. */
+  readonly deployment_id: string | null;
   readonly run_id: string;
   readonly workflow: unknown;
   readonly inputs: Readonly<Record<string, unknown>>;

@@ -1,3 +1,5 @@
+import { cacheEnvironment } from '../caches/cache-environment.ts';
+import { USER_NAME } from '../isolation/core/names.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 
 /** The part of the executor's environment that a workflow may see. */
@@ -5,6 +7,8 @@ export interface HostEnvironment {
   readonly PATH?: string | undefined;
   readonly HOME?: string | undefined;
   readonly LANG?: string | undefined;
+  readonly TZ?: string | undefined;
+  readonly OMP_NUM_THREADS?: string | undefined;
 }
 
 export interface EnvironmentParts {
@@ -15,6 +19,8 @@ export interface EnvironmentParts {
   readonly device: string;
   /** The folder for its temporary files. */
   readonly temporary: string;
+  /** The folder that stays when it has ended; null without one. */
+  readonly cache: string | null;
   readonly mark: Mark;
 }
 
@@ -27,14 +33,19 @@ export const processEnvironment = ({
   env,
   device,
   temporary,
+  cache,
   mark,
 }: EnvironmentParts): Record<string, string> => ({
   PATH: host.PATH ?? '/usr/local/bin:/usr/bin:/bin',
   HOME: host.HOME ?? temporary,
   LANG: host.LANG ?? 'C.UTF-8',
-  // Its user need not have a name, and libraries ask for one.
-  USER: 'runledger',
-  LOGNAME: 'runledger',
+  // Libraries ask for a name. Its user may have none, where nothing can be mounted for it.
+  USER: USER_NAME,
+  LOGNAME: USER_NAME,
+  ...(host.TZ === undefined ? {} : { TZ: host.TZ }),
+  // OpenBLAS, MKL, torch and numexpr heed it too.
+  ...(host.OMP_NUM_THREADS === undefined ? {} : { OMP_NUM_THREADS: host.OMP_NUM_THREADS }),
+  ...cacheEnvironment(cache, env),
   ...env,
   TMPDIR: temporary,
   // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.

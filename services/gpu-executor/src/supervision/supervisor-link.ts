@@ -83,7 +83,13 @@ export interface Start {
 }
 
 export type Ending =
-  | { readonly kind: 'exited'; readonly code: number | null; readonly signal: string | null }
+  | {
+      readonly kind: 'exited';
+      readonly code: number | null;
+      readonly signal: string | null;
+      /** It left no room in the temporary folders in memory. */
+      readonly isTemporaryFull?: boolean;
+    }
   /** `code` is the system's name of the error: `ENOENT`, `EACCES`, … */
   | { readonly kind: 'not_started'; readonly code: string };
 
@@ -114,11 +120,11 @@ export const parseReport = (text: string): Report | null => {
   const { killed, survivors } = value.strays;
   if (!isPidList(killed) || !isPidList(survivors)) return null;
   const strays = { killed, survivors };
-  const { kind, code, signal } = value;
+  const { kind, code, signal, isTemporaryFull = false } = value;
   if (kind === 'not_started' && typeof code === 'string') return { kind, code, strays };
   if (kind !== 'exited') return null;
   return (typeof code === 'number' || code === null) && (typeof signal === 'string' || signal === null)
-    ? { kind, code, signal, strays }
+    ? { kind, code, signal, strays, ...(isTemporaryFull === true && { isTemporaryFull }) }
     : null;
 };
 

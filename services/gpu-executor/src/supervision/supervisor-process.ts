@@ -5,13 +5,14 @@ import { Duplex } from 'node:stream';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
-import { bubblewrapOptions } from '../isolation/bubblewrap.ts';
+import { bubblewrapOptions, type BubblewrapMade } from '../isolation/bubblewrap.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
+import { nameFiles } from '../isolation/own-mounts.ts';
 import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
 import type { User } from '../isolation/users.ts';
 import { supervisorFile } from '../isolation/supervisor-code.ts';
-import { supervisorSetup } from '../isolation/supervisor-setup.ts';
+import { namedUser, supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
 import type { ProgramConnections } from '../network/outgoing-proxy.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
@@ -34,6 +35,8 @@ export interface SupervisorSettings {
   /** Whom it becomes; null for the user of the executor. */
   readonly user: User | null;
   readonly rlimits: Rlimits;
+  /** Of each temporary folder in memory. */
+  readonly temporaryBytes: number;
   /** Its own; it is removed with it. */
   readonly cgroup: Cgroup | null;
   /** Of its programs. */
@@ -153,6 +156,7 @@ const spawnSupervisor = ({
   isolation,
   user,
   rlimits,
+  temporaryBytes,
   cgroup,
   view,
   folder,
@@ -163,9 +167,13 @@ const spawnSupervisor = ({
   const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder, user), rlimits };
   const node = [process.execPath, ...NODE_OPTIONS, supervisorFile(), streams, JSON.stringify(setup)];
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
+  const channel = connections === null ? [] : ['ipc' as const];
+  const names = namesFor(isolation, user, folder);
+  const firstOfNames = STANDARD_STREAMS + pipes.length + channel.length;
+  const written = new Map([...names.keys()].map((file, index) => [file, firstOfNames + index]));
   const [command = '', ...args] = [
     ...(cgroup?.enter ?? []),
-    ...inNamespaces(isolation, view, folder),
+    ...inNamespaces(isolation, view, folder, { temporaryBytes, written }),
     ...node,
   ];
   const child = spawn(command, args, {
@@ -176,9 +184,11 @@ const spawnSupervisor = ({
     stdio: [
       ...(['ignore', 'ignore', 'pipe'] as const),
       ...pipes.map(() => 'pipe' as const),
-      ...(connections === null ? [] : ['ipc' as const]),
+      ...channel,
+      ...[...names].map(() => 'pipe' as const),
     ],
   });
+  for (const [file, descriptor] of written) pipeOf(child, descriptor).end(names.get(file));
   child.once('message', (_name, listener) => {
     if (listener instanceof Server) connections?.serve(listener);
     if (child.connected) child.disconnect();
@@ -191,10 +201,23 @@ const spawnSupervisor = ({
   return child;
 };
 
+const STANDARD_STREAMS = 3;
+
+/** The files that bubblewrap makes of what it is sent. Elsewhere the supervisor makes them. */
+const namesFor = (isolation: Isolation, user: User | null, folder: string): ReadonlyMap<string, string> => {
+  const named = isolation.kind === 'bubblewrap' ? namedUser(user, folder) : null;
+  return named === null ? new Map() : nameFiles(named);
+};
+
 /** The command that makes them, up to what runs in them. */
-const inNamespaces = (isolation: Isolation, view: View, folder: string): readonly string[] => {
+const inNamespaces = (
+  isolation: Isolation,
+  view: View,
+  folder: string,
+  made: BubblewrapMade,
+): readonly string[] => {
   if (isolation.kind === 'bubblewrap')
-    return [isolation.command, ...bubblewrapOptions(isolation, view, folder)];
+    return [isolation.command, ...bubblewrapOptions(isolation, view, folder, made)];
   const { containment } = isolation;
   return containment.kind === 'namespace' ? [containment.command, ...containment.args] : [];
 };

@@ -10,7 +10,7 @@ import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoff } from '@runledger/resilience/backoff';
-import { watchMemory } from '../isolation/memory-folders.ts';
+import { isTemporaryFull, watchMemory } from '../isolation/memory-folders.ts';
 import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
 import { handOverListener } from '../network/hand-over-listener.ts';
 import { proxyEnvironment } from '../network/proxy-environment.ts';
@@ -42,7 +42,8 @@ const { value: cpuSeconds = Infinity } =
 /** Null for programs without a proxy: then the executor has opened no channel. */
 const proxyPort = process.connected ? await handOverListener(process) : null;
 restrictSupervisor(setup, proxyPort);
-const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
+const memoryFolders = setup.isolation?.memoryFolders ?? [];
+const isMemoryAsNew = watchMemory(memoryFolders);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
 
@@ -88,7 +89,9 @@ const start = (text: string): void => {
   program.once('error', (error: NodeJS.ErrnoException) => {
     void finish({ kind: 'not_started', code: error.code ?? error.message });
   });
-  program.once('exit', (code, signal) => void finish({ kind: 'exited', code, signal }));
+  program.once('exit', (code, signal) => {
+    void finish({ kind: 'exited', code, signal, isTemporaryFull: isTemporaryFull(memoryFolders) });
+  });
 };
 
 /** Resolves when every writer has closed the stream. */

@@ -1,5 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CacheOwner } from '../caches/cache-folder.ts';
+import type { Cache, Caches } from '../caches/caches.ts';
 import { removeTree } from '../leftovers/remove-tree.ts';
 import { giveTo, type User } from '../isolation/users.ts';
 import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
@@ -9,7 +11,7 @@ import { networkInEffect } from '../network/network-hold.ts';
 import type { OutgoingProxy } from '../network/outgoing-proxy.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
-import { withinLimits } from './within-limits.ts';
+import { withinLimits, type Limited } from './within-limits.ts';
 import { openLender, type Lender } from './lent-folders.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 import { killAllOf } from './stray-processes.ts';
@@ -24,16 +26,23 @@ export interface Supervisors extends Disposable {
   readonly isolation: Isolation;
   readonly withheld: Withheld;
   readonly enforcement: Enforcement;
-  /** For one run. Its supervisor is kept for the next run of the same organisation with the same view. */
-  take(org_id: string, view: View): Place;
+  readonly caches: Pick<Caches, 'soleOwner'>;
+  /** For one run. Its supervisor is kept for the next run of the same organisation with the same view and cache. */
+  take(org_id: string, view: View, cache: CacheOwner | null): Place;
   /** For a process that is kept. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
-  takeKept(view: View): Place;
+  takeKept(view: View, cache: CacheOwner | null): Place;
 }
 
 /** Where one program runs. */
 export interface Place extends Pick<Lender, 'lend'> {
   /** In the view of the program, which may write there. No other program sees it. */
   readonly folder: string;
+  /** The same, and it stays for the next process of its owner; null without one. */
+  readonly cache: string | null;
+  /** Of its /tmp in memory; null where that is not its own. */
+  readonly temporaryBytes: number | null;
+  /** The process has runs of this organisation, and of no other one. */
+  adopt(org_id: string): void;
   /** A new folder in the place, for the temporary files of one run. */
   makeTemporary(): string;
   /** Once. */
@@ -48,6 +57,7 @@ export interface SupervisorsSettings {
   readonly enforcement: Enforcement;
   /** Of programs whose view says nothing else. */
   readonly limits: ProgramLimits;
+  readonly caches: Caches;
   /** For programs whose network is `outgoing`. */
   readonly proxy: OutgoingProxy;
   readonly mark: Mark;
@@ -68,8 +78,9 @@ interface Kept {
   readonly supervisor: Supervisor;
   readonly limits: ProgramLimits;
   readonly cgroup: Cgroup | null;
+  readonly cache: Cache | null;
   /** It may have another program after the present one. */
-  readonly isReusable: boolean;
+  isReusable: boolean;
   /** The supervisor has nothing of its last program any more. */
   isIdle: boolean;
   /** No run has the folder. */
@@ -77,12 +88,16 @@ interface Kept {
 }
 
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
-  const { isolation, withheld, enforcement, log } = settings;
+  const { isolation, withheld, enforcement, caches, log } = settings;
   const open = new Set<Kept>();
-  const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
-    const kept = openKept(settings, { key, view, streams }, () =>
-      close(kept).then(() => giveBack(kept, isolation, log)),
-    );
+  const openAnother = (key: string, view: View, streams: StreamsKind, owner: CacheOwner | null): Kept => {
+    const cache = owner === null ? null : caches.take(owner, () => letGo());
+    const closed = (): Promise<void> => close(kept).then(() => giveBack(kept, isolation, log));
+    const kept = openOrRelease(settings, { key, view, streams, cache }, closed);
+    const letGo = (): void => {
+      kept.isReusable = false;
+      if (kept.isIdle && kept.isLeft) void close(kept);
+    };
     open.add(kept);
     return kept;
   };
@@ -93,15 +108,24 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
   const placeOf = (kept: Kept): Place => {
     kept.isIdle = kept.isLeft = false;
+    const { cache } = kept;
+    cache?.use();
     const lender = openLender(kept.folder, kept.user);
     return {
       folder: kept.folder,
+      cache: cache?.folder ?? null,
+      temporaryBytes: isolation.kind === 'bubblewrap' ? kept.limits.temporaryBytes : null,
+      adopt: (org_id) => cache?.adopt(org_id),
       lend: (folders, makesOutputDir) => lender.lend(folders, makesOutputDir),
       makeTemporary: () => makeFolder(kept.folder, kept.user),
       start: (start) =>
-        explained(withinLimits(kept.supervisor.start(start), kept, log), start, { ...kept, isolation }),
+        explained(withinLimits(kept.supervisor.start(start), limitedOf(kept, caches), log), start, {
+          ...kept,
+          isolation,
+        }),
       leave: async () => {
         await lender.end();
+        cache?.use();
         kept.isLeft = true;
         if (!(open.has(kept) && kept.isReusable && isAsNew(kept, isolation))) await close(kept);
       },
@@ -111,38 +135,60 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     isolation,
     withheld,
     enforcement,
-    take: (org_id, view) => {
-      const key = JSON.stringify([org_id, view]);
+    caches,
+    take: (org_id, view, cache) => {
+      const key = JSON.stringify([org_id, view, cache]);
       const { same, oldest } = freeOf(open, key);
       if (same !== undefined) return placeOf(same);
       if (oldest !== undefined) void close(oldest);
-      return placeOf(openAnother(key, view, 'relayed'));
+      return placeOf(openAnother(key, view, 'relayed', cache));
     },
-    takeKept: (view) => placeOf(openAnother('', view, 'direct')),
+    takeKept: (view, cache) => placeOf(openAnother('', view, 'direct', cache)),
     [Symbol.dispose]: () => {
       for (const { supervisor } of open) supervisor.close();
     },
   };
 };
 
+/** @throws when it cannot be opened, and nobody has the cache then */
+const openOrRelease = (...[settings, wanted, closed]: Parameters<typeof openKept>): Kept => {
+  try {
+    return openKept(settings, wanted, closed);
+  } catch (error) {
+    wanted.cache?.release();
+    throw error;
+  }
+};
+
 const openKept = (
   { isolation, enforcement, proxy, mark, path, workFolder, limits: ofAll }: SupervisorsSettings,
   {
     key,
-    view: wanted,
+    view: { network, writable, ...wanted },
     streams,
-  }: { readonly key: string; readonly view: View; readonly streams: StreamsKind },
+    cache,
+  }: {
+    readonly key: string;
+    readonly view: View;
+    readonly streams: StreamsKind;
+    readonly cache: Cache | null;
+  },
   onClosed: () => Promise<void>,
 ): Kept => {
-  const view = { ...wanted, network: networkInEffect(isolation, wanted.network) };
+  const view = {
+    ...wanted,
+    writable: cache === null ? writable : [...writable, cache.folder],
+    network: networkInEffect(isolation, network),
+  };
   const connections = view.network === 'outgoing' ? proxy.open() : null;
-  const user = isolation.users.take();
+  const user = cache === null ? isolation.users.take() : cache.user;
   const folder = makeFolder(workFolder, user);
   const limits = { ...ofAll, ...view.resources };
+  const { temporaryBytes } = limits;
   const { rlimits, cgroup } = limitsFor(enforcement, limits);
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
   const supervisor = openSupervisor(
-    { isolation, user, rlimits, cgroup, view, folder, env, connections, streams },
+    { isolation, user, rlimits, temporaryBytes, cgroup, view, folder, env, connections, streams },
     { idle: () => void (kept.isIdle = true), closed: () => void onClosed() },
   );
   const isReusable = streams === 'relayed';
@@ -154,6 +200,7 @@ const openKept = (
     supervisor,
     limits,
     cgroup,
+    cache,
     isReusable,
     isIdle: true,
     isLeft: true,
@@ -167,6 +214,11 @@ const explained = (process: SupervisedProcess, start: Start, seen: Seen): Superv
   ended: process.ended.then((end) =>
     end.kind === 'not_started' ? { ...end, code: explainCode(end.code, start, seen) } : end,
   ),
+});
+
+const limitedOf = (kept: Kept, { maxBytes }: Caches): Limited => ({
+  ...kept,
+  cache: kept.cache === null ? null : { folder: kept.cache.folder, maxBytes },
 });
 
 /** Those that no run has: the one that another run of its key may get, and the one that ends for it, so that there are no more than runs at once. */
@@ -188,17 +240,18 @@ const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
 
 /** The supervisor has ended, and another one may have its user. */
 const giveBack = async (
-  { user }: Kept,
+  { user, cache }: Pick<Kept, 'user' | 'cache'>,
   isolation: Isolation,
   log: SupervisorsSettings['log'],
 ): Promise<void> => {
-  if (user === null) return;
-  if (isolation.users.kind === 'each' && !isInNamespace(isolation)) {
+  if (user !== null && isolation.users.kind === 'each' && !isInNamespace(isolation)) {
     // It has ended them itself, unless one of them killed it.
     await killAllOf(user.uid);
     await removeShared(user, log);
   }
-  isolation.users.free(user);
+  // The user stays with the cache.
+  if (cache === null) isolation.users.free(user);
+  else cache.release();
 };
 
 /** What nobody but its programs had, in the shared memory of the machine. */

@@ -54,6 +54,27 @@ describe('the mounts by bubblewrap', () => {
     expect(lines.map(({ line }) => line)).toEqual(['runs']);
   });
 
+  it.skipIf(typeof isolation === 'string').each([
+    ['and a failure names it', 'head -c 4194304 /dev/zero >/tmp/file', 'the /tmp of 2 MiB is full'],
+    [
+      'and a failure mentions it where it is tidied up',
+      'head -c 4194304 /dev/zero >/tmp/file || { rm /tmp/file; exit 1; }',
+      'If that was in /tmp, which is in memory and has 2 MiB',
+    ],
+  ])('make a /tmp of its own size for a program, %s', async (_, script, said) => {
+    if (typeof isolation === 'string') return;
+    const limits = { temporaryBytes: 1024 ** 2 };
+    const program = {
+      command: '/bin/sh',
+      args: ['-c', script],
+      resources: { temporaryBytes: 2 * 1024 ** 2 },
+    };
+    expect(await (await start('', { isolation, limits, program })).result).toMatchObject({
+      outcome: 'failed',
+      error: { exit_code: 1, message: expect.stringMatching(new RegExp(`${said}.*EXECUTOR_RUN_TMP_BYTES`)) },
+    });
+  });
+
   it.skipIf(typeof isolation === 'string')(
     'hide what is hidden also below a folder that a program may read',
     async () => {

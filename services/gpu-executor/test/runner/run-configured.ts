@@ -102,6 +102,7 @@ const startRun = (
   const cancelling = new AbortController();
   const work: RunnerWork = {
     org_id: ORG_ID,
+    deployment_id: null,
     run_id: newUuid(),
     workflow,
     inputs,

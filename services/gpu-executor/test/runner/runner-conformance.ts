@@ -57,6 +57,7 @@ export interface StartedRun extends Reported {
 
 export interface StartOptions {
   readonly org_id?: string;
+  readonly deployment_id?: string;
   readonly slot?: number;
   /** Which run of the slot it is, from 0. */
   readonly nth?: number;

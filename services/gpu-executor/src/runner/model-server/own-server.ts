@@ -1,5 +1,6 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf } from '@runledger/contracts/events/run-error';
+import { namedCache } from '../../caches/cache-environment.ts';
 import type { GpuSlot } from '../../gpu/gpu-slots.ts';
 import type { ResidentProcesses, SlotProcesses } from '../../resident-process/resident-processes.ts';
 import type {
@@ -61,7 +62,7 @@ const serverProcess = <Api>({
   connect: (process, gone, place) => {
     process.stdin.end();
     const api = type.connect(url);
-    const hide = hidingValues(command, { TMPDIR: place.folder });
+    const hide = hidingValues(command, { TMPDIR: place.folder, ...namedCache(place) });
     const isReady = async (): Promise<string | null> => {
       const state = await untilReady(type, api, gone);
       // When it ends first, its end says why, and nobody waits for this any more.

@@ -1,5 +1,6 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { describeExceeded } from '../../limits/program-limits.ts';
+import { isFull, noRoomIn } from './full-folder.ts';
 import { outOfMemoryIn } from './out-of-memory.ts';
 import { shownStderr } from './shown-stderr.ts';
 import type { ProcessEnding } from '../../supervision/supervised-process.ts';
@@ -9,12 +10,20 @@ export interface EndedProgram {
   readonly end: Exclude<ProcessEnding, { kind: 'not_started' }>;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
+  /** Of its /tmp in memory; null where that is not its own. */
+  readonly temporaryBytes: number | null;
   /** The end of its standard error, without what clients must not see. */
   readonly stderr: string;
 }
 
 /** Why a program that has ended did not succeed; null when it did, as far as its end says. */
-export const programError = ({ name, end, isMemoryShort, stderr }: EndedProgram): AttemptError | null => {
+export const programError = ({
+  name,
+  end,
+  isMemoryShort,
+  temporaryBytes,
+  stderr,
+}: EndedProgram): AttemptError | null => {
   const program = `The program ${name}`;
   const shown = shownStderr(stderr);
   const said = (why: string): string => (shown === '' ? why : `${why}\n${shown}`);
@@ -34,8 +43,12 @@ export const programError = ({ name, end, isMemoryShort, stderr }: EndedProgram)
   if (signal === null && code === 0) return null;
   const short = outOfMemoryIn(stderr, isMemoryShort);
   if (short !== null) return errorOf('out_of_memory', said(`${program} ran out of memory: ${short}`), known);
-  if (signal !== null) return errorOf('program_signal', said(`${program} was ended by ${signal}.`), known);
-  return errorOf('program_exit', said(`${program} ended with exit code ${code}.`), known);
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  if (end.isTemporaryFull === true && temporaryBytes !== null)
+    return errorOf('limit_exceeded', said(`${program} ${how}: ${isFull(temporaryBytes)}.`), known);
+  const noRoom = noRoomIn(stderr, temporaryBytes);
+  const why = said(`${program} ${how}.${noRoom === null ? '' : ` ${noRoom}`}`);
+  return errorOf(signal === null ? 'program_exit' : 'program_signal', why, known);
 };
 
 /** By which the kernel says that a process is over a limit. */

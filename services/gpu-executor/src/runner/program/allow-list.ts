@@ -49,7 +49,7 @@ const problem = (wrong: string): ConfigProblem => ({
     '{"name": ["command", "argument"]} or {"name": {"command": "…", "args": […], "env": {…}, "cwd": "…", "mode": "once"}}, ' +
     'for "mode": "resident" also "start_timeout_s", "idle_timeout_s", "max_runs" and "preload", ' +
     '"readable" and "writable" for absolute paths that it may see, "network" as "none", "outgoing" or "host", "shared" as true or false, ' +
-    '"resources": {"memory_bytes", "processes", "open_files", "disk_bytes", "cpus", "cpu_s"} for its limits, ' +
+    '"resources": {"memory_bytes", "processes", "open_files", "disk_bytes", "cpus", "cpu_s", "tmp_bytes"} for its limits, ' +
     'and "organisations": ["…"] for a program that is not for all; ' +
     'with commands that are absolute or on PATH and can be executed',
 });

@@ -10,6 +10,8 @@ export interface EnvironmentParts {
   readonly mark: Mark;
   /** The folder for temporary files of this run. */
   readonly temporary: string;
+  /** That of its deployment; null without one. */
+  readonly cache: string | null;
 }
 
 /** The whole environment of a program with one process for each run. */
@@ -19,10 +21,11 @@ export const programEnvironment = ({
   host,
   mark,
   temporary,
+  cache,
 }: EnvironmentParts): Record<string, string> => ({
   // What Python has printed is lost with a process that is killed, and comes late to whoever follows the log.
   PYTHONUNBUFFERED: '1',
-  ...processEnvironment({ host, env, device: work.slot.device, temporary, mark }),
+  ...processEnvironment({ host, env, device: work.slot.device, temporary, cache, mark }),
   RUNLEDGER_INPUT_DIR: work.inputDir,
   RUNLEDGER_OUTPUT_DIR: work.outputDir,
   ...(typeof work.traceparent === 'string' ? { TRACEPARENT: work.traceparent } : {}),

@@ -1,3 +1,4 @@
+import { hasLastingHome, namedCache } from '../../caches/cache-environment.ts';
 import { removeTree } from '../../leftovers/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
@@ -77,6 +78,7 @@ const execute = async (
     RUNLEDGER_INPUT_DIR: lent.folders.inputDir,
     RUNLEDGER_OUTPUT_DIR: lent.folders.outputDir,
     TMPDIR: run.temporary,
+    ...namedCache(run.place),
   });
   const output = readProgram(started, {
     ...observe,
@@ -96,18 +98,21 @@ const execute = async (
   const isMemoryShort = countOomKills() > oomKills;
   const shown = (text: string): string => observe.masked(hide(text));
   const stderr = shown(output.stderrTail());
-  const error = programError({ name: run.name, end, isMemoryShort, stderr });
+  const { temporaryBytes } = run.place;
+  const error = programError({ name: run.name, end, isMemoryShort, temporaryBytes, stderr });
   return error === null
     ? outputResult({ name: run.name, output, hide: shown }, collected)
     : { outcome: 'failed', error, files: collected.files };
 };
 
 const tryTake = (
-  { supervisors }: ProgramRunnerSettings,
-  { work: { org_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
+  { supervisors, env }: ProgramRunnerSettings,
+  { work: { org_id, deployment_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
 ): Place | Error => {
+  const hasNone = deployment_id === null || hasLastingHome(supervisors.isolation, env, program.env);
+  const cache = hasNone ? null : { org_id, of: `deployment ${deployment_id}` };
   try {
-    return supervisors.take(org_id, programView(program, slot, supervisors.withheld));
+    return supervisors.take(org_id, programView(program, slot, supervisors.withheld), cache);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -122,7 +127,14 @@ const tryStart = (
     return place.start({
       command,
       args,
-      env: programEnvironment({ work, program, host: visibleHost(isolation, env), mark, temporary }),
+      env: programEnvironment({
+        work,
+        program,
+        host: visibleHost(isolation, env),
+        mark,
+        temporary,
+        cache: place.cache,
+      }),
       folder: cwd ?? temporary,
     });
   } catch (error) {

@@ -2,17 +2,12 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import type { StartFailure } from '../../resident-process/resident-spec.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 import { outOfMemoryIn, saysOutOfMemory } from '../process-output/out-of-memory.ts';
-import { programError } from '../process-output/program-error.ts';
+import { noRoomIn } from '../process-output/full-folder.ts';
+import { programError, type EndedProgram } from '../process-output/program-error.ts';
 import { shownStderr } from '../process-output/shown-stderr.ts';
 import type { RunResult } from '../runner.ts';
 
-export interface FailedProgram {
-  readonly name: string;
-  /** The kernel killed a process of this machine meanwhile, because memory was short. */
-  readonly isMemoryShort: boolean;
-  /** The end of its standard error, without what clients must not see. */
-  readonly stderr: string;
-}
+export type FailedProgram = Omit<EndedProgram, 'end'>;
 
 /** The result of a run whose program could not be made ready. */
 export const notReady = (why: StartFailure, program: FailedProgram): RunResult => {
@@ -62,9 +57,10 @@ export const crashed = (end: ProcessEnd, program: FailedProgram): AttemptError =
 /** The error of a run that the program itself says has failed. */
 export const failedRun = (
   said: { readonly message: string; readonly retryable: boolean | null },
-  { name, isMemoryShort, stderr }: FailedProgram,
+  { name, isMemoryShort, temporaryBytes, stderr }: FailedProgram,
 ): AttemptError => {
-  const { message } = said;
+  const noRoom = noRoomIn(said.message, temporaryBytes);
+  const message = noRoom === null ? said.message : `${said.message}\n${noRoom}`;
   const isMemory = saysOutOfMemory(message) || outOfMemoryIn(stderr, isMemoryShort) !== null;
   return errorOf(
     isMemory ? 'out_of_memory' : 'execution_error',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
+import { namedCache } from '../../caches/cache-environment.ts';
 import type { Limits } from '../../resident-process/core/lifecycle.ts';
 import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
 import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
@@ -80,7 +81,7 @@ const openSlot = (
       shared: program.shared ?? false,
       view: (ofSlot, withheld) => programView(program, ofSlot, withheld),
       connect: (process, _gone, place) => {
-        const hide = hidingValues(program, { TMPDIR: place.folder });
+        const hide = hidingValues(program, { TMPDIR: place.folder, ...namedCache(place) });
         const connection = connectProgram(process, mark, {
           loading: ({ stream, line }) => (loading ?? between)({ stream, line: hide(line) }),
           between: ({ stream, line }) => between({ stream, line: hide(line) }),
@@ -209,5 +210,6 @@ const failedProgram = (
 ): FailedProgram => ({
   name,
   isMemoryShort: countOomKills() > oomKills,
+  temporaryBytes: connection?.place.temporaryBytes ?? null,
   stderr: connection === null ? '' : observe.masked(hide(connection.stderrTail())),
 });

@@ -4,7 +4,7 @@ import { programError, type EndedProgram } from '../../../src/runner/process-out
 import { hidingValues, shownStderr } from '../../../src/runner/process-output/shown-stderr.ts';
 
 const after = (end: EndedProgram['end'], isMemoryShort = false, stderr = ''): unknown =>
-  programError({ name: 'render', end, isMemoryShort, stderr });
+  programError({ name: 'render', end, isMemoryShort, stderr, temporaryBytes: 8 * 1024 ** 2 });
 const exit = (code: number): EndedProgram['end'] => ({ kind: 'exited', code, signal: null });
 const killed = (signal: NodeJS.Signals): EndedProgram['end'] => ({ kind: 'exited', code: null, signal });
 
@@ -33,6 +33,23 @@ describe('the error of a program', () => {
       expect(after(end, false)).not.toMatchObject({ kind: 'out_of_memory' });
     },
   );
+
+  it('says that its /tmp is full, and what to do', () => {
+    const end = { ...exit(1), isTemporaryFull: true } as EndedProgram['end'];
+    expect(after(end, false, 'OSError: [Errno 28] No space left on device')).toMatchObject({
+      kind: 'limit_exceeded',
+      exit_code: 1,
+      message: expect.stringMatching(/the \/tmp of 8 MiB is full: .*\$TMPDIR.*EXECUTOR_RUN_TMP_BYTES/),
+    });
+    expect(after({ ...end, code: 0 } as EndedProgram['end'])).toBeNull();
+  });
+
+  it('says that its /tmp may have been full when it found no room', () => {
+    expect(after(exit(1), false, 'OSError: [Errno 28] No space left on device')).toMatchObject({
+      kind: 'program_exit',
+      message: expect.stringMatching(/If that was in \/tmp, .* 8 MiB: .*EXECUTOR_RUN_TMP_BYTES/),
+    });
+  });
 
   it.each([
     ['memory', 'out_of_memory', true],

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { findPython } from '@runledger/local-servers/python';
+import { isInNamespace } from '../../../src/isolation/isolation.ts';
 import { networkHold } from '../../../src/network/network-hold.ts';
 import { proxyEnvironment } from '../../../src/network/proxy-environment.ts';
 import { isolations } from '../../fixtures/isolations.ts';
@@ -41,6 +42,8 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     const env = readFileSync(join(outputDir, 'env'), 'utf8');
     expect(env).toContain('CUDA_VISIBLE_DEVICES=GPU-6d40\n');
     expect(env).toContain('MODEL_HOME=/models\n');
+    expect(env).toContain('TZ=Asia/Tokyo\n');
+    expect(env).toContain('OMP_NUM_THREADS=3\n');
     const names = env.split('\n').map((line) => line.split('=')[0]);
     expect(
       new Set(names.filter((name) => !['', '_', 'SHLVL', 'OLDPWD', 'PWD'].includes(name ?? ''))),
@@ -52,6 +55,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'LANG',
         'LOGNAME',
         'MODEL_HOME',
+        'OMP_NUM_THREADS',
         'PATH',
         'PYTHONUNBUFFERED',
         'RUNLEDGER_ATTEMPT',
@@ -60,6 +64,7 @@ describe.each(isolations)('a program %s', (_, isolation) => {
         'RUNLEDGER_OUTPUT_DIR',
         'RUNLEDGER_RUN_ID',
         'TMPDIR',
+        'TZ',
         'USER',
         ...(networkHold(isolation) === 'none' ? [] : Object.keys(proxyEnvironment(1))),
       ]),
@@ -67,6 +72,17 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     // Its own three, and not the supervisor's pipe to the executor.
     expect(readFileSync(join(outputDir, 'fds'), 'utf8').match(/socket:/g)).toHaveLength(2);
     expect(readFileSync(join(outputDir, 'fds'), 'utf8')).not.toMatch(/\b3 -> socket:/);
+  });
+
+  it('has a name, also by the number of its user where something can be mounted for it', async ({ skip }) => {
+    const script = `echo "$USER $LOGNAME"; whoami; test "$HOME" != / && id -gn && getent passwd "$(id -u)" | cut -d: -f1,6`;
+    const program = { command: '/bin/sh', args: ['-c', script] };
+    if (isolation.kind === 'off' || !isInNamespace(isolation)) return skip('nothing is mounted for it there');
+    const { result, lines } = await start('', { isolation, program });
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    const [variables, name, group, entry] = lines.map(({ line }) => line);
+    expect([variables, name, group]).toEqual(['runledger runledger', 'runledger', 'runledger']);
+    expect(entry).toMatch(/^runledger:\/.*\/tmp-/);
   });
 
   it('may share memory between its processes, as shm_open and sem_open do, and see what a link in its entry leads to', async () => {

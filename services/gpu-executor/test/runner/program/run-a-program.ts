@@ -8,6 +8,7 @@ import { programRunner } from '../../../src/runner/program/program-runner.ts';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation, Withheld } from '../../../src/isolation/isolation.ts';
+import { NO_CACHES, openCaches, type CachesSettings } from '../../../src/caches/caches.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
@@ -20,6 +21,7 @@ import { observed } from '../observed.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
 
 const group = noIsolation('chosen by the test');
+const DEPLOYMENT_ID = '01920000-0000-7000-8000-0000000000dd';
 const RUN_ID = '01920000-0000-7000-8000-00000000000b';
 
 export interface Options {
@@ -28,6 +30,12 @@ export interface Options {
   readonly limits?: Partial<ProgramLimits>;
   readonly proxy?: OutgoingProxy;
   readonly withheld?: Withheld;
+  /** Programs have no caches without it. */
+  readonly caches?: Pick<CachesSettings, 'maxBytes'> & Partial<CachesSettings>;
+  /** When it is aborted, the executor ends. */
+  readonly closing?: AbortSignal | undefined;
+  /** An empty one without it. */
+  readonly placeFolder?: string;
   readonly graceMs?: number;
   readonly workflow?: unknown;
   readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
@@ -64,17 +72,23 @@ export const openPrograms = async (
   options: Options = {},
 ): Promise<(script: string, run?: StartOptions) => StartedProgram> => {
   const folder = temporaryFolder();
-  const [workFolder, placeFolder] = [join(folder, 'runs'), join(folder, 'places')];
-  for (const path of [workFolder, placeFolder]) mkdirSync(path);
+  const [workFolder, placeFolder] = [join(folder, 'runs'), options.placeFolder ?? join(folder, 'places')];
+  for (const path of [workFolder, placeFolder]) mkdirSync(path, { recursive: true });
   const logged: object[] = [];
   const programs = new Map<string, OperatorCommand>();
   const mark = await ownMark(workFolder);
   const log = {
     debug: (fields: object) => logged.push(fields),
+    info: (fields: object, message: string) => logged.push({ ...fields, message }),
     warn: (fields: object) => logged.push(fields),
   };
   const isolation = options.isolation ?? group;
+  const { users } = isolation;
+  const caches = options.caches
+    ? openCaches({ workFolder: placeFolder, users, maxUnusedMs: Infinity, log, ...options.caches })
+    : NO_CACHES;
   const supervisors = openSupervisors({
+    caches,
     enforcement: options.enforcement ?? BY_RLIMITS,
     limits: { ...SOME_LIMITS, ...options.limits },
     proxy: options.proxy ?? NO_WAY_OUT,
@@ -85,13 +99,18 @@ export const openPrograms = async (
     workFolder: placeFolder,
     log,
   });
-  onTestFinished(() => supervisors[Symbol.dispose]());
+  const close = (): void => {
+    supervisors[Symbol.dispose]();
+    caches[Symbol.dispose]();
+  };
+  options.closing?.addEventListener('abort', close);
+  onTestFinished(close);
   const runner = programRunner({
     programs,
     supervisors,
     mark,
     cancelGraceMs: options.graceMs ?? 60_000,
-    env: process.env,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'Asia/Tokyo', OMP_NUM_THREADS: '3' },
     log,
   });
   return (script, run = {}) => {
@@ -105,6 +124,7 @@ export const openPrograms = async (
     const result = runner.run(
       {
         org_id: run.org_id ?? ORG_ID,
+        deployment_id: run.deployment_id ?? DEPLOYMENT_ID,
         run_id: slot === 0 ? RUN_ID : newUuid(),
         workflow,
         inputs,

@@ -4,6 +4,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { onTestFinished } from 'vitest';
 import { openResidentProcesses } from '../../../src/resident-process/resident-processes.ts';
 import { residentRunner, type ResidentProgram } from '../../../src/runner/resident/resident-runner.ts';
+import { NO_CACHES, openCaches } from '../../../src/caches/caches.ts';
 import type { RunnerWork } from '../../../src/runner/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../../src/isolation/isolation.ts';
@@ -28,7 +29,7 @@ export const bareProgram = (env: Readonly<Record<string, string>> = {}): Residen
   limits: { startTimeoutMs: 60_000, idleTimeoutMs: null, maxRuns: null, preload: false },
 });
 
-interface StartedResidentRun extends StartedRun {
+export interface StartedResidentRun extends StartedRun {
   /** The work folder of its process, which is not that of a run here. */
   readonly processFolder: string;
 }
@@ -37,22 +38,35 @@ interface Options {
   readonly isolation?: Isolation;
   readonly graceMs?: number;
   readonly proxy?: OutgoingProxy;
+  /** With caches, in this folder of processes. */
+  readonly cachesIn?: string;
+  /** When it is aborted, the executor ends. */
+  readonly closing?: AbortSignal;
 }
 
 /** A resident program as the executor has it: each run says in its inputs what it does. */
 export const openResidentProgram = async (
   program: ResidentProgram,
-  { isolation = noIsolation('chosen by the test'), graceMs = 60_000, proxy = NO_WAY_OUT }: Options = {},
+  {
+    isolation = noIsolation('chosen by the test'),
+    graceMs = 60_000,
+    proxy = NO_WAY_OUT,
+    cachesIn,
+    closing,
+  }: Options = {},
 ): Promise<(workload: string, run?: StartOptions) => StartedResidentRun> => {
   const folder = temporaryFolder();
-  const [workFolder, processFolder] = [join(folder, 'runs'), join(folder, 'processes')];
-  for (const path of [workFolder, processFolder]) mkdirSync(path);
+  const [workFolder, processFolder] = [join(folder, 'runs'), cachesIn ?? join(folder, 'processes')];
+  for (const path of [workFolder, processFolder]) mkdirSync(path, { recursive: true });
   const logged: object[] = [];
   const note = (fields: object): void => void logged.push(fields);
   const log = { debug: note, info: note, warn: note };
   const mark = await ownMark(processFolder);
+  const settings = { workFolder: processFolder, users: isolation.users, maxUnusedMs: Infinity, log };
+  const caches = cachesIn === undefined ? NO_CACHES : openCaches({ ...settings, maxBytes: 1024 ** 3 });
   const supervisors = openSupervisors({
     ...limited,
+    caches,
     proxy,
     isolation,
     mark,
@@ -62,10 +76,13 @@ export const openResidentProgram = async (
   });
   const host = { env: process.env, workFolder: processFolder, supervisors, mark, log };
   const residents = openResidentProcesses({ ...host, stopGraceMs: 2_000 });
-  onTestFinished(async () => {
+  const close = async (): Promise<void> => {
     await residents[Symbol.asyncDispose]();
     supervisors[Symbol.dispose]();
-  });
+    caches[Symbol.dispose]();
+  };
+  closing?.addEventListener('abort', () => void close());
+  onTestFinished(close);
   const runner = residentRunner(
     { ...host, executorName: 'box', slots: SLOTS, residents, cancelGraceMs: graceMs },
     'test',
@@ -78,6 +95,7 @@ export const openResidentProgram = async (
     const cancelling = new AbortController();
     const work: RunnerWork = {
       org_id: run.org_id ?? ORG_ID,
+      deployment_id: null,
       run_id: newUuid(),
       workflow,
       inputs: { ...inputs, workload },

@@ -90,6 +90,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
         run_id: newUuid(),
         workflow: STEPS[workload],
         inputs,
+        deployment_id: null,
         gpu: 'A10G',
         attempt: 1,
         inputTargets: [],

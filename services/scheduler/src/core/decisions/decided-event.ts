@@ -39,6 +39,7 @@ export const assignedEvent = (
       slot: decision.slot,
       gpu: decision.gpu,
       runner: request.runner,
+      deployment_id: request.deployment_id,
       workflow_version_id: request.workflow_version_id,
       workflow_sha256: request.workflow_sha256,
       ...(request.file_inputs && { file_inputs: request.file_inputs }),
