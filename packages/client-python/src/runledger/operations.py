@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 bec1b8823518df2ba923291ea9e2e8fe716fb0c03f58e7947598e1acf71db3b0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fa965a2a8ef0da9de27fb9f9578b04d5db6d44c928139dbcfedc32e01103068e.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
