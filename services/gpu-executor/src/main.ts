@@ -27,6 +27,7 @@ import { openUsers, ownUser } from './isolation/users.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 import { tryIsolation, type Tried } from './probe/probe-isolation.ts';
+import { devicesForView } from './gpu/card-devices.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
 import { mustBeReached, openWorkFolder } from './work-folder.ts';
 
@@ -37,9 +38,9 @@ const start = async (
 ): Promise<{ executor_id: string }> => {
   const { config, instance, logger, metrics, checks } = base;
   const executor_id = executorId(instance);
-  const { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES } = config;
-  const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
-  const capabilities = await readCapabilities(config, env, logger);
+  const { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES, LD_LIBRARY_PATH } = config;
+  const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES, LD_LIBRARY_PATH };
+  const capabilities = await readyCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
   const { inputFiles, proxy } = openEgress(base, open);
   const processes = await openProcesses(config, { env, proxy, runners, log: logger }, open);
@@ -93,6 +94,14 @@ const start = async (
     throw error;
   });
   return { executor_id };
+};
+
+/** What it can do. What its cards lack for that is made, or said, before the first view: not by a run. */
+const readyCapabilities: typeof readCapabilities = async (config, host, log) => {
+  const capabilities = await readCapabilities(config, host, log);
+  const hasCards = capabilities.slots.some(({ device }) => device !== '');
+  if (hasCards) devicesForView(host.PATH ?? '', log);
+  return capabilities;
 };
 
 const NOT_OPEN = 'the log is not open yet; if its streams are missing, runledger provision creates them';

@@ -61,7 +61,7 @@ const supervised = (
       command,
       args,
       env: {
-        ...processEnvironment({ host, env, device: slot.device, temporary: place.folder, mark }),
+        ...processEnvironment({ host, env, ...slot, temporary: place.folder, mark }),
         [SLOT_VARIABLE]: String(slot.index),
       },
       folder: cwd ?? place.folder,

@@ -17,13 +17,14 @@ export const programView = (
     network = 'outgoing',
     resources = {},
   }: OperatorCommand,
-  { device }: Pick<GpuSlot, 'device'>,
+  { device, libraries = [] }: Pick<GpuSlot, 'device' | 'libraries'>,
 ): View => ({
   readable: [
     ...toolFolders(command),
     ...args,
     ...SEARCHED_FOLDERS.flatMap((variable) => (env[variable] ?? '').split(delimiter)),
     ...(cwd === undefined ? [] : [cwd]),
+    ...libraries,
     ...readable,
   ].filter((path) => isAbsolute(path) && path !== '/' && realPath(path) !== null),
   writable: writable.filter((path) => realPath(path) !== null),

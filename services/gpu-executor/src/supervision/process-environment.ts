@@ -13,6 +13,8 @@ export interface EnvironmentParts {
   readonly env: Readonly<Record<string, string>>;
   /** The `CUDA_VISIBLE_DEVICES` of its slot. */
   readonly device: string;
+  /** Where the libraries of its driver are; the linker knows when it is left out. */
+  readonly libraries?: readonly string[] | undefined;
   /** The folder for its temporary files. */
   readonly temporary: string;
   readonly mark: Mark;
@@ -26,6 +28,7 @@ export const processEnvironment = ({
   host,
   env,
   device,
+  libraries = [],
   temporary,
   mark,
 }: EnvironmentParts): Record<string, string> => ({
@@ -36,6 +39,9 @@ export const processEnvironment = ({
   USER: 'runledger',
   LOGNAME: 'runledger',
   ...env,
+  ...(libraries.length > 0 && {
+    LD_LIBRARY_PATH: [env['LD_LIBRARY_PATH'] ?? '', ...libraries].filter((each) => each !== '').join(':'),
+  }),
   TMPDIR: temporary,
   // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.
   CUDA_DEVICE_ORDER: 'PCI_BUS_ID',

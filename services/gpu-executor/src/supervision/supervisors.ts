@@ -1,5 +1,6 @@
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { devicesForView } from '../gpu/card-devices.ts';
 import { removeTree } from '../leftovers/remove-tree.ts';
 import { giveTo, type User } from '../isolation/users.ts';
 import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
@@ -75,6 +76,7 @@ interface Kept {
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   const { isolation, enforcement, log } = settings;
   const open = new Set<Kept>();
+  const devicesOf = ({ cards }: View): readonly string[] => (cards ? devicesForView(settings.path, log) : []);
   const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
     const kept = openKept(settings, { key, view, streams }, () =>
       close(kept).then(() => giveBack(kept, isolation, log)),
@@ -106,13 +108,14 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     isolation,
     enforcement,
     take: (org_id, view) => {
-      const key = JSON.stringify([org_id, view]);
+      // A device that has appeared since is not in the view of the one before.
+      const key = JSON.stringify([org_id, view, devicesOf(view)]);
       const { same, oldest } = freeOf(open, key);
       if (same !== undefined) return placeOf(same);
       if (oldest !== undefined) void close(oldest);
       return placeOf(openAnother(key, view, 'relayed'));
     },
-    takeKept: (view) => placeOf(openAnother('', view, 'direct')),
+    takeKept: (view) => placeOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct')),
     [Symbol.dispose]: () => {
       for (const { supervisor } of open) supervisor.close();
     },

@@ -22,7 +22,7 @@ export const programEnvironment = ({
 }: EnvironmentParts): Record<string, string> => ({
   // What Python has printed is lost with a process that is killed, and comes late to whoever follows the log.
   PYTHONUNBUFFERED: '1',
-  ...processEnvironment({ host, env, device: work.slot.device, temporary, mark }),
+  ...processEnvironment({ host, env, ...work.slot, temporary, mark }),
   RUNLEDGER_INPUT_DIR: work.inputDir,
   RUNLEDGER_OUTPUT_DIR: work.outputDir,
   ...(typeof work.traceparent === 'string' ? { TRACEPARENT: work.traceparent } : {}),
