@@ -36,7 +36,7 @@ describe('a breakpoint', () => {
     const second = stopsAt('fact.type == "RunAssigned" && fact.attempt > 1');
     expect(second.length).toBeGreaterThan(2);
     expect(second.every(({ fact }) => Object(fact.event).attempt > 1)).toBe(true);
-    expect(new Set(typesAt('run.status == "timeout"'))).toEqual(new Set(['RunTimedOut']));
+    expect(new Set(typesAt('run.status == "timeout"'))).toEqual(new Set(['RunTimedOut', 'RunFailed']));
     const decided = stopsAt('decision.kind == "equal" && decision.recorded.type == "RunRequeued"');
     expect(new Set(decided.map(({ fact }) => Object(fact.event).type))).toEqual(new Set(['RunRequeued']));
     expect(stopsAt('run == null && fact.stream == "FLEET"')).toHaveLength(

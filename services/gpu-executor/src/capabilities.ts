@@ -7,6 +7,7 @@ import {
 } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import { configSchema, withoutNpmFolders } from './config.ts';
+import { driverFolders } from './gpu/driver-libraries.ts';
 import { detectGpus } from './gpu/nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
 import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runner-registry.ts';
@@ -27,10 +28,13 @@ interface CapabilityLog {
 /** @throws {ConfigError} with everything that is wrong with the slots and the runners */
 export const readCapabilities = async (
   config: { readonly EXECUTOR_GPUS?: string },
-  host: HostEnvironment & { readonly CUDA_VISIBLE_DEVICES?: string | undefined },
+  host: HostEnvironment & {
+    readonly CUDA_VISIBLE_DEVICES?: string | undefined;
+    readonly LD_LIBRARY_PATH?: string | undefined;
+  },
   log: CapabilityLog,
 ): Promise<ExecutorCapabilities> => {
-  const { CUDA_VISIBLE_DEVICES } = host;
+  const { CUDA_VISIBLE_DEVICES, LD_LIBRARY_PATH } = host;
   const problems: ConfigProblem[] = [];
   let slots: readonly GpuSlot[] = [];
   if (config.EXECUTOR_GPUS === undefined) slots = await detectSlots(CUDA_VISIBLE_DEVICES, log);
@@ -39,6 +43,7 @@ export const readCapabilities = async (
     if (read.ok) ({ slots } = read);
     else problems.push(read.problem);
   }
+  slots = withLibraries(slots, driverFolders(LD_LIBRARY_PATH));
   const runners = await configureRunners(RUNNER_TYPES, { ...config }, { ...host, slots });
   if ('problems' in runners) throw new ConfigError([...problems, ...runners.problems]);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -64,6 +69,9 @@ export const capabilityProblems = async (env: Environment): Promise<readonly Con
 };
 
 const SILENT: CapabilityLog = { info: () => undefined, warn: () => undefined };
+
+const withLibraries = (slots: readonly GpuSlot[], libraries: readonly string[]): readonly GpuSlot[] =>
+  libraries.length === 0 ? slots : slots.map((slot) => (slot.device === '' ? slot : { ...slot, libraries }));
 
 const detectSlots = async (visible: string | undefined, log: CapabilityLog): Promise<GpuSlot[]> => {
   const detection = await detectGpus();

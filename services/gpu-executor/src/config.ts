@@ -50,6 +50,12 @@ const inheritedSettings = {
       description: 'the GPUs that this executor may use; all when it is not set',
     }),
   ),
+  LD_LIBRARY_PATH: Type.Optional(
+    Type.String({
+      emptyIsValue: true,
+      description: 'runs that use a GPU get those of its folders that have the libraries of its driver',
+    }),
+  ),
 };
 
 const MACHINE = new RegExp(`^(?:\\*|${UUID_PATTERN}(?:/.+)?)$`);

@@ -30,6 +30,7 @@ import { openResidentProcesses } from './resident-process/resident-processes.ts'
 import type { HostEnvironment } from './supervision/process-environment.ts';
 import { checkViews, withheldFrom } from './runner/view/check-views.ts';
 import { tryIsolation, type Tried } from './probe/probe-isolation.ts';
+import { devicesForView } from './gpu/card-devices.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
 import { mustBeReached, openWorkFolder } from './work-folder.ts';
 
@@ -40,8 +41,12 @@ const start = async (
 ): Promise<{ executor_id: string }> => {
   const { config, instance, logger, metrics, checks } = base;
   const executor_id = executorId(instance);
-  const { PATH, CUDA_VISIBLE_DEVICES } = config;
-  const capabilities = await readCapabilities(config, { PATH, CUDA_VISIBLE_DEVICES }, logger);
+  const { PATH, CUDA_VISIBLE_DEVICES, LD_LIBRARY_PATH } = config;
+  const capabilities = await readyCapabilities(
+    config,
+    { PATH, CUDA_VISIBLE_DEVICES, LD_LIBRARY_PATH },
+    logger,
+  );
   const { slots, runners } = capabilities;
   const env = hostEnvironment(config, slots.length);
   const { inputFiles, proxy } = openEgress(base, open);
@@ -96,6 +101,14 @@ const start = async (
     throw error;
   });
   return { executor_id };
+};
+
+/** What it can do. What its cards lack for that is made, or said, before the first view: not by a run. */
+const readyCapabilities: typeof readCapabilities = async (config, host, log) => {
+  const capabilities = await readCapabilities(config, host, log);
+  const hasCards = capabilities.slots.some(({ device }) => device !== '');
+  if (hasCards) devicesForView(host.PATH ?? '', log);
+  return capabilities;
 };
 
 const NOT_OPEN = 'the log is not open yet; if its streams are missing, runledger provision creates them';

@@ -27,7 +27,7 @@ describe('runledger replay', () => {
       /\n20\S+Z {2}RUNS \d+ {2}RunAssigned of run [0-9a-f-]{36}: attempt 1 on box-l4, slot 0 \(L4\): .*\n {2}scheduler decides the same\n/,
     );
     expect(stdout).toMatch(/FLEET \d+ {2}a scheduler begins to lead\n/);
-    expect(stdout).toMatch(/RunTimedOut of run \S+: run_timeout\n/);
+    expect(stdout).toMatch(/RunFailed of run \S+: run_timeout\n/);
   });
 
   it('shows a decision that differs', async () => {
@@ -58,7 +58,12 @@ describe('runledger replay', () => {
   });
 
   it('stops at breakpoints, and plays the rest at the end of the input', async () => {
-    const points = ['--break', 'fact=ExecutorLost', '--break', 'fact.type == "RunFailed"'];
+    const points = [
+      '--break',
+      'fact=ExecutorLost',
+      '--break',
+      'fact.type == "RunFailed" && fact.data.error.kind == "program_exit"',
+    ];
     const quit = await start(points, { stdin: 'c\nq\n' }).ended;
     expect(quit.stderr.match(/Stopped at a breakpoint\./g)).toHaveLength(2);
     expect(factsIn(quit.stdout).at(-1)).toContain('ExecutorLost of box-l4.');

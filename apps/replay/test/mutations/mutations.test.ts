@@ -33,7 +33,7 @@ it.each([
   {
     defect: 'a time limit that ends runs too early',
     file: `${SCHEDULER}/runs/deadline.ts`,
-    text: 'timeOf(run.started_at) + run_timeout_s * 1_000',
+    text: 'timeOf(run.started_at) + run_timeout_s * 1_000 + cancelEnforceMs',
     instead: 'timeOf(run.started_at) + run_timeout_s * 100',
   },
   {

@@ -141,7 +141,7 @@ export const playScenario = async (
   await cancel(plain, waiting);
   await cancel(choosy, slow);
   await allEnded();
-  for (let n = 0; n < 4; n += 1) await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 4 });
+  for (let n = 0; n < 5; n += 1) await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 4 });
   await queue(plain, { start_deadline_s: 1 });
   await allEnded();
 

@@ -7,6 +7,7 @@ import {
   endOf,
   NO_OUTPUTS,
   retryAfterOf,
+  timedOut,
   type Ending,
   type Storing,
 } from '@runledger/gpu-executor/attempt/core/end-of-attempt';
@@ -79,6 +80,10 @@ export class Attempt {
       (isStored) => {
         if (!isStored || this.#ledger.mustStop) return this.#finish(cancelled(false));
         this.#state = 'running';
+        const { run_timeout_s } = this.assignment.event.data;
+        process.after(run_timeout_s * 1_000, () =>
+          this.#stop((isForced) => timedOut({ forced: isForced }, run_timeout_s)),
+        );
         process.after(run.durationMs, () => {
           if (this.#state !== 'running') return;
           const crashes = this.assignment.attempt <= (run.crashes ?? 0);
@@ -90,17 +95,21 @@ export class Attempt {
   }
 
   #onStop(): void {
-    const { process, program } = this.#options;
     if (this.#state === 'loading') this.#finish(cancelled(false));
-    else if (this.#state === 'running') {
-      this.#state = 'ending';
-      const ms = process.random.fraction() * STOPS_WITHIN_MS;
-      process.after(ms, () => {
-        const isForced = ms > STOPS_WITHIN_MS / 2;
-        if (isForced) program.onEnded();
-        this.#end(cancelled(isForced), { kind: 'stored' });
-      });
-    }
+    else this.#stop(cancelled);
+  }
+
+  /** The program has to end before it is done, if it executes. */
+  #stop(resultOf: (isForced: boolean) => Result): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'ending';
+    const { process, program } = this.#options;
+    const ms = process.random.fraction() * STOPS_WITHIN_MS;
+    process.after(ms, () => {
+      const isForced = ms > STOPS_WITHIN_MS / 2;
+      if (isForced) program.onEnded();
+      this.#end(resultOf(isForced), { kind: 'stored' });
+    });
   }
 
   #finish(result: Result): void {

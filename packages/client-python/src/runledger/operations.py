@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 97301a3a54ce9700288879bd9f407e086f3347c26b91815997bf1baa53e23eeb.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fa5cf360b76d5e27974e08f45099a313211afc5c1f4f34c052ba84ffd52fbb24.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

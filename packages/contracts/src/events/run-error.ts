@@ -83,6 +83,12 @@ const ATTEMPT_ERRORS = {
     retryable: true,
     means: 'A store of the system is full: the message names it.',
   },
+  run_timeout: {
+    end_reason: 'run_timeout',
+    retryable: false,
+    means:
+      'An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.',
+  },
 } as const;
 
 /** Every kind of error. It belongs to one end reason and refines it; where the end reason says all, both have the same word. */
@@ -107,12 +113,6 @@ const ERRORS = {
     end_reason: 'start_deadline',
     retryable: true,
     means: 'It had not begun to execute when its start deadline was over.',
-  },
-  run_timeout: {
-    end_reason: 'run_timeout',
-    retryable: false,
-    means:
-      'An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.',
   },
   log_expired: {
     end_reason: 'log_expired',

@@ -163,6 +163,7 @@ export const RunRequeuedData = Type.Object({
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });
 
+/** A time limit that an executor did not heed, too: one that does ends the run with RunFailed, which has its log. */
 export const RunTimedOutData = Type.Object({
   reason: Type.Enum(['run_timeout', 'start_deadline', 'no_capacity', 'storage_full']),
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { errorOf } from '../../src/events/run-error.ts';
 import { evolveRun } from '../../src/fold/evolve-run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { isEnded, mayHaveAnother, type Run, type RunState } from '../../src/fold/run.ts';
@@ -18,6 +19,7 @@ const running = [...started, anEvent('RunStarted')];
 const uploading = [...running, anEvent('RunUploading')];
 const requeued = [...running, anEvent('RunRequeued')];
 const cancelling = [...running, anEvent('RunCancelRequested')];
+const timedOutByExecutor = anEvent('RunFailed', { error: errorOf('run_timeout', 'it took too long') });
 const cancelOfQueued = anEvent('RunCancelRequested', {}, { attempt: 0, executor: null });
 
 describe('the status of a run changes as the table of the API says', () => {
@@ -45,6 +47,7 @@ describe('the status of a run changes as the table of the API says', () => {
     ['started', 'timeout', [...started, anEvent('RunTimedOut', { reason: 'start_deadline' })]],
     ['running', 'timeout', [...running, anEvent('RunTimedOut')]],
     ['uploading', 'timeout', [...uploading, anEvent('RunTimedOut')]],
+    ['running', 'timeout', [...running, timedOutByExecutor]],
     ['queued', 'cancelled', [...queued, cancelOfQueued]],
     ['running', 'cancelled', [...cancelling, anEvent('RunCancelled')]],
     ['running', 'cancelled by force', [...cancelling, anEvent('RunCancelEnforced')]],

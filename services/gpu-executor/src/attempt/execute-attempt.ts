@@ -1,5 +1,4 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
-import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
@@ -7,10 +6,9 @@ import type { FetchOptions } from '../assignment/fetch-body.ts';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { AttemptLog } from '../logs/attempt-log.ts';
-import type { ProgressReport, RunObserver, RunResult } from '../runner/runner.ts';
+import type { ProgressReport, RunObserver } from '../runner/runner.ts';
 import { openAttemptFolders, type AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
-import { runnerSpan } from './attempt-spans.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
 import type { Assignment } from './core/assignment.ts';
 import {
@@ -21,7 +19,7 @@ import {
   type Ending,
   type RetryAfter,
 } from './core/end-of-attempt.ts';
-import { judgeOutputs } from './core/judge-outputs.ts';
+import { NOT_BEGUN, runInTurn, type Work } from './run-workflow.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 import type { Turns } from './turns.ts';
 
@@ -113,84 +111,6 @@ const execute = async (
   if (isEnded && log_blob) log.clear();
 };
 
-interface Work
-  extends
-    Pick<Extract<FetchedAssignment, { kind: 'fetched' }>, 'workflow' | 'inputs' | 'inputTargets'>,
-    Pick<AttemptFolders, 'inputDir' | 'outputDir'> {
-  readonly runner: OpenRunner;
-  readonly slot: GpuSlot;
-  readonly observe: RunObserver;
-}
-
-/** It has not begun while it waits, so neither its time limit nor its start counts from there. */
-const runInTurn = async (ledger: AttemptLedger, tools: AttemptTools, work: Work): Promise<RunResult> => {
-  const { org_id, run_id, attempt } = ledger.assignment;
-  let isWaiting = false;
-  using turn = await tools.turns.take(org_id, ledger.stop, () => {
-    isWaiting = true;
-    tools.log.info(
-      { org_id, run_id, attempt },
-      'a run waits until programs of another organisation have ended',
-    );
-    work.observe.progress({ progress: 0, live_status: WAITS_FOR_TURN });
-  });
-  if (turn === null) return NOT_BEGUN;
-  if (isWaiting) work.observe.progress({ progress: 0, live_status: null });
-  return await runWorkflow(ledger, work);
-};
-
-const WAITS_FOR_TURN =
-  'waiting until programs of another organisation have ended: on this executor organisations take turns';
-
-const runWorkflow = async (
-  { assignment, stop }: AttemptLedger,
-  { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
-): Promise<RunResult> => {
-  const { org_id, run_id, attempt, event } = assignment;
-  const {
-    gpu,
-    runner: choice,
-    workflow_version_id,
-    deployment_id = null,
-    file_inputs: fileInputs = [],
-    secret_inputs: secretInputs = [],
-  } = event.data;
-  const result = await runnerSpan(assignment, (traceparent) =>
-    runner.run(
-      {
-        org_id,
-        deployment_id,
-        run_id,
-        workflow,
-        inputs,
-        fileInputs,
-        secretInputs,
-        inputTargets,
-        gpu,
-        attempt,
-        workflow_version_id,
-        choice,
-        slot,
-        inputDir,
-        outputDir,
-        traceparent,
-      },
-      observe,
-      stop,
-    ),
-  );
-  const judged = judgeOutputs(result, event.data.if_no_output);
-  if (judged.outcome === 'failed')
-    return { ...judged, error: { ...judged.error, message: observe.masked(judged.error.message) } };
-  if (judged.outcome !== 'succeeded' || judged.warnings === undefined) return judged;
-  return { ...judged, warnings: judged.warnings.map((warning) => masked(warning, observe)) };
-};
-
-const masked = (warning: RunWarning, observe: Pick<RunObserver, 'masked'>): RunWarning => ({
-  ...warning,
-  message: observe.masked(warning.message),
-});
-
 const planOf = (
   { event: { data } }: Assignment,
   { slots, runnerFor }: AttemptTools,
@@ -224,8 +144,6 @@ const fetchAssigned = async (
   if (isWaiting) progress.report({ progress: 0, live_status: null });
   return fetched;
 };
-
-const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const ending = (result: Ending['result'], progress: Coalesced, retryAfter: RetryAfter): Ending => ({
   result,

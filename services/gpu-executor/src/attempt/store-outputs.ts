@@ -4,7 +4,12 @@ import { contentTypeOf } from '@runledger/contracts/content-type';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
-import { MAX_INLINE_BYTES, MAX_OUTPUT_FILES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import {
+  MAX_INLINE_BYTES,
+  MAX_OUTPUT_FILES,
+  MAX_OUTPUTS_BYTES,
+  uploadTimeoutS,
+} from '@runledger/contracts/limits';
 import { identityOf } from '../runner/output-files.ts';
 import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runner/runner.ts';
 import type { StoredFiles, StoringAttempt } from '../upload/store-files.ts';
@@ -12,9 +17,17 @@ import type { StoredList } from '../upload/store-list.ts';
 import type { AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Assignment } from './core/assignment.ts';
-import { beginStoring, NO_OUTPUTS, type Ending, type Storing } from './core/end-of-attempt.ts';
+import {
+  beginStoring,
+  NO_OUTPUTS,
+  storedTooLong,
+  type Ending,
+  type Executed,
+  type Storing,
+} from './core/end-of-attempt.ts';
 import { largeTexts, withStoredTexts, type LargeText } from './core/large-texts.ts';
 import { runOutputs } from './core/run-outputs.ts';
+import { openTimeLimit } from './time-limit.ts';
 
 export interface OutputTools {
   readonly newId: () => string;
@@ -30,8 +43,8 @@ export interface OutputTools {
   ) => Promise<StoredList>;
 }
 
-interface Executed {
-  readonly result: RunResult;
+interface Made {
+  readonly result: Executed;
   /** Of what no node made. */
   readonly outputId: string;
   readonly makePrivateDir: AttemptFolders['makePrivateDir'];
@@ -46,9 +59,9 @@ interface Executed {
 export const storeOutputs = async (
   ledger: AttemptLedger,
   { store, storeList, newId }: OutputTools,
-  { result, outputId, makePrivateDir, report }: Executed,
+  { result, outputId, makePrivateDir, report }: Made,
 ): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
-  if (result.outcome === 'not_runnable' || result.outcome === 'cancelled') {
+  if (result.outcome !== 'succeeded' && result.outcome !== 'failed') {
     return { storing: { kind: 'stored' }, outputs: NO_OUTPUTS };
   }
   const parts = partsOf(result);
@@ -123,15 +136,20 @@ const TOO_LONG: Storing = {
 const storeFiles = async (
   ledger: AttemptLedger,
   store: OutputTools['store'],
-  { files, report }: Pick<Executed, 'report'> & { readonly files: readonly OutputFile[] },
+  { files, report }: Pick<Made, 'report'> & { readonly files: readonly OutputFile[] },
 ): Promise<StoredFiles> => {
   if (files.length === 0) return { storing: { kind: 'stored' }, files: [] };
   if (files.length > MAX_OUTPUT_FILES) return { storing: tooMany(files.length), files: [] };
   if (jsonBytes(files.map(entryOf)) > MAX_OUTPUTS_BYTES) return { storing: TOO_LONG, files: [] };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return (await ledger.append((state) => beginStoring(state, files.length, bytes)))
-    ? store(ledger.assignment, files, { stop: ledger.stop, report })
-    : { storing: { kind: 'stopped' }, files: [] };
+  if (!(await ledger.append((state) => beginStoring(state, files.length, bytes))))
+    return { storing: { kind: 'stopped' }, files: [] };
+  using limit = openTimeLimit(ledger.stop, uploadTimeoutS(bytes));
+  limit.start();
+  const stored = await store(ledger.assignment, files, { stop: limit.signal, report });
+  return stored.storing.kind === 'stopped' && limit.isOver()
+    ? { ...stored, storing: storedTooLong(bytes) }
+    : stored;
 };
 
 /** As the list of outputs names it once it is stored. */
@@ -156,7 +174,7 @@ const tooMany = (files: number): Storing => ({
 
 const textFiles = async (
   texts: readonly LargeText[],
-  makeDir: Executed['makePrivateDir'],
+  makeDir: Made['makePrivateDir'],
 ): Promise<OutputFile[]> => {
   if (texts.length === 0) return [];
   const folder = await makeDir();

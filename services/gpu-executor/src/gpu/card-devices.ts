@@ -1,14 +1,15 @@
-import { readdirSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** NVIDIA, AMD and Intel: what a driver of a graphics card makes. */
 const CARD = /^(?:nvidia.*|dri|kfd|dxg)$/;
 
-/** The devices of all graphics cards of the machine. */
-export const cardDevices = (): readonly string[] =>
-  readdirSync('/dev')
+/** The devices of all graphics cards of the machine. Some appear late: when a module of the driver is loaded, or a card is divided. */
+export const cardDevices = (folder = '/dev'): readonly string[] =>
+  readdirSync(folder)
     .filter((name) => CARD.test(name))
-    .map((name) => join('/dev', name));
+    .map((name) => join(folder, name));
 
 /** The groups that may use them where not everybody may. Never that of root. */
 export const cardGroups = (): readonly number[] => {
@@ -17,4 +18,57 @@ export const cardGroups = (): readonly number[] => {
   );
   const groups = devices.map((path) => statSync(path)).filter(({ mode }) => (mode & 0o006) !== 0o006);
   return [...new Set(groups.map(({ gid }) => gid))].filter((gid) => gid !== 0);
+};
+
+export interface DriverPlaces {
+  readonly devices: string;
+  /** What the kernel shows of NVIDIA's driver while that is loaded. */
+  readonly driver: string;
+}
+
+const PLACES: DriverPlaces = { devices: '/dev', driver: '/proc/driver/nvidia' };
+const MODPROBE = 'nvidia-modprobe';
+const MODPROBE_WITHIN_MS = 10_000;
+
+/**
+ * Has the device made that CUDA needs beside those of the cards, if only that is missing: outside of a view CUDA calls the same program, which has the
+ * rights of root; inside it cannot. Returns why the device is still missing, and what to do; null when nothing is.
+ */
+export const makeCudaDevice = (path: string, { devices, driver }: DriverPlaces = PLACES): string | null => {
+  const has = (name: string): boolean => existsSync(join(devices, name));
+  if (has('nvidia-uvm') || !(has('nvidiactl') || existsSync(driver))) return null;
+  const { error, status, stderr } = spawnSync(MODPROBE, ['-c0', '-u'], {
+    env: { PATH: path },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+    timeout: MODPROBE_WITHIN_MS,
+  });
+  if (has('nvidia-uvm')) return null;
+  const why =
+    error === undefined
+      ? `"${MODPROBE} -c0 -u" did not make it (exit code ${status ?? 'none'}) ${stderr.trim().slice(0, 500)}`.trim()
+      : `"${MODPROBE} -c0 -u" cannot be run (${'code' in error ? String(error.code) : error.message})`;
+  return (
+    `the driver of NVIDIA is there and ${join(devices, 'nvidia-uvm')} is not, so CUDA finds no card: ${why}. As root run "modprobe nvidia-uvm" and ` +
+    `"${MODPROBE} -c0 -u" when the machine starts (the package ${MODPROBE}); in a container, give it that device too`
+  );
+};
+
+/** What is missing now may be there later, and every run asks. */
+const AGAIN_AFTER_MS = 60_000;
+let askedLast = -Infinity;
+
+/** The devices for a view that is made now. That CUDA's is missing is logged, at most once a minute. */
+export const devicesForView = (
+  path: string,
+  log: { warn(fields: object, message: string): void },
+): readonly string[] => {
+  if (performance.now() - askedLast >= AGAIN_AFTER_MS) {
+    const missing = makeCudaDevice(path);
+    if (missing !== null) {
+      askedLast = performance.now();
+      log.warn({}, missing);
+    }
+  }
+  return cardDevices();
 };

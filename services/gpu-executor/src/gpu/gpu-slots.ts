@@ -11,6 +11,8 @@ export interface GpuSlot {
    * same. Empty for a slot that uses no card, so that its runs see none.
    */
   readonly device: string;
+  /** Where programs find the libraries of the driver; left out when the linker knows, or without a card. */
+  readonly libraries?: readonly string[];
 }
 
 export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem: ConfigProblem };

@@ -70,7 +70,7 @@ const supervised = (
       command,
       args,
       env: {
-        ...processEnvironment({ host, env, device: slot.device, temporary, cache, mark }),
+        ...processEnvironment({ host, env, ...slot, temporary, cache, mark }),
         [SLOT_VARIABLE]: String(slot.index),
       },
       folder: cwd ?? place.folder,

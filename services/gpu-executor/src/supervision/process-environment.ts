@@ -17,6 +17,8 @@ export interface EnvironmentParts {
   readonly env: Readonly<Record<string, string>>;
   /** The `CUDA_VISIBLE_DEVICES` of its slot. */
   readonly device: string;
+  /** Where the libraries of its driver are; the linker knows when it is left out. */
+  readonly libraries?: readonly string[] | undefined;
   /** The folder for its temporary files. */
   readonly temporary: string;
   /** The folder that stays when it has ended; null without one. */
@@ -32,6 +34,7 @@ export const processEnvironment = ({
   host,
   env,
   device,
+  libraries = [],
   temporary,
   cache,
   mark,
@@ -47,6 +50,9 @@ export const processEnvironment = ({
   ...(host.OMP_NUM_THREADS === undefined ? {} : { OMP_NUM_THREADS: host.OMP_NUM_THREADS }),
   ...cacheEnvironment(cache, env),
   ...env,
+  ...(libraries.length > 0 && {
+    LD_LIBRARY_PATH: [env['LD_LIBRARY_PATH'] ?? '', ...libraries].filter((each) => each !== '').join(':'),
+  }),
   TMPDIR: temporary,
   // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.
   CUDA_DEVICE_ORDER: 'PCI_BUS_ID',

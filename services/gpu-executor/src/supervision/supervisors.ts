@@ -2,6 +2,7 @@ import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CacheOwner } from '../caches/cache-folder.ts';
 import type { Cache, Caches } from '../caches/caches.ts';
+import { devicesForView } from '../gpu/card-devices.ts';
 import { removeTree } from '../leftovers/remove-tree.ts';
 import { giveTo, type User } from '../isolation/users.ts';
 import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
@@ -90,6 +91,7 @@ interface Kept {
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   const { isolation, withheld, enforcement, caches, log } = settings;
   const open = new Set<Kept>();
+  const devicesOf = ({ cards }: View): readonly string[] => (cards ? devicesForView(settings.path, log) : []);
   const openAnother = (key: string, view: View, streams: StreamsKind, owner: CacheOwner | null): Kept => {
     const cache = owner === null ? null : caches.take(owner, () => letGo());
     const closed = (): Promise<void> => close(kept).then(() => giveBack(kept, isolation, log));
@@ -137,13 +139,14 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     enforcement,
     caches,
     take: (org_id, view, cache) => {
-      const key = JSON.stringify([org_id, view, cache]);
+      // A device that has appeared since is not in the view of the one before.
+      const key = JSON.stringify([org_id, view, cache, devicesOf(view)]);
       const { same, oldest } = freeOf(open, key);
       if (same !== undefined) return placeOf(same);
       if (oldest !== undefined) void close(oldest);
       return placeOf(openAnother(key, view, 'relayed', cache));
     },
-    takeKept: (view, cache) => placeOf(openAnother('', view, 'direct', cache)),
+    takeKept: (view, cache) => placeOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache)),
     [Symbol.dispose]: () => {
       for (const { supervisor } of open) supervisor.close();
     },

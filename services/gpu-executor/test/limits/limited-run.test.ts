@@ -16,6 +16,19 @@ describe('a run', () => {
     });
   });
 
+  it('fails as out of memory when Python cannot have more than it may', async () => {
+    const start = await openPrograms({ limits: { memoryBytes: 1_024 * MIB } });
+    expect(await start(`exec python3 -c 'bytearray(${2_048 * MIB})'`).result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'out_of_memory',
+        exit_code: 1,
+        retryable: true,
+        message: expect.stringContaining('The program script ran out of memory: MemoryError'),
+      },
+    });
+  });
+
   it('fails when its folders have more than they may, and says what to do', async () => {
     const start = await openPrograms({ limits: { diskBytes: 8 * MIB } });
     const script = 'for i in 1 2 3; do head -c 4194304 /dev/zero >$TMPDIR/$i; done; exec sleep 60';

@@ -69,9 +69,9 @@ describe('a log without room for an attempt', () => {
     ).toEqual(['one is timed out: storage_full']));
 
   it('delays no end, no requeue and no enforced cancel', () => {
-    expect(given(...running('one', 'box', { runTimeoutS: 10 }), full).when(passed(10_000, 'box'))).toEqual([
-      'one is timed out: run_timeout',
-    ]);
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 }), full).when(passed(10_000 + ENFORCE_MS, 'box')),
+    ).toEqual(['one is timed out: run_timeout']);
     expect(given(...running('one', 'box'), full).when(left('box'))).toEqual([
       'one is requeued: executor_left',
     ]);

@@ -3,6 +3,7 @@ import {
   executor,
   queued,
   stored,
+  timedOut,
   started,
   succeeded,
   cancelRequested,
@@ -32,21 +33,24 @@ describe('a deadline', () => {
       given(executor('box'), queued('one', { startDeadlineS: 10 }), stored).when(passed(10_000, 'box')),
     ).toEqual(['one is timed out: start_deadline']));
 
-  it('ends a run that executes longer than its time limit, counted from its start', () =>
-    expect(
-      given(
-        executor('box'),
-        queued('one', { runTimeoutS: 10 }),
-        stored,
-        passed(5_000, 'box'),
-        started('one'),
-      ).when(passed(10_000, 'box')),
-    ).toEqual(['one is timed out: run_timeout']));
+  it('ends a run that executes longer than its time limit, counted from its start, when its executor did not', () => {
+    const before = [
+      executor('box'),
+      queued('one', { runTimeoutS: 10 }),
+      stored,
+      passed(5_000, 'box'),
+      started('one'),
+    ];
+    const whole = 10_000 + ENFORCE_MS;
+    expect(given(...before).when(passed(whole - 500, 'box'))).toEqual([]);
+    expect(given(...before).when(passed(whole, 'box'))).toEqual(['one is timed out: run_timeout']);
+    expect(given(...before, passed(11_000, 'box'), timedOut('one')).when(passed(whole, 'box'))).toEqual([]);
+  });
 
   it('does not count the time in which files are stored, which has a limit of its own', () => {
     const before = [...running('one', 'box', { runTimeoutS: 10 }), passed(9_000, 'box'), uploading('one', 1)];
-    const limitMs = uploadTimeoutS(1) * 1_000;
-    expect(limitMs).toBe(3_600_000);
+    const limitMs = uploadTimeoutS(1) * 1_000 + ENFORCE_MS;
+    expect(limitMs).toBe(3_620_000);
     expect(given(...before).when(passed(limitMs - 1_000, 'box'))).toEqual([]);
     expect(given(...before).when(passed(limitMs, 'box'))).toEqual(['one is timed out: run_timeout']);
   });
@@ -66,13 +70,13 @@ describe('a deadline', () => {
     ).toEqual(['the cancel of one is enforced']));
 
   it('ends no run before a full period after a reconnect: its executor may have finished it', () => {
-    expect(given(...running('one', 'box', { runTimeoutS: 10 })).when((bed) => bed.tickAfter(20_000))).toEqual(
-      ['one is timed out: run_timeout'],
-    );
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 })).when((bed) => bed.tickAfter(10_000 + ENFORCE_MS)),
+    ).toEqual(['one is timed out: run_timeout']);
     const before: Step[] = [
       ...running('one', 'box', { runTimeoutS: 10 }),
       (bed) => {
-        bed.nowMs += 20_000;
+        bed.nowMs += 10_000 + ENFORCE_MS;
         bed.reset('reconnect');
       },
     ];

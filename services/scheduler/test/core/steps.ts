@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { RequestedRun, Step, TestCapabilities } from './test-bed.ts';
 
 /** Steps of a history. A test reads `given(executor('box'), queued('one')).when(left('box'))`. */
@@ -25,6 +26,16 @@ export const succeeded =
   (run: string): Step =>
   (bed) =>
     bed.succeed(run);
+/** At its time limit, by its executor. */
+export const timedOut =
+  (run: string): Step =>
+  (bed) =>
+    bed.append(run, 'RunFailed', {
+      error: errorOf('run_timeout', 'it took too long'),
+      outputs: [],
+      outputs_blob: null,
+      progress: 0,
+    });
 export const attemptFailed =
   (run: string, retryAfterS: number): Step =>
   (bed) =>

@@ -62,11 +62,11 @@ describe('the schema of a run', () => {
       'internal_error',
       'deployment_removed',
       'storage_full',
+      'run_timeout',
       'executor_lost',
       'executor_left',
       'no_capacity',
       'start_deadline',
-      'run_timeout',
       'log_expired',
     ]);
     const failures = EndReason.enum.filter((reason) => !/^(completed|cancelled_.*)$/.test(reason));

@@ -3,6 +3,7 @@ import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { retryAfterS } from '@runledger/contracts/events/retry';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { RunResult } from '../../runner/runner.ts';
 import type { Assignment } from './assignment.ts';
 import type { EventDraft } from './attempt-event.ts';
@@ -22,8 +23,37 @@ interface NotFetched {
   readonly error: AttemptError;
 }
 
+/** It executed for as long as it may, so its executor stopped it. */
+interface TimedOut {
+  readonly outcome: 'timed_out';
+  readonly error: AttemptError;
+  /** It did not end within the grace period. */
+  readonly forced: boolean;
+}
+
+export type Executed = RunResult | TimedOut;
+
+export const timedOut = ({ forced }: Pick<TimedOut, 'forced'>, seconds: number): TimedOut => ({
+  outcome: 'timed_out',
+  error: errorOf(
+    'run_timeout',
+    `The run executed for more than its time limit of ${seconds} s and was ${forced ? 'killed, as it did not stop within the grace period' : 'stopped'}. ` +
+      'If it needs more, queue it with a longer run_timeout_s, or give the deployment one.',
+  ),
+  forced,
+});
+
+export const storedTooLong = (bytes: number): Storing => ({
+  kind: 'refused',
+  error: errorOf(
+    'run_timeout',
+    `The ${bytes} bytes of output files were not stored within the ${uploadTimeoutS(bytes)} s that it may take. ` +
+      'The log of the executor says why the gateway did not take them. Queue the run again when it does, or leave smaller files.',
+  ),
+});
+
 export interface Ending {
-  readonly result: RunResult | NotFetched;
+  readonly result: Executed | NotFetched;
   readonly storing: Storing;
   /** With the files that were stored, for every outcome. */
   readonly outputs: ListedOutputs;
@@ -78,7 +108,7 @@ export const endOf = (
 ): EventDraft | null => {
   const log = log_blob && { log_blob };
   if (attempt.cancel !== null) {
-    const forced = result.outcome === 'cancelled' && result.forced;
+    const forced = 'forced' in result && result.forced;
     return { type: 'RunCancelled', data: { forced, ...outputs, ...log, progress } };
   }
   const failed = (whole: AttemptError): EventDraft => {
@@ -94,6 +124,7 @@ export const endOf = (
     case 'not_runnable':
       return failed(errorOf('not_runnable', result.why));
     case 'not_fetched':
+    case 'timed_out':
     case 'failed':
       return failed(result.error);
     case 'succeeded':

@@ -27,7 +27,13 @@ export const programError = ({
   const program = `The program ${name}`;
   const shown = shownStderr(stderr);
   const said = (why: string): string => (shown === '' ? why : `${why}\n${shown}`);
-  if (end.kind === 'unreported') return errorOf('crashed', said(`${program} was lost: ${end.why}.`));
+  const killedForMemory = said(`${program} was killed: the machine had no memory left.`);
+  if (end.kind === 'unreported') {
+    // The kernel ends a control group as a whole, with the supervisor in it.
+    return isMemoryShort
+      ? errorOf('out_of_memory', killedForMemory)
+      : errorOf('crashed', said(`${program} was lost: ${end.why}.`));
+  }
   if (end.kind === 'exceeded') {
     const kind = end.exceeded.resource === 'memory' ? 'out_of_memory' : 'limit_exceeded';
     return errorOf(kind, said(`${program} was killed: ${describeExceeded(end.exceeded)}.`));
@@ -36,7 +42,7 @@ export const programError = ({
   const code = end.code ?? 0;
   const known = signal === null ? { exit_code: code } : { signal };
   if (isMemoryShort && (signal === 'SIGKILL' || code === KILLED_CHILD)) {
-    return errorOf('out_of_memory', said(`${program} was killed: the machine had no memory left.`), known);
+    return errorOf('out_of_memory', killedForMemory, known);
   }
   const limit = LIMIT_SIGNALS[signal ?? ''];
   if (limit !== undefined) return errorOf('limit_exceeded', said(`${program} was ended: ${limit}.`), known);

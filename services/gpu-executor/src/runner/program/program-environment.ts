@@ -25,7 +25,7 @@ export const programEnvironment = ({
 }: EnvironmentParts): Record<string, string> => ({
   // What Python has printed is lost with a process that is killed, and comes late to whoever follows the log.
   PYTHONUNBUFFERED: '1',
-  ...processEnvironment({ host, env, device: work.slot.device, temporary, cache, mark }),
+  ...processEnvironment({ host, env, ...work.slot, temporary, cache, mark }),
   RUNLEDGER_INPUT_DIR: work.inputDir,
   RUNLEDGER_OUTPUT_DIR: work.outputDir,
   ...(typeof work.traceparent === 'string' ? { TRACEPARENT: work.traceparent } : {}),

@@ -12,14 +12,14 @@ import { whyFolderWithheld, whyWithheld } from './withheld.ts';
  */
 export const programView = (
   command: OperatorCommand,
-  { device }: Pick<GpuSlot, 'device'>,
+  { device, libraries = [] }: Pick<GpuSlot, 'device' | 'libraries'>,
   withheld: Withheld,
 ): View => {
   const { writable = [], network = 'outgoing', resources = {} } = command;
   const missing = missingPaths(command)[0];
   if (missing !== undefined) throw new Error(missing);
   return {
-    readable: [...namedBy(command), ...foundFor(command, withheld).shown],
+    readable: [...namedBy(command), ...libraries, ...foundFor(command, withheld).shown],
     writable,
     scratch: [],
     network,

@@ -7,6 +7,7 @@ import {
   beginStoring,
   endOf,
   giveBack,
+  timedOut,
   type Ending,
 } from '../../../src/attempt/core/end-of-attempt.ts';
 import { runOutputs } from '../../../src/attempt/core/run-outputs.ts';
@@ -82,6 +83,28 @@ describe('an attempt', () => {
     ).toMatchObject({
       type: 'RunFailed',
       data: { error: { kind: 'not_runnable', message: 'no such program' } },
+    });
+  });
+
+  it('ends with its log at its time limit, and as cancelled when that was requested meanwhile', () => {
+    const log_blob = { sha256: 'a'.repeat(64), bytes: 3 };
+    const ending: Ending = { ...succeeded, result: timedOut({ forced: true }, 60), progress: 0.5, log_blob };
+    expect(endOf(running, ending)).toEqual({
+      type: 'RunFailed',
+      data: {
+        error: {
+          kind: 'run_timeout',
+          message: expect.stringMatching(/limit of 60 s and was killed, .*longer run_timeout_s/),
+          retryable: false,
+        },
+        ...listed,
+        log_blob,
+        progress: 0.5,
+      },
+    });
+    expect(endOf(cancelled, ending)).toMatchObject({
+      type: 'RunCancelled',
+      data: { forced: true, log_blob },
     });
   });
 

@@ -26,13 +26,14 @@ describe('the error of a program', () => {
     });
   });
 
-  it.each([killed('SIGKILL'), exit(137)])(
-    'says that memory was short when the kernel killed it: %j',
-    (end) => {
-      expect(after(end, true)).toMatchObject({ kind: 'out_of_memory' });
-      expect(after(end, false)).not.toMatchObject({ kind: 'out_of_memory' });
-    },
-  );
+  it.each([
+    killed('SIGKILL'),
+    exit(137),
+    { kind: 'unreported', why: 'its supervisor ended with SIGKILL' } as const,
+  ])('says that memory was short when the kernel killed it: %j', (end) => {
+    expect(after(end, true)).toMatchObject({ kind: 'out_of_memory' });
+    expect(after(end, false)).not.toMatchObject({ kind: 'out_of_memory' });
+  });
 
   it('says that its /tmp is full, and what to do', () => {
     const end = { ...exit(1), isTemporaryFull: true } as EndedProgram['end'];

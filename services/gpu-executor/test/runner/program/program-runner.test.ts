@@ -85,6 +85,16 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     expect(entry).toMatch(/^runledger:\/.*\/tmp-/);
   });
 
+  it("sees the folders of its driver's libraries, behind those of its entry", async () => {
+    const libraries = temporaryFolder();
+    writeFileSync(join(libraries, 'libcuda.so.1'), 'the driver');
+    const script = '[ "${LD_LIBRARY_PATH%%:*}" = /usr/lib ] && cat "${LD_LIBRARY_PATH#*:}/libcuda.so.1"';
+    const program = { command: '/bin/sh', args: ['-c', script], env: { LD_LIBRARY_PATH: '/usr/lib' } };
+    const { result, lines } = await start('', { isolation, program, libraries: [libraries] });
+    await result;
+    expect(lines.map(({ line }) => line)).toEqual(['the driver']);
+  });
+
   it('may share memory between its processes, as shm_open and sem_open do, and see what a link in its entry leads to', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'models'));

@@ -40,6 +40,7 @@ export interface Options {
   readonly workflow?: unknown;
   readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
   readonly device?: string;
+  readonly libraries?: readonly string[];
   readonly traceparent?: string;
 }
 
@@ -131,7 +132,12 @@ export const openPrograms = async (
         gpu: 'A10G',
         attempt: 2,
         choice: { kind: 'program', program },
-        slot: { index: slot, gpu: 'A10G', device: options.device ?? '1' },
+        slot: {
+          index: slot,
+          gpu: 'A10G',
+          device: options.device ?? '1',
+          ...(options.libraries && { libraries: options.libraries }),
+        },
         ...folders,
         inputTargets: [],
         workflow_version_id: 'version',

@@ -1,4 +1,5 @@
 import type { LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
+import { head } from '@runledger/event-log/read/read-run';
 import { readLog } from '@runledger/event-log/streams/logs';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
@@ -66,4 +67,42 @@ it('masks leave neither a line nor the message of an error, and without them no 
   expect((await service.fact(unmasked, 'RunFailed')).data).toMatchObject({
     error: { kind: 'internal_error', message: expect.stringContaining('log masks') },
   });
+});
+
+const keptLines = (service: ServiceTestBed): string[] =>
+  (service.gateway.logs as { chunks: { lines: unknown[][] }[] }[]).flatMap(({ chunks }) =>
+    chunks.flatMap(({ lines }) => lines.map(([, , text]) => String(text))),
+  );
+
+it('a run that is over its time limit ends when its program has, with all that it wrote', async () => {
+  await using service = await startService();
+  const { run } = await service.assign('chatty', { run_timeout_s: 1 });
+  const { data } = await service.fact(run, 'RunFailed');
+  expect(data).toMatchObject({
+    error: { kind: 'run_timeout', retryable: false, message: expect.stringContaining('1 s and was stopped') },
+    progress: 0.25,
+    log_blob: { sha256: expect.any(String) },
+  });
+  expect(keptLines(service)).toEqual(['started', 'unendedstopping', 'the last']);
+});
+
+it('a program that ignores its end and writes for ever delays it by the grace period only', async () => {
+  await using service = await startService();
+  const { run } = await service.assign('endless', { run_timeout_s: 1 });
+  const { data } = await service.fact(run, 'RunFailed');
+  expect(data).toMatchObject({
+    error: { kind: 'run_timeout', message: expect.stringContaining('was killed') },
+    log_blob: { sha256: expect.any(String) },
+  });
+  expect(keptLines(service).at(-1)).toBe('and on');
+});
+
+it('a cancel keeps what was written, to the last line', async () => {
+  await using service = await startService();
+  const { run } = await service.assign('chatty');
+  await waitFor('the first line', async () => (await linesOf(service, run)).length > 0);
+  await service.append(run.cancelRequested, await head(service.log, run));
+  const { data } = await service.fact(run, 'RunCancelled');
+  expect(data).toHaveProperty('log_blob');
+  expect(keptLines(service)).toEqual(['started', 'unendedstopping', 'the last']);
 });

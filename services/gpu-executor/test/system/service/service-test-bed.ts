@@ -72,6 +72,9 @@ const scripts: Record<string, string> = {
   astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
   waiting: `echo '{"progress": 0.25, "live_status": "waiting"}'
     until [ -e "$RUNLEDGER_OUTPUT_DIR/go" ]; do sleep 0.1; done; touch "$RUNLEDGER_OUTPUT_DIR/ended"`,
+  // Its last line has no end.
+  chatty: `trap 'echo stopping; printf "the last"; exit 0' TERM; echo started; printf '{"progress": 0.25}\\nunended'; sleep 600 & wait`,
+  endless: `trap '' TERM; while :; do echo 'and on'; done`,
   stubborn: `trap '' TERM; echo '{"progress": 0.25, "live_status": "busy"}'; while :; do sleep 1; done`,
 };
 

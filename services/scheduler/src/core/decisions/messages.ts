@@ -7,8 +7,8 @@ import { allRequirements, type Requirements } from '../slots/requirements.ts';
 /** Messages for people about the decisions: what happened, and what they can do. */
 
 export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
-  `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
-  'If it needs more, queue it with a longer run_timeout_s, or give the deployment one.';
+  `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id}, which did not end it. ` +
+  'The log of that executor says why. If the run needs more, queue it with a longer run_timeout_s, or give the deployment one.';
 
 export const storedTooLong = ({ output_bytes, attempt }: ExecutingRun): string =>
   `${attempt.executor_id} did not store the ${output_bytes} bytes of output files within the ${uploadTimeoutS(output_bytes)} s that it may take. ` +

@@ -4,7 +4,7 @@ import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
-  /** From a cancel request until the end is enforced: the executor's grace period and a margin. */
+  /** From when an executor has to end a run, because of a cancel request or a time limit, until that is done without it: its grace period and a margin. */
   readonly cancelEnforceMs: number;
 }
 
@@ -23,9 +23,9 @@ export const deadlineOf = (run: LiveRun, { cancelEnforceMs }: DeadlineSettings):
     case 'started':
       return startDeadlineOf(timeOf(waitsSince(run)), run.request);
     case 'running':
-      return timeOf(run.started_at) + run_timeout_s * 1_000;
+      return timeOf(run.started_at) + run_timeout_s * 1_000 + cancelEnforceMs;
     case 'uploading':
       // Nothing but a cancel request changes such a run: it was changed when storing began.
-      return timeOf(run.updated_at) + uploadTimeoutS(run.output_bytes) * 1_000;
+      return timeOf(run.updated_at) + uploadTimeoutS(run.output_bytes) * 1_000 + cancelEnforceMs;
   }
 };

@@ -22,33 +22,43 @@ describe('a slot', () => {
 
   it('stays busy after a timeout while the executor lists the run', () =>
     expect(
-      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box')).when(
-        (bed) => {
-          const listed = bed.listed('box');
-          bed.settleAll();
-          bed.heartbeat('box', listed);
-        },
-      ),
+      given(
+        ...running('one', 'box', { runTimeoutS: 10 }),
+        queued('two'),
+        passed(10_000 + ENFORCE_MS, 'box'),
+      ).when((bed) => {
+        const listed = bed.listed('box');
+        bed.settleAll();
+        bed.heartbeat('box', listed);
+      }),
     ).toEqual([]));
 
   it('is free after a timeout when the executor no longer lists the run', () =>
     expect(
-      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), stored).when(
-        heartbeatOf('box'),
-      ),
+      given(
+        ...running('one', 'box', { runTimeoutS: 10 }),
+        queued('two'),
+        passed(10_000 + ENFORCE_MS, 'box'),
+        stored,
+      ).when(heartbeatOf('box')),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
   it('is free after the grace period, even if the executor lists a run', () =>
     expect(
-      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), (bed) => {
-        const listed = bed.listed('box');
-        bed.settleAll();
-        for (let ms = 0; ms < ENFORCE_MS - 500; ms += 500) {
-          bed.heartbeat('box', listed);
-          bed.tickAfter(500);
-        }
-        expect(bed.open).toEqual([]);
-      }).when((bed) => bed.tickAfter(500)),
+      given(
+        ...running('one', 'box', { runTimeoutS: 10 }),
+        queued('two'),
+        passed(10_000 + ENFORCE_MS, 'box'),
+        (bed) => {
+          const listed = bed.listed('box');
+          bed.settleAll();
+          for (let ms = 0; ms < ENFORCE_MS - 500; ms += 500) {
+            bed.heartbeat('box', listed);
+            bed.tickAfter(500);
+          }
+          expect(bed.open).toEqual([]);
+        },
+      ).when((bed) => bed.tickAfter(500)),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
   it('stays busy while the executor lists a run there that is not in the log', () =>

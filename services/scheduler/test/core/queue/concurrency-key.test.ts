@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { attemptFailed, executor, left, passed, queued, running, stored, succeeded } from '../steps.ts';
-import { given, orgOf, TestBed, type Step } from '../test-bed.ts';
+import { ENFORCE_MS, given, orgOf, TestBed, type Step } from '../test-bed.ts';
 
 const TWO = { gpus: ['A10G', 'A10G'] } as const;
 const ofUser = (key: string, more: object = {}) => ({ key, ...more });
@@ -64,7 +64,7 @@ describe('runs of a deployment with one concurrency key', () => {
   it.each<[string, Step]>([
     ['has another attempt later', attemptFailed('one', 30)],
     ['is queued again, since its executor left', left('box')],
-    ['timed out', passed(20_000, 'box', 'other')],
+    ['timed out', passed(10_000 + ENFORCE_MS, 'box', 'other')],
   ])('do not wait for one that %s', (_why, step) => {
     const bed = new TestBed();
     bed.lead();

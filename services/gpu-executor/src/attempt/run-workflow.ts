@@ -1,0 +1,113 @@
+import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
+import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
+import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { OpenRunner } from '../runner/runner-type.ts';
+import type { RunnerWork, RunObserver, RunResult } from '../runner/runner.ts';
+import type { AttemptFolders } from './attempt-folders.ts';
+import type { AttemptLedger } from './attempt-ledger.ts';
+import { runnerSpan } from './attempt-spans.ts';
+import type { Assignment } from './core/assignment.ts';
+import { timedOut, type Executed } from './core/end-of-attempt.ts';
+import { judgeOutputs } from './core/judge-outputs.ts';
+import type { AttemptTools } from './execute-attempt.ts';
+import { openTimeLimit } from './time-limit.ts';
+
+export const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
+
+/** A workflow that is to be executed. */
+export interface Work
+  extends
+    Pick<Extract<FetchedAssignment, { kind: 'fetched' }>, 'workflow' | 'inputs' | 'inputTargets'>,
+    Pick<AttemptFolders, 'inputDir' | 'outputDir'> {
+  readonly runner: OpenRunner;
+  readonly slot: GpuSlot;
+  readonly observe: RunObserver;
+}
+
+/** It has not begun while it waits, so neither its time limit nor its start counts from there. */
+export const runInTurn = async (
+  ledger: AttemptLedger,
+  tools: Pick<AttemptTools, 'turns' | 'log'>,
+  work: Work,
+): Promise<Executed> => {
+  const { org_id, run_id, attempt } = ledger.assignment;
+  let isWaiting = false;
+  using turn = await tools.turns.take(org_id, ledger.stop, () => {
+    isWaiting = true;
+    tools.log.info(
+      { org_id, run_id, attempt },
+      'a run waits until programs of another organisation have ended',
+    );
+    work.observe.progress({ progress: 0, live_status: WAITS_FOR_TURN });
+  });
+  if (turn === null) return NOT_BEGUN;
+  if (isWaiting) work.observe.progress({ progress: 0, live_status: null });
+  return await runWorkflow(ledger, work);
+};
+
+const WAITS_FOR_TURN =
+  'waiting until programs of another organisation have ended: on this executor organisations take turns';
+
+const runWorkflow = async ({ assignment, stop }: AttemptLedger, work: Work): Promise<Executed> => {
+  const { run_timeout_s, if_no_output } = assignment.event.data;
+  using limit = openTimeLimit(stop, run_timeout_s);
+  const observe: RunObserver = {
+    ...work.observe,
+    // It executes from then on.
+    begin: async (loadingMs) => {
+      const isBegun = await work.observe.begin(loadingMs);
+      if (isBegun) limit.start();
+      return isBegun;
+    },
+  };
+  const result = await runnerSpan(assignment, async (traceparent): Promise<Executed> => {
+    const ran = await work.runner.run(runnerWork(assignment, work, traceparent), observe, limit.signal);
+    return ran.outcome === 'cancelled' && limit.isOver() ? timedOut(ran, run_timeout_s) : ran;
+  });
+  return result.outcome === 'timed_out' ? result : maskedResult(judgeOutputs(result, if_no_output), observe);
+};
+
+const runnerWork = (
+  { org_id, run_id, attempt, event }: Assignment,
+  { workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
+  traceparent: string | null,
+): RunnerWork => {
+  const {
+    gpu,
+    runner: choice,
+    workflow_version_id,
+    deployment_id = null,
+    file_inputs = [],
+    secret_inputs = [],
+  } = event.data;
+  return {
+    org_id,
+    deployment_id,
+    run_id,
+    workflow,
+    inputs,
+    fileInputs: file_inputs,
+    secretInputs: secret_inputs,
+    inputTargets,
+    gpu,
+    attempt,
+    workflow_version_id,
+    choice,
+    slot,
+    inputDir,
+    outputDir,
+    traceparent,
+  };
+};
+
+const maskedResult = (result: RunResult, observe: Pick<RunObserver, 'masked'>): RunResult => {
+  if (result.outcome === 'failed')
+    return { ...result, error: { ...result.error, message: observe.masked(result.error.message) } };
+  if (result.outcome !== 'succeeded' || result.warnings === undefined) return result;
+  return { ...result, warnings: result.warnings.map((warning) => masked(warning, observe)) };
+};
+
+const masked = (warning: RunWarning, observe: Pick<RunObserver, 'masked'>): RunWarning => ({
+  ...warning,
+  message: observe.masked(warning.message),
+});
