@@ -41,4 +41,5 @@ const COMFYUI: Omit<ServerType<ComfyApi>, 'connect'> = {
   writesWhereItRuns: true,
   runLine: (line) => line,
   shownLine: (line) => line,
+  hear: null,
 };
