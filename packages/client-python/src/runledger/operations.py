@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 bec1b8823518df2ba923291ea9e2e8fe716fb0c03f58e7947598e1acf71db3b0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c88b00b2063e5337719bd8dbf0538f58d22926b8e9dafc85d528f4313c45e8f9.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -368,6 +368,24 @@ def create_deployment(
     return Operation(
         "POST",
         "/deployments",
+        body=body,
+    )
+
+
+def check_deployment(
+    body: models.DeploymentPlan,
+) -> Operation[None]:
+    """
+    Check a deployment before it is made.
+
+    Refuses what the requests would be refused for that make or change the deployment, its version and its
+    machine, and the workflow of these. Nothing is stored.
+
+    The API key needs the scope `admin`.
+    """
+    return Operation(
+        "POST",
+        "/deployments/check",
         body=body,
     )
 
