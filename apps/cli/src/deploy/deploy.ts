@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import type { Machine } from '@runledger/contracts/http/catalogue/machines';
-import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { JsonValue } from '@runledger/contracts/json';
+import { Nothing } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { deploymentSettingsOf, type DeploymentSettings } from '../catalogue/deployment-settings.ts';
 import { deployments } from '../catalogue/deployments.ts';
@@ -11,7 +11,6 @@ import type { RunnerOptions } from '../catalogue/machines.ts';
 import { recordNamed } from '../catalogue/named-records.ts';
 import { patchRecord, postRecord, readRecord } from '../catalogue/records.ts';
 import type { SingleRecords } from '../catalogue/records.ts';
-import { versionsOf } from '../catalogue/workflow-versions.ts';
 import { workflows } from '../catalogue/workflows.ts';
 import type { Json } from '../command/command-context.ts';
 import { firstModelOf } from '../options/gpu-models.ts';
@@ -22,7 +21,8 @@ import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { queueLine, requestLine } from './request-line.ts';
-import { allOrNothing, type Remember } from './take-back.ts';
+import { planVersion } from './plan-version.ts';
+import { allOrNothing, made, type Deployed, type Outcome, type Remember } from './take-back.ts';
 
 export interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
   readonly name: string;
@@ -30,13 +30,6 @@ export interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
   /** False with `--no-inputs`. */
   readonly inputs?: string | false;
   readonly machine?: string;
-}
-
-type Outcome = 'new' | 'updated' | 'unchanged';
-
-interface Deployed<Item> {
-  readonly item: Item;
-  readonly outcome: Outcome;
 }
 
 /**
@@ -50,25 +43,40 @@ export const deploy = async (client: Client, file: string, options: DeployOption
   const workflow = await readJsonFile('FILE', file);
   const inputs =
     typeof options.inputs === 'string' ? await readJsonFile('--inputs', options.inputs) : undefined;
-  const planned = await planMachine(client, workflow, { ...options, firstGpu: firstModelOf(settings.gpus) });
+  const machinePlan = await planMachine(client, workflow, {
+    ...options,
+    firstGpu: firstModelOf(settings.gpus),
+  });
   const present = await recordNamed(call, deployments, { name, archived: false });
   const known = await recordNamed(call, workflows, { name, archived: false });
+  const versionPlan = await planVersion(client, known?.id, {
+    workflow,
+    inputs: options.inputs === false ? [] : inputs,
+    usedId: present && present.workflow_id === known?.id ? present.workflow_version_id : undefined,
+  });
+  // Its own machine has the GPU.
+  const asked = { name, gpu: options.machine === undefined ? undefined : gpu, ...settings };
+  await versionPlan.explained(
+    call(Nothing, {
+      method: 'POST',
+      path: '/deployments/check',
+      body: {
+        ...asked,
+        deployment_id: present?.id,
+        workflow_id: known?.id,
+        ...versionPlan.checked,
+        ...machinePlan.checked,
+      },
+    }),
+  );
   const { parent, version, machine, deployment } = await allOrNothing(async (remember) => {
     const parent = known ?? (await made(client, workflows, { name }, remember));
-    const version = await deployVersion(client, parent.id, {
-      workflow,
-      inputs: options.inputs === false ? [] : inputs,
-      usedId: present?.workflow_id === parent.id ? present.workflow_version_id : undefined,
-      remember,
-    });
-    const machine = await planned(remember);
+    const version = await versionPlan.make(parent.id, remember);
+    const machine = await machinePlan.make(remember);
     const deployment = await deployDeployment(client, present, {
-      name,
+      ...asked,
       workflow_version_id: version.item.id,
       machine_id: machine.item.id,
-      // Its own machine has the GPU.
-      gpu: options.machine === undefined ? undefined : gpu,
-      ...settings,
     });
     return { parent, version, machine, deployment };
   });
@@ -99,17 +107,11 @@ const columns: readonly Column<Row>[] = [
   { title: 'NAME', width: 0, of: ([, name]) => name },
 ];
 
-/** A new record, which is archived when the command is refused later. */
-const made = async <Item extends { readonly id: string }>(
-  { call }: Client,
-  kind: SingleRecords<Item>,
-  body: Readonly<Record<string, unknown>>,
-  remember: Remember,
-): Promise<Item> => {
-  const item = await postRecord(call, kind, body);
-  remember(() => patchRecord(call, kind, { given: item.id, body: { archived: true } }));
-  return item;
-};
+interface MachinePlan {
+  /** What the service checks of it. */
+  readonly checked: Readonly<Record<string, unknown>>;
+  readonly make: (remember: Remember) => Promise<Deployed<Machine>>;
+}
 
 /** Finds what is wrong before anything is made. */
 const planMachine = async (
@@ -122,14 +124,14 @@ const planMachine = async (
     machine: given,
     ...options
   }: DeployOptions & { readonly firstGpu: string | undefined },
-): Promise<(remember: Remember) => Promise<Deployed<Machine>>> => {
+): Promise<MachinePlan> => {
   const runner = runnerOf(options);
   if (given !== undefined) {
     if (runner !== undefined)
       throw new CommandError('A machine that exists has its runner. Use --machine or a runner, not both.');
     const item = await readRecord(client.call, machines, given);
     checkWorkflow(workflow, item.runner.kind);
-    return async () => ({ item, outcome: 'unchanged' });
+    return { checked: { machine_id: item.id }, make: async () => ({ item, outcome: 'unchanged' }) };
   }
   const known = await recordNamed(client.call, machines, { name, archived: false });
   const kind = runner?.kind ?? known?.runner.kind;
@@ -139,79 +141,31 @@ const planMachine = async (
     );
   checkWorkflow(workflow, kind);
   if (known !== undefined)
-    return async (remember) => {
-      const { gpu: formerGpu, runner: formerRunner } = known;
-      const updated = await update(client, machines, known, { gpu, runner });
-      const body = { gpu: formerGpu, runner: formerRunner };
-      if (updated.outcome === 'updated')
-        remember(() => patchRecord(client.call, machines, { given: known.id, body }));
-      return updated;
+    return {
+      checked: {
+        machine_id: known.id,
+        machine: { name, gpu: gpu ?? known.gpu, runner: runner ?? known.runner },
+      },
+      make: async (remember) => {
+        const { gpu: formerGpu, runner: formerRunner } = known;
+        const updated = await update(client, machines, known, { gpu, runner });
+        const body = { gpu: formerGpu, runner: formerRunner };
+        if (updated.outcome === 'updated')
+          remember(() => patchRecord(client.call, machines, { given: known.id, body }));
+        return updated;
+      },
     };
   const machineGpu = gpu ?? firstGpu;
   if (machineGpu === undefined)
     throw new CommandError(
       `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU.`,
     );
-  const body = { name, gpu: machineGpu, runner };
-  return async (remember) => ({ item: await made(client, machines, body, remember), outcome: 'new' });
+  const machine = { name, gpu: machineGpu, runner };
+  return {
+    checked: { machine },
+    make: async (remember) => ({ item: await made(client, machines, machine, remember), outcome: 'new' }),
+  };
 };
-
-interface VersionToDeploy {
-  readonly workflow: JsonValue;
-  /** Undefined for those of the present version. */
-  readonly inputs: JsonValue | undefined;
-  /** The version that the deployment uses; undefined without one. */
-  readonly usedId: string | undefined;
-  readonly remember: Remember;
-}
-
-/** The present version, when it is the same: the one that the deployment uses, or else the newest one. */
-const deployVersion = async (
-  client: Client,
-  workflowId: string,
-  { workflow, inputs, usedId, remember }: VersionToDeploy,
-): Promise<Deployed<WorkflowVersion>> => {
-  const versions = versionsOf(workflowId);
-  const { items } = await versions.readPage(client.call, {
-    method: 'GET',
-    path: versions.path,
-    query: { limit: 1 },
-  });
-  const presentId = usedId ?? items[0]?.id;
-  const present = presentId === undefined ? undefined : await readRecord(client.call, versions, presentId);
-  const kept = inputs ?? present?.inputs ?? [];
-  if (present && isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, kept))
-    return { item: present, outcome: 'unchanged' };
-  try {
-    const item = await made(client, versions, { workflow, inputs: kept }, remember);
-    if (inputs === undefined && present && present.inputs.length > 0)
-      client.screen.hint(`It has the input definitions of version ${present.number}. ${OTHER_INPUTS}`);
-    return { item, outcome: 'new' };
-  } catch (error) {
-    const isAboutKept =
-      error instanceof CommandError && inputs === undefined && error.message.includes('body.inputs');
-    if (!isAboutKept || error.refusal === undefined) throw error;
-    const why = `${error.message} The definitions are those of version ${present?.number}. ${OTHER_INPUTS}`;
-    throw new CommandError(why, { refusal: error.refusal, cause: error });
-  }
-};
-
-const OTHER_INPUTS = 'Give others with --inputs FILE, or none with --no-inputs.';
-
-/** The service stores definitions without members that are null, and `required` always. */
-const isSameList = (stored: WorkflowVersion['inputs'], given: JsonValue): boolean =>
-  Array.isArray(given) &&
-  isDeepStrictEqual(
-    stored,
-    given.map((input) =>
-      typeof input === 'object' && input !== null
-        ? {
-            required: false,
-            ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)),
-          }
-        : input,
-    ),
-  );
 
 const deployDeployment = async (
   client: Client,

@@ -1,4 +1,13 @@
+import type { Client } from '../api-client/client.ts';
+import { patchRecord, postRecord, type SingleRecords } from '../catalogue/records.ts';
 import { CommandError } from '../output/command-error.ts';
+
+export type Outcome = 'new' | 'updated' | 'unchanged';
+
+export interface Deployed<Item> {
+  readonly item: Item;
+  readonly outcome: Outcome;
+}
 
 /** Remembers how to take back what a step has made or changed. */
 export type Remember = (undo: () => Promise<unknown>) => void;
@@ -24,4 +33,16 @@ export const allOrNothing = async <Result>(
     }
     throw error;
   }
+};
+
+/** A new record, which is archived when the command is refused nevertheless, since something changed after the check. */
+export const made = async <Item extends { readonly id: string }>(
+  { call }: Client,
+  kind: SingleRecords<Item>,
+  body: Readonly<Record<string, unknown>>,
+  remember: Remember,
+): Promise<Item> => {
+  const item = await postRecord(call, kind, body);
+  remember(() => patchRecord(call, kind, { given: item.id, body: { archived: true } }));
+  return item;
 };

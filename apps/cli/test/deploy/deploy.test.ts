@@ -112,23 +112,36 @@ describe('runledger deploy', () => {
     expect(await definitionsOf(without)).toEqual([]);
   });
 
-  it('leaves nothing behind when it is refused, and everything as it was', async () => {
+  it('makes nothing when it is refused, and leaves everything as it was', async () => {
     const named = async (list: string): Promise<string[]> =>
-      (await read(`/${list}?limit=100`))[list].map(({ name }: { name: string }) => name);
+      (
+        await Promise.all([false, true].map((archived) => read(`/${list}?limit=100&archived=${archived}`)))
+      ).flatMap((page) => page[list].map(({ name }: { name: string }) => name));
+    const records = async (): Promise<unknown> => (await read('/usage')).catalogue_records;
     const refused = async (name: string, ...options: string[]): Promise<string> => {
+      const before = await records();
       const result = await cli(['deploy', '-', '--name', name, ...options], { stdin: NODES });
       expect(result.code).toBe(2);
+      expect(await records()).toEqual(before);
       return result.stderr;
     };
     const bad = join(temporaryFolder(), 'inputs.json');
     writeFileSync(bad, JSON.stringify([{ name: 'seed', type: 'integer', mni: 0 }]));
     expect(await refused('refused', ...PROGRAM, '--inputs', bad)).toContain('did you mean minimum?');
     expect(await refused('refused', ...PROGRAM, '--log-mask', '(')).toContain('log_masks');
+    const archived = await json(['machines', 'create', '--name', 'gone', ...PROGRAM]);
+    await json(['machines', 'archive', archived.id]);
+    expect(await refused('refused', '--machine', archived.id)).toContain('the machine is archived');
     for (const list of ['machines', 'workflows', 'deployments'])
       expect(await named(list)).not.toContain('refused');
-    expect(outcomes(await deploy('refused', NODES, ...PROGRAM))).toEqual(ALL_NEW);
-    await refused('refused', '--gpu', 'H200', '--log-mask', '(');
+    const deployed = await deploy('refused', NODES, ...PROGRAM);
+    expect(outcomes(deployed)).toEqual(ALL_NEW);
+    const given = join(temporaryFolder(), 'given.json');
+    writeFileSync(given, JSON.stringify(INPUTS));
+    await refused('refused', '--gpu', 'H200', '--log-mask', '(', '--inputs', given);
     expect(await json(['machines', 'show', 'refused'])).toMatchObject({ gpu: 'RTX4090' });
+    const versions = await read(`/workflows/${Reflect.get(deployed, 'workflow').id}/versions`);
+    expect(versions.versions).toHaveLength(1);
   });
 
   it('uses a machine that exists', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { runApi } from '../fixtures/run-api.ts';
-import { runCli } from '../fixtures/run-cli.ts';
+import { jsonOfCli } from '../fixtures/run-cli.ts';
 import { startStandalone } from '../fixtures/start-standalone.ts';
 
 /** Prints what it got, and numbers of its own. */
@@ -18,11 +18,7 @@ it('an integer of 64 bits comes to the program and back as it was written', asyn
   });
   const { dataFolder } = standalone;
   const api = runApi(standalone);
-  const cli = async (...args: string[]) => {
-    const { stdout, stderr } = await runCli([...args, '--json'], dataFolder);
-    expect(stderr).toBe('');
-    return JSON.parse(stdout);
-  };
+  const cli = (...args: string[]) => jsonOfCli(args, dataFolder);
   const folder = join(dataFolder, 'workflow');
   await mkdir(folder);
   const [workflow, inputs] = ['workflow.json', 'inputs.json'].map((name) => join(folder, name));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { runApi } from '../fixtures/run-api.ts';
-import { runCli } from '../fixtures/run-cli.ts';
+import { jsonOfCli } from '../fixtures/run-cli.ts';
 import { startStandalone } from '../fixtures/start-standalone.ts';
 
 const COPY = 'cp "$RUNLEDGER_INPUT_DIR"/* "$RUNLEDGER_OUTPUT_DIR"; cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"';
@@ -15,11 +15,7 @@ it('a run gets an uploaded file, and the output of another run, in its input fol
   });
   const { dataFolder } = standalone;
   const api = runApi(standalone);
-  const cli = async (...args: string[]) => {
-    const { stdout, stderr } = await runCli([...args, '--json'], dataFolder);
-    expect(stderr).toBe('');
-    return JSON.parse(stdout);
-  };
+  const cli = (...args: string[]) => jsonOfCli(args, dataFolder);
   const bytes = randomBytes(1_000_000);
   const [photo, inputs, workflow] = ['photo.png', 'inputs.json', 'workflow.json'].map((name) =>
     join(dataFolder, name),

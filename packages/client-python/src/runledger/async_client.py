@@ -16,7 +16,6 @@ from ._core import calls, runs, streams, uploads, watching
 from ._core.operation import Operation, Pages, Stream
 from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT_S, Settings, read_settings
 from ._io.async_driver import AsyncDriver
-from ._io.steps import made_http
 from .events import LogItem, Progress, RunEvent
 from .files import FileInput
 from .options import Included, Inputs, RunFilter, RunOptions
@@ -37,7 +36,8 @@ class AsyncRunledger:
     again at most when the service cannot be reached or says that it cannot do it now; a request that could be carried out
     twice is not. `http`: a client of yours, such as one with a proxy.
 
-    Close it, or use it in an `async with`; on asyncio or trio, in one event loop. Every method raises RunledgerError, mostly an ApiError.
+    Close it, or use it in an `async with`; on asyncio or trio. It may be used in one `asyncio.run` after the other: each has connections
+    of its own. Every method raises RunledgerError, mostly an ApiError.
     """
 
     def __init__(
@@ -50,9 +50,7 @@ class AsyncRunledger:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._settings = read_settings(url, api_key, timeout, retries, os.environ)
-        self._http = http or made_http(httpx.AsyncClient)
-        self._owns_http = http is None
-        self._driver = AsyncDriver(self._http)
+        self._driver = AsyncDriver(http)
         self.runs = AsyncRuns(self._settings, self._driver)
         self.files = AsyncFiles(self._settings, self._driver)
 
@@ -97,8 +95,7 @@ class AsyncRunledger:
 
     async def aclose(self) -> None:
         """Closes the connections, unless `http` was given."""
-        if self._owns_http:
-            await self._driver.aclose()
+        await self._driver.aclose()
 
     async def __aenter__(self) -> AsyncRunledger:
         return self

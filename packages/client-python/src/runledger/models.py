@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fa5cf360b76d5e27974e08f45099a313211afc5c1f4f34c052ba84ffd52fbb24.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 447a01cb7a07ffdd477b9ac0e9d9f536a2759752836f8fda12bfb28e67013d40.
 
 from __future__ import annotations
 
@@ -5414,6 +5414,107 @@ class DeliveryPage(TypedDict):
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+    """
+
+
+class DeploymentPlan(TypedDict):
+    """
+    A deployment with the records that would be made for it. `workflow` and `inputs` are those of a new version.
+    """
+
+    deployment_id: NotRequired[str | None]
+    """
+    The id of the deployment. The deployment that would change. Null or omitted for a new one.
+    """
+    workflow_id: NotRequired[str | None]
+    """
+    The id of the workflow. The workflow that would get a version. Null or omitted for a new one.
+    """
+    workflow_version_id: NotRequired[str | None]
+    """
+    The id of the workflow version. A version that is there. Null or omitted for a new one.
+    """
+    machine_id: NotRequired[str | None]
+    """
+    The id of the machine. A machine that is there. Null or omitted for a new one.
+    """
+    workflow: NotRequired[Any]
+    """
+    Any JSON value that the runner understands. At most 512 KiB as JSON, nested at most 32 levels.
+    """
+    inputs: NotRequired[list[NewInputDefinition] | None]
+    """
+    The definitions of the inputs, each name once; together at most 64 KiB as JSON. Null counts as omitted.
+    """
+    machine: NotRequired[NewMachine | None]
+    """
+    A new machine, or with `machine_id` what that one would become. Null or omitted without either.
+    """
+    name: NotRequired[str | None]
+    """
+    For people. Not blank, and without control characters and characters that change the direction of text. Unchanged when it is null or omitted; a new deployment needs one.
+    """
+    environment: NotRequired[str | None]
+    """
+    Your own word, such as production or staging. Null counts as omitted.
+    """
+    gpu: NotRequired[str | None]
+    """
+    The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default. Null counts as omitted.
+    """
+    gpus: NotRequired[list[str | GpuFallback] | None]
+    """
+    The GPU models of runs that request none, in order of preference, such as `["L4", {"gpu": "A10G", "after_s": 60}]`: a run takes a slot of the first model that has a free one, and of a model with `after_s` only once it has waited so many seconds. Instead of `gpu`, which is a list of one. Null counts as omitted.
+    """
+    labels: NotRequired[list[Label] | None]
+    """
+    Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none. Null counts as omitted.
+    """
+    warm_wait_s: NotRequired[float | None]
+    """
+    Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Null counts as omitted.
+    """
+    concurrency_limit: NotRequired[int | None]
+    """
+    The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null counts as omitted.
+    """
+    weight: NotRequired[float | None]
+    """
+    Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Null counts as omitted.
+    """
+    strict_inputs: NotRequired[bool | None]
+    """
+    Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Null counts as omitted.
+    """
+    run_timeout_s: NotRequired[float | None]
+    """
+    Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
+    """
+    start_deadline_s: NotRequired[float | None]
+    """
+    Seconds that a run may wait until it begins to execute. A request may ask for less. Null counts as omitted.
+    """
+    bounds: NotRequired[RequestedBounds | None]
+    """
+    What requests may ask for. None when it is null or omitted.
+    """
+    retry: NotRequired[RequestedRetryPolicy | None]
+    """
+    When a run begins another attempt. Three attempts when it is null or omitted.
+    """
+    if_no_output: NotRequired[Literal['warn', 'error', 'ignore'] | None]
+    """
+    What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+
+    - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+    - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+    - `ignore`: It succeeds, without such warnings.
+
+    Null counts as omitted.
+    """
+    log_masks: NotRequired[list[LogMask] | None]
+    """
+    Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null counts as omitted.
     """
 
 

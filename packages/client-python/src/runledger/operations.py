@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fa5cf360b76d5e27974e08f45099a313211afc5c1f4f34c052ba84ffd52fbb24.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 447a01cb7a07ffdd477b9ac0e9d9f536a2759752836f8fda12bfb28e67013d40.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -368,6 +368,24 @@ def create_deployment(
     return Operation(
         "POST",
         "/deployments",
+        body=body,
+    )
+
+
+def check_deployment(
+    body: models.DeploymentPlan,
+) -> Operation[None]:
+    """
+    Check a deployment before it is made.
+
+    Refuses what the requests would be refused for that make or change the deployment, its version and its
+    machine, and the workflow of these. Nothing is stored.
+
+    The API key needs the scope `admin`.
+    """
+    return Operation(
+        "POST",
+        "/deployments/check",
         body=body,
     )
 

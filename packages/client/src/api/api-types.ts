@@ -236,6 +236,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/deployments/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a deployment before it is made
+         * @description Refuses what the requests would be refused for that make or change the deployment, its version and its machine, and the workflow of these. Nothing is stored.
+         *
+         *     The API key needs the scope `admin`.
+         */
+        post: operations["checkDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/deployments/{deployment_id}": {
         parameters: {
             query?: never;
@@ -2861,6 +2883,152 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /**
+         * DeploymentPlan
+         * @description A deployment with the records that would be made for it. `workflow` and `inputs` are those of a new version.
+         * @example {
+         *       "name": "portraits",
+         *       "workflow": {
+         *         "6": {
+         *           "class_type": "CLIPTextEncode",
+         *           "inputs": {
+         *             "text": "a lake"
+         *           }
+         *         }
+         *       },
+         *       "machine": {
+         *         "name": "studio",
+         *         "gpu": "A10G",
+         *         "runner": {
+         *           "kind": "program",
+         *           "program": "render-image"
+         *         }
+         *       }
+         *     }
+         */
+        DeploymentPlan: {
+            /**
+             * @description The id of the deployment. The deployment that would change. Null or omitted for a new one.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
+            deployment_id?: string | null;
+            /**
+             * @description The id of the workflow. The workflow that would get a version. Null or omitted for a new one.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
+            workflow_id?: string | null;
+            /**
+             * @description The id of the workflow version. A version that is there. Null or omitted for a new one.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
+            workflow_version_id?: string | null;
+            /**
+             * @description The id of the machine. A machine that is there. Null or omitted for a new one.
+             * @example 01a21460-0001-7000-8000-000000000001
+             */
+            machine_id?: string | null;
+            /**
+             * @description Any JSON value that the runner understands. At most 512 KiB as JSON, nested at most 32 levels.
+             * @example {
+             *       "6": {
+             *         "class_type": "CLIPTextEncode",
+             *         "inputs": {
+             *           "text": ""
+             *         }
+             *       }
+             *     }
+             */
+            workflow?: unknown;
+            /** @description The definitions of the inputs, each name once; together at most 64 KiB as JSON. Null counts as omitted. */
+            inputs?: components["schemas"]["NewInputDefinition"][] | null;
+            /** @description A new machine, or with `machine_id` what that one would become. Null or omitted without either. */
+            machine?: components["schemas"]["NewMachine"] | null;
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text. Unchanged when it is null or omitted; a new deployment needs one.
+             * @example portraits
+             */
+            name?: string | null;
+            /**
+             * @description Your own word, such as production or staging. Null counts as omitted.
+             * @example staging
+             */
+            environment?: string | null;
+            /**
+             * @description The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default. Null counts as omitted.
+             * @example RTX4090
+             */
+            gpu?: string | null;
+            /**
+             * @description The GPU models of runs that request none, in order of preference, such as `["L4", {"gpu": "A10G", "after_s": 60}]`: a run takes a slot of the first model that has a free one, and of a model with `after_s` only once it has waited so many seconds. Instead of `gpu`, which is a list of one. Null counts as omitted.
+             * @example [
+             *       "L4",
+             *       {
+             *         "gpu": "A10G",
+             *         "after_s": 60
+             *       }
+             *     ]
+             */
+            gpus?: (string | components["schemas"]["GpuFallback"])[] | null;
+            /**
+             * @description Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none. Null counts as omitted.
+             * @example [
+             *       "zone:eu-west-1"
+             *     ]
+             */
+            labels?: string[] | null;
+            /**
+             * @description Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Null counts as omitted.
+             * @example 20
+             */
+            warm_wait_s?: number | null;
+            /**
+             * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null counts as omitted.
+             * @example 4
+             */
+            concurrency_limit?: number | null;
+            /**
+             * @description Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Null counts as omitted.
+             * @example 1
+             */
+            weight?: number | null;
+            /**
+             * @description Whether requests with names in `inputs` that the version does not define are refused with 422. Otherwise such inputs are passed to the workflow, and the response warns of them. A version that defines no inputs takes every name. Null counts as omitted.
+             * @example true
+             */
+            strict_inputs?: boolean | null;
+            /**
+             * @description Seconds that an attempt of a run may execute. Storing its files is not part of it: that may take an hour, and another one for each GiB. A request may ask for less. Null counts as omitted.
+             * @example 3600
+             */
+            run_timeout_s?: number | null;
+            /**
+             * @description Seconds that a run may wait until it begins to execute. A request may ask for less. Null counts as omitted.
+             * @example 3600
+             */
+            start_deadline_s?: number | null;
+            /** @description What requests may ask for. None when it is null or omitted. */
+            bounds?: components["schemas"]["RequestedBounds"] | null;
+            /** @description When a run begins another attempt. Three attempts when it is null or omitted. */
+            retry?: components["schemas"]["RequestedRetryPolicy"] | null;
+            /**
+             * @description What a run becomes that has made no output, although nothing reported an error. Only workflows of ComfyUI have output nodes; `error` holds for all runs without an output.
+             *
+             *     - `warn`: It succeeds, with a warning for each output node of its workflow that made nothing.
+             *     - `error`: It fails with `no_output`; also where one of several output nodes made nothing.
+             *     - `ignore`: It succeeds, without such warnings.
+             *
+             *     Null counts as omitted.
+             * @example warn
+             */
+            if_no_output?: ("warn" | "error" | "ignore") | null;
+            /**
+             * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null counts as omitted.
+             * @example [
+             *       "sk-[A-Za-z0-9]{20,}"
+             *     ]
+             */
+            log_masks?: string[] | null;
         };
         /**
          * DeploymentRunRequest
@@ -9142,6 +9310,47 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeploymentPlan"];
+            };
+        };
+        responses: {
+            /** @description All of it can be made. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];

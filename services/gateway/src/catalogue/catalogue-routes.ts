@@ -1,4 +1,5 @@
 import type { Route } from '../http/operation.ts';
+import { checkDeploymentRoute } from './check-deployment.ts';
 import { deploymentRoutes } from './deployments-routes.ts';
 import { machineRoutes } from './machines-routes.ts';
 import type { RecordRoutes } from './record-answers.ts';
@@ -10,5 +11,6 @@ export const catalogueRoutes = (parts: RecordRoutes): Route[] => [
   ...machineRoutes(parts),
   ...workflowRoutes(parts),
   ...workflowVersionRoutes(parts),
+  checkDeploymentRoute(parts),
   ...deploymentRoutes(parts),
 ];

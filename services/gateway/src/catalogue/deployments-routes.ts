@@ -121,10 +121,10 @@ export const deploymentRoutes = ({
   };
   return [
     route(createDeploymentOperation, async ({ body }, { org_id }, ctx) => {
-      const result = await withinQuota(quotas.catalogue_records, org_id, () =>
+      const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
         createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
       );
-      return shownWithWarning(ctx, created(result, refused));
+      return shownWithWarning(ctx, created(result, refusedDeployment));
     }),
     route(
       listDeployments,
@@ -148,7 +148,7 @@ export const deploymentRoutes = ({
         { org_id, id: path.deployment_id },
         lowerCase(body),
       );
-      return shownWithWarning(ctx, changed(result, 'Deployment', refused));
+      return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
     }),
     route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
       deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
@@ -170,7 +170,7 @@ const lowerCase = <Body extends Names>(body: Body): Body => ({
     : {}),
 });
 
-const refused = (refusal: DeploymentRefusal): Refused => {
+export const refusedDeployment = (refusal: DeploymentRefusal): Refused => {
   switch (refusal.kind) {
     case 'not_restorable':
       return new Refused({ code: 'deployment_not_restorable', why: refusal.why });

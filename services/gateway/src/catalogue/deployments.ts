@@ -47,7 +47,8 @@ export const changeDeployment = (
     return changedDeployment(deployment, change, await partsOf(parts, org_id, named));
   });
 
-const partsOf = async (
+/** @throws {LogUnavailable} */
+export const partsOf = async (
   { records: { machines, versions, workflows }, longestRun }: DeploymentSources,
   org: string,
   named: Pick<Deployment, 'machine_id' | 'workflow_version_id'>,

@@ -107,7 +107,7 @@ export const machineRoutes = ({
 }: RecordRoutes): Route[] => [
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
-    const result = await withinQuota(quotas.catalogue_records, org_id, () =>
+    const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
       machines.create<Conflict>(machine),
     );
     return created(result, refusedBy);

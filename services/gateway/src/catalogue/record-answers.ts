@@ -22,18 +22,23 @@ export interface RecordRoutes {
   readonly now: () => Date;
 }
 
-/** Creates a record, unless the organisation has as many as it may have. */
+/** Creates records, one unless it is said, unless the organisation would have more than it may have. */
 export const withinQuota = async <Result>(
   quota: QuotaBound,
-  org_id: OrgId,
+  { org_id, records = 1 }: { readonly org_id: OrgId; readonly records?: number },
   create: () => Promise<Result>,
 ): Promise<Result> => {
-  const result = await quota.within(org_id, 1, create);
+  const result = await quota.within(org_id, records, create);
   if (result !== 'over_quota') return result;
   throw overQuota(
-    `The organisation has ${quota.limit} machines, workflows, versions and deployments, archived ones included, which is its limit: change one of them, or ask the operator for a higher RUNLEDGER_QUOTA_CATALOGUE_RECORDS`,
+    `${tooMany(quota.limit, records)}: change one of them, or ask the operator for a higher RUNLEDGER_QUOTA_CATALOGUE_RECORDS`,
   );
 };
+
+const tooMany = (limit: number, records: number): string =>
+  records === 1
+    ? `The organisation has ${limit} machines, workflows, versions and deployments, archived ones included, which is its limit`
+    : `This needs ${records} more machines, workflows, versions and deployments, and the organisation may have ${limit}, archived ones included`;
 
 /** Stores these bytes of a workflow, unless the organisation would then have more than it may have. */
 export const withinWorkflowQuota = async <Result>(

@@ -132,7 +132,7 @@ export const workflowVersionRoutes = ({
         }
         const version = newVersion(workflow, body, newOrigin(org_id, now));
         const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs);
-        const added = await withinQuota(quotas.catalogue_records, org_id, () =>
+        const added = await withinQuota(quotas.catalogue_records, { org_id }, () =>
           withinWorkflowQuota(quotas.workflow_bytes, org_id, bytes, () => versions.add(version)),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');

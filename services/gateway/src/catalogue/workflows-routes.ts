@@ -116,7 +116,7 @@ export const workflowRoutes = ({
 }: RecordRoutes): Route[] => [
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
-    const result = await withinQuota(quotas.catalogue_records, org_id, () =>
+    const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
       workflows.create<Conflict>(workflow),
     );
     return created(result, refusedBy);

@@ -166,6 +166,24 @@ describe('an invitation', () => {
       expect(await codeOf(accept(aBrowser(gateway.api), token))).toEqual([410, 'invitation_gone']);
   });
 
+  it('that nobody knows is gone for who could accept one, and lacks the password of anybody else', async () => {
+    const { owner } = await anOrganisation(bed, gateway, { operator: true });
+    for (const body of [{}, { name: 'Ada' }, { password: null }]) {
+      const answer = await accept(aBrowser(gateway.api), 'unknown', body);
+      expect([answer.status, answer.body.detail[0].loc, answer.body.detail[0].type]).toEqual([
+        422,
+        ['body', 'password'],
+        'missing',
+      ]);
+    }
+    const gone = [410, 'invitation_gone'];
+    expect(await codeOf(accept(aBrowser(gateway.api), 'unknown', { password: 'some password' }))).toEqual(
+      gone,
+    );
+    expect(await codeOf(accept(owner, 'unknown', {}))).toEqual(gone);
+    expect(await codeOf(owner.send('POST', '/invitations/preview', { token: 'unknown' }))).toEqual(gone);
+  });
+
   it('is one of a hundred', async () => {
     const { owner } = await anOrganisation(bed, gateway, { operator: true });
     const all = await Promise.all(Array.from({ length: 100 }, () => invite(owner, anEmail())));

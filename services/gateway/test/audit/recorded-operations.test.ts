@@ -22,6 +22,7 @@ const UNRECORDED = [
   'deleteFileUpload',
   'chooseOrganisation',
   'beginProviderSignIn',
+  'checkDeployment',
   'previewInvitation',
 ];
 /** They have no caller with a key: `accounts/account-records.test.ts` reads their records. */

@@ -162,6 +162,7 @@ describe('the OpenAPI document', () => {
         'PATCH /workflows/{workflow_id}/versions/{version_id}',
         'GET /deployments',
         'POST /deployments',
+        'POST /deployments/check',
         'GET /deployments/{deployment_id}',
         'PATCH /deployments/{deployment_id}',
         'GET /schedules',

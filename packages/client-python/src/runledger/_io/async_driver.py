@@ -41,6 +41,7 @@ from .steps import (
     connection_failed,
     headers_received,
     headers_to_send,
+    made_http,
     not_ascii,
     timeouts,
     too_large,
@@ -52,9 +53,8 @@ T = TypeVar("T")
 class _Connection:
     """The stream that a flow has open: one at most."""
 
-    def __init__(self, http: httpx.AsyncClient, loop: _Loop) -> None:
-        self._http = http
-        self._loop = loop
+    def __init__(self, pool: _Pool) -> None:
+        self._pool = pool
         self._response: httpx.Response | None = None
         self._pieces: AsyncIterator[bytes] | None = None
         self._url = ""
@@ -91,19 +91,17 @@ class _Connection:
 
     async def _request(self, request: Request) -> httpx.Response:
         self._url = request.url
-        if self._http.is_closed:
-            raise closed()
-        self._loop.check()
+        http = self._pool.of_this_loop()
         content = _pieces_of(request.content) if isinstance(request.content, Body) else request.content
         try:
-            built = self._http.build_request(
+            built = http.build_request(
                 request.method,
                 request.url,
                 headers=headers_to_send(request),
                 content=content,
                 timeout=timeouts(request),
             )
-            return await self._http.send(built, stream=True)
+            return await http.send(built, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise connection_failed(error, request.url) from error
         except UnicodeError as error:
@@ -129,33 +127,49 @@ async def _pieces_of(body: Body) -> AsyncIterator[bytes]:
         yield piece
 
 
-class _Loop:
-    """The event loop of a client: that of its first request. Its connections end with it."""
+class _Pool:
+    """The connections of a client. They belong to an event loop: another one, as of a second `asyncio.run`, gets others."""
 
-    def __init__(self) -> None:
-        self._first: object = None
+    def __init__(self, given: httpx.AsyncClient | None) -> None:
+        self._given = given
+        #: The present ones and their loop, which is None before the first request. Loops of other threads may change both.
+        self._present: tuple[object, httpx.AsyncClient] = (None, given or made_http(httpx.AsyncClient))
+        self._is_closed = False
 
-    def check(self) -> None:
-        """Raises RunledgerError in another loop."""
+    def of_this_loop(self) -> httpx.AsyncClient:
+        """Raises RunledgerError for a client of the caller in another loop than its first."""
+        loop, http = self._present
+        if self._is_closed or http.is_closed:
+            raise closed()
         now = anyio.lowlevel.current_token()
-        self._first = self._first or now
-        if self._first != now:
-            raise RunledgerError(
-                "This client was used in another event loop, and its connections belong to that one. Make an "
-                "AsyncRunledger within each asyncio.run, or do all of the work in one."
-            )
+        if loop not in (None, now):
+            if self._given:
+                raise RunledgerError(
+                    "The client that was given as http= was used in another event loop, and its connections belong to that "
+                    "one. Give another one within each asyncio.run, or none: without it there are connections for each loop."
+                )
+            # Only their own loop can close the others. When it has ended they go with the objects.
+            http = made_http(httpx.AsyncClient)
+        self._present = (now, http)
+        return http
+
+    async def aclose(self) -> None:
+        if self._given or self._is_closed:
+            return
+        self._is_closed = True
+        loop, http = self._present
+        if loop in (None, anyio.lowlevel.current_token()):
+            await http.aclose()
 
 
 class AsyncDriver:
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-        self._loop = _Loop()
+    """`http`: a client of the caller, who closes it."""
+
+    def __init__(self, http: httpx.AsyncClient | None) -> None:
+        self._pool = _Pool(http)
 
     async def aclose(self) -> None:
-        """Closes the connections. Raises RunledgerError in another loop than theirs."""
-        if not self._http.is_closed:
-            self._loop.check()
-            await self._http.aclose()
+        await self._pool.aclose()
 
     async def run(self, flow: Flow[T]) -> T:
         """The result of a flow that emits nothing."""
@@ -170,7 +184,7 @@ class AsyncDriver:
         return self._emitted(Steps(flow))
 
     async def _emitted(self, steps: Steps[Any]) -> AsyncGenerator[Any, None]:
-        async with aclosing(_Connection(self._http, self._loop)) as connection:
+        async with aclosing(_Connection(self._pool)) as connection:
             effect = steps.begin()
             while effect is not None:
                 if isinstance(effect, Emit):

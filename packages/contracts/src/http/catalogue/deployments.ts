@@ -19,6 +19,8 @@ import {
 import { Archived, Name, NamedRecordsQuery, NewName } from '../fields/names.ts';
 import { CreatedAt, NextCursor } from '../fields/values.ts';
 import { nullable, optional, unchanged } from '../fields/optional.ts';
+import { NewMachine } from './machines.ts';
+import { NewWorkflowVersion } from './workflow-versions.ts';
 
 const Environment = Type.String({
   minLength: 1,
@@ -279,6 +281,41 @@ export const DeploymentChange = Type.Object(
     title: 'DeploymentChange',
     description: `Omitted members stay unchanged. ${lifetime}`,
     examples: [{ concurrency_limit: 4 }],
+  },
+);
+
+export const DeploymentPlan = Type.Object(
+  {
+    deployment_id: optional(
+      DeploymentUuid,
+      'The deployment that would change. Null or omitted for a new one.',
+    ),
+    workflow_id: optional(
+      WorkflowUuid,
+      'The workflow that would get a version. Null or omitted for a new one.',
+    ),
+    workflow_version_id: optional(VersionUuid, 'A version that is there. Null or omitted for a new one.'),
+    machine_id: optional(MachineUuid, 'A machine that is there. Null or omitted for a new one.'),
+    workflow: Type.Optional(NewWorkflowVersion.properties.workflow),
+    inputs: NewWorkflowVersion.properties.inputs,
+    machine: optional(
+      NewMachine,
+      'A new machine, or with `machine_id` what that one would become. Null or omitted without either.',
+    ),
+    name: optional(NewName, 'Unchanged when it is null or omitted; a new deployment needs one.'),
+    ...settings,
+  },
+  {
+    title: 'DeploymentPlan',
+    description:
+      'A deployment with the records that would be made for it. `workflow` and `inputs` are those of a new version.',
+    examples: [
+      {
+        name: 'portraits',
+        workflow: { '6': { class_type: 'CLIPTextEncode', inputs: { text: 'a lake' } } },
+        machine: { name: 'studio', gpu: 'A10G', runner: { kind: 'program', program: 'render-image' } },
+      },
+    ],
   },
 );
 

@@ -17,17 +17,25 @@ export interface Accepting {
   readonly isNew: boolean;
 }
 
-/** @throws {Refused} for a token that belongs to no invitation, or to one of somebody who may not invite any more */
-export const invitationOf = async (
+/** Undefined for a token that belongs to no invitation, or to one of somebody who may not invite any more. */
+export const findInvitation = async (
   { accounts: { invitations, mayStill } }: Pick<AccountRoutes, 'accounts'>,
   token: string,
-): Promise<Entry<Invitation>> => {
+): Promise<Entry<Invitation> | undefined> => {
   const read = readLinkToken(token);
   const [org_id = '', id = ''] = read?.names ?? [];
   const entry = isUuid(org_id) && isUuid(id) ? await invitations.find(org_id, id) : undefined;
-  if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256))
-    throw invitationGone();
-  if (!(await mayStill(entry.value.made_by, scopeToInvite(entry.value)))) throw invitationGone();
+  if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256)) return undefined;
+  return (await mayStill(entry.value.made_by, scopeToInvite(entry.value))) ? entry : undefined;
+};
+
+/** @throws {Refused} for what `findInvitation` does not find */
+export const invitationOf = async (
+  options: Pick<AccountRoutes, 'accounts'>,
+  token: string,
+): Promise<Entry<Invitation>> => {
+  const entry = await findInvitation(options, token);
+  if (entry === undefined) throw invitationGone();
   return entry;
 };
 

@@ -4,12 +4,19 @@ import {
   SessionItem,
   SHORTEST_PASSWORD,
 } from '@runledger/contracts/http/accounts/session';
+import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Static } from 'typebox';
 import { openOperation, openRoute, type Route, type Visitor } from '../../http/operation.ts';
 import { invalid, invalidRequest, Refused } from '../../http/refusal.ts';
 import type { Person } from '../people.ts';
 import { isOpen, type Invitation } from '../store/invitation-records.ts';
-import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
+import {
+  acceptInvitation,
+  findInvitation,
+  invitationOf,
+  refuseClosed,
+  type Accepting,
+} from './accept-invitation.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { beginSession } from './begin-session.ts';
 import { describeSession } from './describe-session.ts';
@@ -66,7 +73,7 @@ export const acceptRoutes = (options: AccountRoutes): Route[] => {
       };
     }),
     openRoute(acceptOperation, async ({ body }, visitor, ctx) => {
-      const entry = await invitationOf(options, body.token);
+      const entry = await invitationToAccept(options, body, visitor);
       const invited = await personFor(options, entry.value, body, visitor);
       await acceptInvitation(options, entry, invited, { ctx, visitor });
       const { org_id } = entry.value;
@@ -77,6 +84,19 @@ export const acceptRoutes = (options: AccountRoutes): Route[] => {
       return describeSession(options, { ...session, org_id });
     }),
   ];
+};
+
+/** Without a session a password is required, whatever the invitation is. @throws {Refused} */
+const invitationToAccept = async (
+  options: AccountRoutes,
+  { token, password }: Static<typeof AcceptInvitationRequest>,
+  visitor: Visitor,
+): Promise<Entry<Invitation>> => {
+  const entry = await findInvitation(options, token);
+  if (entry !== undefined) return entry;
+  if (typeof password !== 'string' && (await sessionOf(options, visitor)) === undefined)
+    throw invalidRequest(invalid(['body', 'password'], 'missing', 'Field required, or a session'));
+  throw invitationGone();
 };
 
 interface Invited extends Accepting {

@@ -58,8 +58,10 @@ export interface ServerType<Api> {
   readonly scratch: readonly string[];
   /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. Null when no line is. */
   readonly runLine: ((line: string) => string | null) | null;
-  /** A line that it wrote, for people. */
-  readonly shownLine: (line: string) => string;
+  /** A line that it wrote, for people; null when it is of no use to them. */
+  readonly shownLine: (line: string) => string | null;
+  /** Takes every line that the executor's own server writes, if it says there what its interface does not. */
+  readonly hear: ((api: Api, line: string) => void) | null;
 }
 
 /** `why` is a whole sentence for people. */

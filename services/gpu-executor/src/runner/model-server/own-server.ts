@@ -69,7 +69,11 @@ const serverProcess = <Api>({
       if (state === undefined) return new Promise(() => undefined);
       return state.kind === 'ready' ? null : hide(state.why);
     };
-    const output = readServerOutput(process, gone, (line) => hide(type.shownLine(line)));
+    const output = readServerOutput(process, gone, (line) => {
+      type.hear?.(api, line);
+      const shown = type.shownLine(line);
+      return shown === null ? null : hide(shown);
+    });
     return { ...output, ready: isReady(), api, gone, hide };
   },
   askToEnd: (process) => process.terminate(),

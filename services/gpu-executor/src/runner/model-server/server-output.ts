@@ -19,18 +19,19 @@ const LAST_LINES = 40;
 const QUIET_MS = 100;
 const QUIET_WITHIN_MS = 1_000;
 
-/** Reads the output of a server until it is `gone`. */
+/** Reads the output of a server until it is `gone`. `shownLine` is called once for each line, and has null for one that nobody is shown. */
 export const readServerOutput = (
   { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
   gone: AbortSignal,
-  shownLine: (line: string) => string,
+  shownLine: (line: string) => string | null,
 ): ServerOutput => {
   const last: LogLine[] = [];
   let listener: ((line: LogLine) => void) | undefined;
   let lineAt = 0;
   const take = ({ stream, line: written }: LogLine): void => {
     lineAt = performance.now();
-    last.push({ stream, line: shownLine(written) });
+    const line = shownLine(written);
+    if (line !== null) last.push({ stream, line });
     if (last.length > LAST_LINES) last.shift();
     listener?.({ stream, line: written });
   };

@@ -207,6 +207,54 @@ describe('a server of the executor', () => {
     });
   });
 
+  it('gives its files under the names that the model gave them, in the order of its output', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    const one = start(doing({ put: '/tmp/tmp1/lora.safetensors' }));
+    expect(await one.result).toMatchObject({ files: [{ filename: 'lora.safetensors', subfolder: '' }] });
+    const list = [
+      '/tmp/2/größe #1.npz',
+      '/tmp/1/a.png',
+      '/tmp/2/a.png',
+      '/tmp/3/A.png',
+      '/tmp/2/..',
+      '/tmp/1/b',
+    ];
+    const many = start(doing({ put: list }));
+    const names = ['größe #1.npz', 'a.png', 'a-2.png', 'A-3.png', 'file', 'b'];
+    expect(await many.result).toMatchObject({ files: names.map((filename) => ({ filename })) });
+    expect(readFileSync(join(many.outputDir, 'a-2.png'), 'utf8')).toBe('a.png');
+  });
+
+  it('gives files under their places that the model made as data URLs, or has in an object', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    const url = dataUrl('application/x-safetensors', 'weights');
+    const object = start(doing({ output: { weights: url } }));
+    expect(await object.result).toMatchObject({ files: [{ filename: 'weights.safetensors' }] });
+    const made = start(doing({ output: [url, url] }));
+    expect(await made.result).toMatchObject({
+      files: [{ filename: 'output.0.safetensors' }, { filename: 'output.1.safetensors' }],
+    });
+  });
+
+  it.each([
+    ['alone', '/gone/lora.safetensors'],
+    ['in a list', ['/tmp/a.npz', '/gone/lora.safetensors', '/tmp/b.npz']],
+  ])('fails a run whose model returned a file that is not there, %s', async (_where, put) => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    const { result } = start(doing({ put }));
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_output', message: expect.stringContaining('/gone/lora.safetensors') },
+    });
+    expect(await start(WORKS).result).toMatchObject(DONE);
+  });
+
+  it('names files by their places when its operator has it log less', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer({ COG_LOG_LEVEL: 'info' }) } });
+    const { result } = start(doing({ put: '/tmp/lora.safetensors' }));
+    expect(await result).toMatchObject({ files: [{ filename: 'output.bin' }] });
+  });
+
   it('shows what child processes of the model print, and not what the server itself logs', async () => {
     const { start } = await openCog({ models: { painter: await ownServer({ HF_TOKEN: 'hf_12345' }) } });
     await start(WORKS).result;

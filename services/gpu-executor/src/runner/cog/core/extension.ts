@@ -37,6 +37,6 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 export const extensionOf = (type: string): string => {
   if (Object.hasOwn(EXTENSIONS, type)) return EXTENSIONS[type] ?? '';
   if (type === '') return '';
-  const [, word = ''] = /^[\w.+-]+\/(?:x-)?([a-z0-9]{1,8})$/.exec(type) ?? [];
+  const [, word = ''] = /^[\w.+-]+\/(?:x-)?([a-z0-9]{1,16})$/.exec(type) ?? [];
   return word === '' ? '.bin' : `.${word}`;
 };

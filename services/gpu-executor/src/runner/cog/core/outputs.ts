@@ -1,5 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { isExactNumber } from '@runledger/contracts/numbers/exact-number';
+import { numberedFileName, problemOfFileName, safeFileName } from '@runledger/contracts/file-name';
 import { dataText, unnamedEntries } from '../../process-output/output-values.ts';
 import type { RunData } from '../../runner.ts';
 import { extensionOf } from './extension.ts';
@@ -29,11 +30,23 @@ const MAX_KIND = 64;
 
 /**
  * The output of a prediction as texts and files. A member of an object becomes a kind of text with its name; without a name a text is of
- * the kind `text`, and one that is a URL of the kind `urls`. Other JSON without a name is of the kind `json`, and with one it is text. A file is named after its place in the output:
- * `output.png`, `output.0.png` in a list, `mask.png` or `masks/left.png` in an object.
+ * the kind `text`, and one that is a URL of the kind `urls`. Other JSON without a name is of the kind `json`, and with one it is text.
+ *
+ * A file that is the output, or in its list, has the next of `names`, which its model gave it. Any other one is named after its place in the
+ * output: `output.png`, `output.0.png` in a list, `mask.png` or `masks/left.png` in an object.
  */
-export const readOutputs = (output: unknown, answer: AnswerFiles): PredictionOutputs => {
-  const found: Found = { data: new Map(), files: [], taken: new Set(), answer };
+export const readOutputs = (
+  output: unknown,
+  answer: AnswerFiles,
+  names: readonly string[] = [],
+): PredictionOutputs => {
+  const found: Found = {
+    data: new Map(),
+    files: [],
+    taken: new Set(),
+    answer,
+    names: namesByNumber(output, answer, names),
+  };
   if (isJsonObject(output)) {
     for (const [name, value] of Object.entries(output)) readValues(found, kindOf(name), [name], value);
   } else readValues(found, null, ['output'], output);
@@ -45,7 +58,24 @@ interface Found {
   readonly files: NamedFile[];
   readonly taken: Set<string>;
   readonly answer: AnswerFiles;
+  /** Of files whose model named them. */
+  readonly names: ReadonlyMap<number, string>;
 }
+
+/** None when there are fewer names than files: then one of these is a data URL that the model made itself, and nobody knows which. */
+const namesByNumber = (
+  output: unknown,
+  { nonce }: AnswerFiles,
+  names: readonly string[],
+): ReadonlyMap<number, string> => {
+  const items: readonly unknown[] = Array.isArray(output) ? output : [output];
+  const numbers = items
+    .map((item) => (typeof item === 'string' ? markedFile(nonce, item) : null))
+    .filter((number) => number !== null);
+  return new Map(
+    names.length < numbers.length ? [] : numbers.map((number, index) => [number, names[index] ?? '']),
+  );
+};
 
 const kindOf = (name: string): string => (name === '' || name.length > MAX_KIND ? 'text' : name);
 
@@ -92,15 +122,20 @@ const withoutFiles = (found: Found, place: readonly string[], value: unknown): u
   return rest.length === 0 && members.length > 0 ? undefined : Object.fromEntries(rest);
 };
 
-const nameFile = ({ files, taken, answer }: Found, number: number, place: readonly string[]): void => {
-  const parts = place.map(safeName);
-  const extension = extensionOf(answer.types[number] ?? '');
-  const base = parts.join('/');
-  let path = `${base}${extension}`;
-  for (let again = 2; taken.has(path.toLowerCase()); again += 1) path = `${base}-${again}${extension}`;
+const nameFile = ({ files, taken, answer, names }: Found, number: number, place: readonly string[]): void => {
+  const given = names.get(number);
+  const first =
+    given === undefined
+      ? `${place.map(safeName).join('/')}${extensionOf(answer.types[number] ?? '')}`
+      : ownName(given);
+  let path = first;
+  for (let again = 2; taken.has(path.toLowerCase()); again += 1) path = numberedFileName(first, again);
   taken.add(path.toLowerCase());
   files.push({ number, place: path.split('/') });
 };
+
+/** The name that its model gave a file, if an output may have it. */
+const ownName = (name: string): string => (problemOfFileName(name) === null ? name : safeFileName(name));
 
 /** Of letters, digits, dashes and dots, and no hidden one. */
 const safeName = (name: string): string =>

@@ -45,7 +45,7 @@ export const executePrediction = async (
   const isMemoryShort = countOomKills() > oomKills;
   over.abort();
   const last = await watched.stop();
-  if (signal.aborted) return stopped(work, { sent, last, forced: cancel.forced });
+  if (signal.aborted) return stopped(task, { sent, last, api: lease.api, forced: cancel.forced });
   switch (sent.kind) {
     case 'ended':
       return resultOf(task, { answer: sent.answer, last, watched, api: lease.api, isMemoryShort });

@@ -1,3 +1,4 @@
+import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { mkdir, rename } from 'node:fs/promises';
@@ -5,11 +6,12 @@ import { dirname, join } from 'node:path';
 import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import { endOfServer } from '../../model-server/describe-end.ts';
 import { cancelled, failed, succeeded, type Executed } from '../../model-server/executed.ts';
-import type { RunData, RunnerWork } from '../../runner.ts';
+import type { OutputFile, RunnerWork } from '../../runner.ts';
 import { joinedText } from '../core/joined-text.ts';
-import { readOutputs } from '../core/outputs.ts';
+import { readOutputs, type PredictionOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';
 import type { CogApi } from '../server/cog-api.ts';
+import type { LoggedFile } from '../server/output-log.ts';
 import type { PredictionTask, Sent } from './execute-prediction.ts';
 import type { ReadAnswer } from './read-answer.ts';
 import type { WatchedPrediction } from './watch-prediction.ts';
@@ -19,13 +21,13 @@ interface EndedPrediction {
   /** What was seen of it last while it ran. */
   readonly last: ReadAnswer | null;
   readonly watched: WatchedPrediction;
-  readonly api: Pick<CogApi, 'joinsOutput'>;
+  readonly api: Pick<CogApi, 'joinsOutput' | 'outputLog'>;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
 }
 
 export const resultOf = async (
-  { model, work }: PredictionTask,
+  { model, id, work }: PredictionTask,
   { answer, last, watched, api, isMemoryShort }: EndedPrediction,
 ): Promise<Executed> => {
   const { prediction } = answer;
@@ -35,27 +37,37 @@ export const resultOf = async (
   const text = end.kind === 'succeeded' ? joinedText(prediction.output, answer.files.nonce) : null;
   // It becomes a file when it is large, however large it is.
   if (text !== null && (await api.joinsOutput())) return succeeded(work, { text: [text.toWellFormed()] });
-  const { data } = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer);
+  const { outputLog } = api;
+  const logged = end.kind === 'succeeded' ? await outputLog.filesOf(id) : outputLog.filesSoFar(id);
+  const kept = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer, logged);
   if (end.kind === 'failed') {
     const error = end.isWorkerGone && isMemoryShort ? workerKilled(model) : end.error;
     return failed(work, error, { isUsable: !end.isWorkerGone });
   }
   if (end.kind === 'canceled') return failed(work, CANCELED_ELSEWHERE, { isUsable: true });
-  if (Buffer.byteLength(JSON.stringify(data)) > MAX_OUTPUTS_BYTES)
+  const unread = logged.find((file) => file.unread !== null);
+  if (unread) return failed(work, unreadFile(model, unread), { isUsable: true });
+  if (Buffer.byteLength(JSON.stringify(kept.data)) > MAX_OUTPUTS_BYTES)
     return failed(work, textTooLarge(model), { isUsable: true });
-  return succeeded(work, data);
+  return inOrder(await succeeded(work, kept.data), kept.files);
 };
 
 /** The last answer of a prediction that failed has no logs. */
 const longer = (one: string, other: string): string => (one.length >= other.length ? one : other);
 
+interface StoppedPrediction extends Pick<EndedPrediction, 'last'> {
+  readonly sent: Sent;
+  readonly api: Pick<CogApi, 'outputLog'>;
+  readonly forced: boolean;
+}
+
 /** A run that was stopped, with what it had put out. */
 export const stopped = async (
-  work: RunnerWork,
-  { sent, last, forced }: { readonly sent: Sent; readonly last: ReadAnswer | null; readonly forced: boolean },
+  { id, work }: PredictionTask,
+  { sent, last, api, forced }: StoppedPrediction,
 ): Promise<Executed> => {
   const answer = sent.kind === 'ended' && sent.answer.prediction?.output ? sent.answer : last;
-  if (answer !== null) await keepOutputs(work, answer);
+  if (answer !== null) await keepOutputs(work, answer, api.outputLog.filesSoFar(id));
   return { result: await cancelled(work, forced), isUsable: !forced };
 };
 
@@ -63,8 +75,10 @@ export const stopped = async (
 const keepOutputs = async (
   { outputDir }: RunnerWork,
   { prediction, files, folder }: ReadAnswer,
-): Promise<{ readonly data: RunData }> => {
-  const outputs = readOutputs(prediction?.output ?? null, files);
+  logged: readonly LoggedFile[],
+): Promise<PredictionOutputs> => {
+  const names = logged.filter(({ unread }) => unread === null).map(({ name }) => name);
+  const outputs = readOutputs(prediction?.output ?? null, files, names);
   for (const { number, place } of outputs.files) {
     const path = join(outputDir, ...place);
     await mkdir(dirname(path), { recursive: true });
@@ -72,6 +86,23 @@ const keepOutputs = async (
   }
   return outputs;
 };
+
+/** The files in the order of the output: by their names they need not be. */
+const inOrder = ({ result, isUsable }: Executed, files: PredictionOutputs['files']): Executed => {
+  if (result.outcome !== 'succeeded') return { result, isUsable };
+  const order = new Map(files.map(({ place }, index) => [place.join('/'), index]));
+  const at = ({ subfolder, filename }: OutputFile): number =>
+    order.get(join(subfolder, filename)) ?? order.size;
+  return { result: { ...result, files: result.files.toSorted((a, b) => at(a) - at(b)) }, isUsable };
+};
+
+const unreadFile = (model: string, { path, unread }: LoggedFile): AttemptError =>
+  errorOf(
+    'invalid_output',
+    errorMessage(
+      `The Cog model ${model} returned the file ${path}, which its server could not read: ${unread}. Return the path of a file that is there when the prediction ends.`,
+    ),
+  );
 
 const workerKilled = (model: string): AttemptError =>
   errorOf(

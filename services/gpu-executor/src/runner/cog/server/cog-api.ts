@@ -6,6 +6,7 @@ import { parseJson } from '@runledger/contracts/json';
 import { boundedText, whyOf } from '../../model-server/http-answer.ts';
 import { readHealth, type Health } from '../core/health.ts';
 import { schemaJoins } from '../core/joined-text.ts';
+import type { OutputLog } from './output-log.ts';
 
 /** The HTTP interface of one Cog server. Nothing here throws: a server that cannot be reached is a value. */
 export interface CogApi {
@@ -23,6 +24,7 @@ export interface CogApi {
   cancel(id: string): Promise<void>;
   /** Whether its model says that the list which it puts out is one text in pieces. */
   joinsOutput(): Promise<boolean>;
+  readonly outputLog: OutputLog;
 }
 
 export type HealthAnswer =
@@ -47,10 +49,18 @@ const KEEP_ALIVE_MS = 30_000;
 const NO_INPUT = JSON.stringify({ input: [] });
 const JSON_HEADER = { 'Content-Type': 'application/json' };
 
-/** `base` ends with a slash. `sourceJoins` answers for a model that was not built, which has no schema. */
-export const cogApi = (base: URL, sourceJoins: () => Promise<boolean>): CogApi => {
+interface CogConnection {
+  /** Ends with a slash. */
+  readonly base: URL;
+  /** Answers for a model that was not built, which has no schema. */
+  readonly sourceJoins: () => Promise<boolean>;
+  readonly outputLog: OutputLog;
+}
+
+export const cogApi = ({ base, sourceJoins, outputLog }: CogConnection): CogApi => {
   const predictionUrl = (id: string): URL => new URL(`predictions/${id}`, base);
   return {
+    outputLog,
     health: async () => {
       try {
         const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);

@@ -8,6 +8,7 @@ import { serverLine, userLine } from '../core/server-line.ts';
 import { cogApi, type CogApi } from './cog-api.ts';
 import { cogState } from './cog-state.ts';
 import { sourceOfCommandJoins } from './model-source.ts';
+import { openOutputLog } from './output-log.ts';
 
 export type CogServer = ModelServer<CogApi>;
 export type CogLease = ServerLease<CogApi>;
@@ -19,6 +20,9 @@ export interface CogModel extends ServerEntry {
 
 /** Each server makes a folder for each prediction here, and leaves it. No setting changes where (seen in coglet 0.23.1). */
 export const PREDICTIONS_FOLDER = '/tmp/coglet/predictions';
+
+/** At this level it logs the names of the files that a model puts out: some lines for each prediction. */
+const LOGS_OUTPUTS = { COG_LOG_LEVEL: 'debug' };
 
 /** The servers of a model, by the index of their slot: one for each slot when the executor starts them, or one that all share. */
 export const openCogServers = (
@@ -34,11 +38,8 @@ export const openCogServers = (
   return new Map(
     slots.map((slot, place) => {
       const own = urlOfSlot(url, place);
-      const withPort = { ...command, env: { ...command.env, PORT: String(portOf(own)) } };
-      return [
-        slot.index,
-        openOwnServer({ type, url: own, command: withPort, slot, startTimeoutMs }, residents),
-      ];
+      const told = { ...command, env: { ...LOGS_OUTPUTS, ...command.env, PORT: String(portOf(own)) } };
+      return [slot.index, openOwnServer({ type, url: own, command: told, slot, startTimeoutMs }, residents)];
     }),
   );
 };
@@ -46,13 +47,19 @@ export const openCogServers = (
 const cogServerType = (model: string, command: ServerEntry['command']): ServerType<CogApi> => ({
   title: model,
   name: `The server of the Cog model ${model}`,
-  connect: (url) => cogApi(url, async () => command !== null && sourceOfCommandJoins(command)),
+  connect: (base) =>
+    cogApi({
+      base,
+      sourceJoins: async () => command !== null && sourceOfCommandJoins(command),
+      outputLog: openOutputLog(command !== null),
+    }),
   probe: async (api) => cogState(model, await api.health()),
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
   // Nothing says of which run such a line is, and a process may write it late: never to the log of another organisation.
   runLine: command?.shared === true ? null : userLine,
   shownLine: serverLine,
+  hear: ({ outputLog }, line) => outputLog.hear(line),
 });
 
 /** The servers of the slots listen on ports one after the other. */

@@ -40,4 +40,5 @@ const COMFYUI: Omit<ServerType<ComfyApi>, 'connect'> = {
   scratch: [],
   runLine: (line) => line,
   shownLine: (line) => line,
+  hear: null,
 };

@@ -6,8 +6,8 @@ import { fileMark } from '../../../../src/runner/cog/core/split-answer.ts';
 const FILES = { nonce: 'n0nce', types: ['image/png', 'image/jpeg', 'application/x-none', ''] };
 const file = (number: number): string => fileMark(FILES.nonce, number);
 
-const read = (output: unknown): unknown => {
-  const { data, files } = readOutputs(output, FILES);
+const read = (output: unknown, names?: readonly string[]): unknown => {
+  const { data, files } = readOutputs(output, FILES, names);
   return { data, files: files.map(({ number, place }) => [number, place.join('/')]) };
 };
 
@@ -77,5 +77,23 @@ describe('the output of a prediction', () => {
     ],
   ])('is %s', (_what, output, data, files) => {
     expect(read(output)).toEqual({ data, files });
+  });
+
+  it.each([
+    ['alone', file(0), ['fox.jpeg'], ['fox.jpeg']],
+    ['in a list, without its texts', ['a', file(0), 7, file(1)], ['z.png', 'a.jpg'], ['z.png', 'a.jpg']],
+    ['twice', [file(0), file(1)], ['x.tar.gz', 'X.tar.gz'], ['x.tar.gz', 'X.tar-2.gz']],
+    ['of no file', [file(0), file(1)], ['a\u202Eb.png', '..'], ['a_b.png', 'file']],
+    ['of more files than there are', file(0), ['a.png', 'b.png'], ['a.png']],
+    ['of some alone: nobody knows of which', [file(0), file(1)], ['a.png'], ['output.0.png', 'output.1.jpg']],
+    [
+      'of none in an object',
+      { mask: file(0), more: [file(1)] },
+      ['a.png', 'b.png'],
+      ['mask.png', 'more.0.jpg'],
+    ],
+    ['of none in a list of objects', [{ mask: file(0) }, file(1)], ['b.jpg'], ['output.0/mask.png', 'b.jpg']],
+  ])('has the names that its model gave, %s', (_what, output, names, places) => {
+    expect(read(output, names)).toMatchObject({ files: places.map((place, number) => [number, place]) });
   });
 });

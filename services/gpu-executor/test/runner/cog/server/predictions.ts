@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import type { Step } from './steps.ts';
+import { basename } from 'node:path';
+import { logLine, SLOT } from './log-line.ts';
+import { dataUrl, type Step } from './steps.ts';
 
 export interface TestPrediction {
   readonly id: string;
@@ -59,6 +61,19 @@ const fetched = async (value: unknown): Promise<unknown> => {
   return `data:${name};base64,${Buffer.from(await response.arrayBuffer()).toString('base64')}`;
 };
 
+/** A file that is not there is left out of the output, and the log alone has it. */
+const put = (paths: string | readonly string[]): unknown => {
+  const urls = [paths].flat().flatMap((filename) => {
+    const file = { slot_id: SLOT, filename };
+    const target = 'coglet::orchestrator';
+    logLine('DEBUG', target, { message: 'FileOutput received', ...file, kind: 'FileType' });
+    if (!filename.startsWith('/gone/')) return [dataUrl('application/octet-stream', basename(filename))];
+    logLine('ERROR', target, { message: 'Failed to read FileOutput', ...file, error: 'No such file' });
+    return [];
+  });
+  return typeof paths === 'string' ? (urls[0] ?? null) : urls;
+};
+
 const fail = (prediction: TestPrediction, error: string): void => {
   prediction.status = 'failed';
   prediction.error = error;
@@ -77,8 +92,8 @@ const take = async (
   else if ('flood' in step) prediction.logs += `${'x'.repeat(999)}\n`.repeat(step.flood / 1_000);
   else if ('fail' in step) fail(prediction, `Prediction failed: Prediction failed: ValueError: ${step.fail}`);
   else if ('echo' in step) prediction.output = JSON.stringify({ ...inputs, steps: undefined });
-  else if ('child' in step)
-    process.stdout.write(`${JSON.stringify({ fields: { message: step.child }, target: 'coglet::user' })}\n`);
+  else if ('put' in step) prediction.output = put(step.put);
+  else if ('child' in step) logLine('INFO', 'coglet::user', { message: step.child });
   else if ('environment' in step) prediction.output = String(process.env[step.environment]);
   else if ('copy' in step) {
     const url = String(inputs[step.copy]);

@@ -14,6 +14,8 @@ export type Step =
   | { readonly flood: number }
   /** The output is the data URL of an input under another name, without its type. */
   | { readonly copy: string; readonly to: string }
+  /** The output is this file or a list of these, which have their names as content. One below `/gone` is not there. */
+  | { readonly put: string | readonly string[] }
   /** A child process prints it. */
   | { readonly child: string }
   /** Puts a variable of its environment out as a text. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { logLine, SLOT } from './log-line.ts';
 import { newPrediction, perform, type TestPrediction } from './predictions.ts';
 
 /** Says over HTTP what a server of Cog 0.23.1 says, and does the steps that the input of a prediction names. */
@@ -21,6 +22,8 @@ export interface TestServerOptions {
   readonly onCrash?: () => void;
   /** With the schema of a built model it refuses inputs that are not as it says, even those of a look. */
   readonly hasSchema?: boolean;
+  /** It writes what it does to its output. */
+  readonly isLogging?: boolean;
   /** What its schema says of its output; without it there is no document. */
   readonly output?: object;
 }
@@ -55,6 +58,8 @@ export const startTestServer = async (options: TestServerOptions = {}): Promise<
     },
   };
 };
+
+const ORCHESTRATOR = 'coglet::orchestrator';
 
 interface State {
   readonly options: TestServerOptions;
@@ -97,10 +102,16 @@ const handle = async (state: State, request: IncomingMessage, response: ServerRe
 const execute = async (state: State, prediction: TestPrediction): Promise<void> => {
   if (!Array.isArray(prediction.input)) state.executed.push(prediction.id);
   state.current = prediction;
+  const { id: prediction_id } = prediction;
+  const { isLogging = false } = state.options;
+  if (isLogging)
+    logLine('DEBUG', ORCHESTRATOR, { message: 'Registered prediction', slot_id: SLOT, prediction_id });
   await perform(prediction, (what) => {
     state.status = 'UNHEALTHY';
     if (what === 'server') (state.options.onCrash ?? (() => restart(state)))();
   });
+  if (isLogging && prediction.status === 'succeeded')
+    logLine('INFO', 'coglet::prediction', { message: 'Prediction worker completed', prediction_id });
   if (state.current === prediction) state.current = null;
 };
 

@@ -1,13 +1,21 @@
 """A model whose predictions do what the tests of the real server ask for."""
 
 import ctypes
+import mimetypes
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
 from cog import BasePredictor, Input, Path
+
+
+def made(name: str) -> Path:
+    path = Path(tempfile.mkdtemp()) / name
+    path.write_bytes(name.encode() * (1_000_000 if name == "z.npz" else 1))
+    return path
 
 
 class Predictor(BasePredictor):
@@ -33,6 +41,16 @@ class Predictor(BasePredictor):
             copy = Path(os.environ["TMPDIR"]) / "copy.png"
             copy.write_bytes(picture.read_bytes())
             return copy
+        if what == "file":
+            return made("lora.safetensors")
+        if what == "files":
+            # The first is the largest.
+            return [made(name) for name in ["z.npz", "größe #1.tar.gz", "out.bin", "a.jsonl", "out.bin", "b"]]
+        if what == "file in object":
+            mimetypes.add_type("application/x-safetensors", ".safetensors")
+            return {"caption": "a cat", "weights": made("lora.safetensors"), "mask": made("mask.png")}
+        if what == "missing file":
+            return [made("a.npz"), Path("/no/such/b.npz")]
         if what == "names":
             return {"names": [str(picture), *map(str, many)], "texts": [path.read_text() for path in many]}
         if what == "children":

@@ -59,8 +59,8 @@ describe('a real Cog server', () => {
       inputFiles: { 'picture.png': content },
       fileInputs: ['picture'],
     });
-    expect(await run.result).toMatchObject({ files: [{ filename: 'output.png', bytes: content.length }] });
-    expect(readFileSync(join(run.outputDir, 'output.png'), 'utf8') === content).toBe(true);
+    expect(await run.result).toMatchObject({ files: [{ filename: 'copy.png', bytes: content.length }] });
+    expect(readFileSync(join(run.outputDir, 'copy.png'), 'utf8') === content).toBe(true);
   });
 
   it('gets files under their own names, and lists of them in their order', async () => {
@@ -92,10 +92,63 @@ describe('a real Cog server', () => {
     });
   });
 
+  it('gives files under the names that the model gave them, in the order of its output', async () => {
+    const cog = await open();
+    const one = cog.start(doing('file'));
+    expect(await one.result).toMatchObject({
+      outcome: 'succeeded',
+      files: [{ filename: 'lora.safetensors', subfolder: '' }],
+    });
+    const many = cog.start(doing('files'));
+    const names = ['z.npz', 'größe #1.tar.gz', 'out.bin', 'a.jsonl', 'out-2.bin', 'b'];
+    expect(await many.result).toMatchObject({
+      outcome: 'succeeded',
+      data: {},
+      files: names.map((filename) => ({ filename })),
+    });
+    expect(readFileSync(join(many.outputDir, 'größe #1.tar.gz'), 'utf8')).toBe('größe #1.tar.gz');
+  });
+
+  it('gives the files of an iterator under their names', async () => {
+    using frames = await cogCommand(join(import.meta.dirname, 'frames.py'));
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const cog = await openCog({ models: { film: { ...frames.entry, url } }, startTimeoutS: 120 });
+    const run = cog.start({ input: { count: 12 } });
+    const names = Array.from({ length: 12 }, (_, number) => `frame-${number}.npz`);
+    expect(await run.result).toMatchObject({
+      outcome: 'succeeded',
+      files: names.map((filename) => ({ filename })),
+    });
+    expect(readFileSync(join(run.outputDir, 'frame-11.npz'), 'utf8')).toBe('11');
+  });
+
+  it('gives a file in an object under its place, with the extension of the type that Python says', async () => {
+    const cog = await open();
+    expect(await cog.start(doing('file in object')).result).toMatchObject({
+      outcome: 'succeeded',
+      data: { caption: ['a cat'] },
+      // Cog sorts the members of an object.
+      files: [{ filename: 'mask.png' }, { filename: 'weights.safetensors' }],
+    });
+  });
+
+  it('fails when the model returns a file that is not there, which the server leaves out', async () => {
+    const cog = await open();
+    expect(await cog.start(doing('missing file')).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_output', message: expect.stringContaining('the file /no/such/b.npz') },
+    });
+    await succeeds(cog);
+  });
+
   it('has the output of child processes and of libraries in C in the log of the run', async () => {
     const cog = await open();
-    // The first run has what the server wrote while it loaded.
-    await succeeds(cog);
+    const first = cog.start(doing('text'));
+    await first.result;
+    // What the server wrote while it loaded, without what the executor alone reads.
+    const loading = first.lines.map(({ line }) => line);
+    expect(loading).toContain('Setup complete, now accepting requests');
+    expect(loading.filter((line) => /Worker ready|Registered prediction/.test(line))).toEqual([]);
     const run = cog.start(doing('children'));
     expect(await run.result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
     expect(run.lines.map(({ line }) => line).toSorted()).toEqual([
