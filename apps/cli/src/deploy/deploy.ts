@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import type { Machine } from '@runledger/contracts/http/catalogue/machines';
 import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
@@ -21,6 +22,7 @@ import { plain } from '../output/plain-text.ts';
 import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
+import { randomSeeds } from './random-seeds.ts';
 import { queueLine, requestLine } from './request-line.ts';
 import { allOrNothing, type Remember } from './take-back.ts';
 
@@ -30,6 +32,7 @@ export interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
   /** False with `--no-inputs`. */
   readonly inputs?: string | false;
   readonly machine?: string;
+  readonly randomSeeds?: boolean;
 }
 
 type Outcome = 'new' | 'updated' | 'unchanged';
@@ -58,6 +61,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
     const version = await deployVersion(client, parent.id, {
       workflow,
       inputs: options.inputs === false ? [] : inputs,
+      randomSeeds: options.randomSeeds === true,
       usedId: present?.workflow_id === parent.id ? present.workflow_version_id : undefined,
       remember,
     });
@@ -72,6 +76,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
     });
     return { parent, version, machine, deployment };
   });
+  if (machine.item.runner.kind === 'comfyui') tellFixedSeeds(client, workflow, version.item.inputs);
   const rows: readonly Row[] = [
     ['machine', machine.item.name, machine.outcome, machine.item.id],
     ['workflow', parent.name, known ? 'unchanged' : 'new', parent.id],
@@ -88,6 +93,23 @@ export const deploy = async (client: Client, file: string, options: DeployOption
   screen.print(`  ${plain(queueLine(name, version.item.inputs))}`);
   screen.hint(`\n$RUNLEDGER_API_KEY stands for your key. This command used the one of ${connection.source}.`);
   return EXIT.done;
+};
+
+/** ComfyUI's page and ComfyUI Deploy draw another one for each run. */
+const tellFixedSeeds = ({ screen }: Client, workflow: JsonValue, inputs: WorkflowVersion['inputs']): void => {
+  const seeds = randomSeeds(workflow, inputs);
+  const fixed = seeds
+    .filter(({ node }) => node !== undefined)
+    .map(({ node, field }) => `${field} of node ${node}`);
+  const hidden = seeds.filter(({ node }) => node === undefined).map(({ name }) => name);
+  if (fixed.length > 0)
+    screen.hint(
+      `Each run has the same ${plain(fixed.join(', '))}. With --random-seeds each draws another one, and shows it.`,
+    );
+  if (hidden.length > 0)
+    screen.hint(
+      `Nobody is shown which ${plain(hidden.join(', '))} a run draws. With --random-seeds it is an input of the run.`,
+    );
 };
 
 type Row = readonly [what: string, name: string, outcome: Outcome, id: string];
@@ -160,6 +182,8 @@ interface VersionToDeploy {
   readonly workflow: JsonValue;
   /** Undefined for those of the present version. */
   readonly inputs: JsonValue | undefined;
+  /** Whether the seeds that no input gives become random inputs. */
+  readonly randomSeeds: boolean;
   /** The version that the deployment uses; undefined without one. */
   readonly usedId: string | undefined;
   readonly remember: Remember;
@@ -169,7 +193,7 @@ interface VersionToDeploy {
 const deployVersion = async (
   client: Client,
   workflowId: string,
-  { workflow, inputs, usedId, remember }: VersionToDeploy,
+  { workflow, inputs, randomSeeds: withSeeds, usedId, remember }: VersionToDeploy,
 ): Promise<Deployed<WorkflowVersion>> => {
   const versions = versionsOf(workflowId);
   const { items } = await versions.readPage(client.call, {
@@ -179,7 +203,9 @@ const deployVersion = async (
   });
   const presentId = usedId ?? items[0]?.id;
   const present = presentId === undefined ? undefined : await readRecord(client.call, versions, presentId);
-  const kept = inputs ?? present?.inputs ?? [];
+  const wanted = inputs ?? present?.inputs ?? [];
+  const seeds = Array.isArray(wanted) ? randomSeeds(workflow, wanted as WorkflowInput[]) : [];
+  const kept = withSeeds && Array.isArray(wanted) ? [...wanted, ...seeds] : wanted;
   if (present && isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, kept))
     return { item: present, outcome: 'unchanged' };
   try {
