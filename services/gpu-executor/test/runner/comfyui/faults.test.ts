@@ -358,6 +358,15 @@ describe('external nodes', () => {
     },
   );
 
+  it('are not refused a picture that is no JPEG because of its size', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const run = { ...red, inputFiles: { 'red fox.png': 'a picture, too wide' } };
+    const { result, outputDir } = comfyui.start(external('Image'), run);
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('a picture, too wide');
+  });
+
   it('are not refused a file that the server cannot be asked about', async () => {
     const { server } = await open();
     const comfyui = await openComfyui({ servers: [{ url: server.url }] });

@@ -109,7 +109,10 @@ const route = async (request: IncomingMessage, url: URL, body: Buffer, context: 
         context.temporaryFiles.get(`${named('subfolder')}/${named('filename')}`);
       if (file === undefined) return [404, ''];
       const isDecoded = searchParams.has('preview') || searchParams.has('channel');
-      return isDecoded && !isPicture(file) ? [500, '500 Internal Server Error'] : [200, file];
+      // A JPEG has at most 65,535 pixels in a row.
+      const isTooWide = searchParams.has('preview') && Buffer.from(file).includes('too wide');
+      const fails = isTooWide || (isDecoded && !isPicture(file));
+      return fails ? [500, '500 Internal Server Error'] : [200, file];
     }
     default:
       return [404, '404: Not Found'];
