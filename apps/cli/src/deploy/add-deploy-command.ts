@@ -17,6 +17,10 @@ export const addDeployCommand = (program: Command, { client, end, add }: Command
           'the list of its inputs as JSON: their names, types and defaults; those of the present version by default',
         )
         .option('--no-inputs', 'a version that defines no inputs')
+        .option(
+          '--random-seeds',
+          'another seed for each run, for the seeds of the workflow that no input gives',
+        )
         .option('--machine <machine>', 'an existing machine, instead of one with the same name'),
     ),
   ).action(async (file: string, options: DeployOptions) => end(await deploy(await client(), file, options)));

@@ -1,3 +1,4 @@
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
 import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/editor-workflow';
 import { isJsonObject } from '@runledger/contracts/json';
 import type { JsonValue } from '@runledger/contracts/json';
@@ -8,7 +9,8 @@ import { CommandError } from '../output/command-error.ts';
 export const checkWorkflow = (workflow: JsonValue, kind: Runner['kind']): void => {
   if (isEditorWorkflow(workflow)) throw new CommandError(`FILE is refused: ${EXPORT_API}.`);
   if (kind !== 'comfyui') return;
-  const nodes = isJsonObject(workflow) ? Object.entries(workflow) : [];
+  const found = comfyuiNodes(workflow);
+  const nodes = isJsonObject(found) ? Object.entries(found) : [];
   const wrong = nodes.find(([, node]) => !isJsonObject(node) || typeof node['class_type'] !== 'string');
   if (nodes.length > 0 && wrong === undefined) return;
   const what = wrong === undefined ? 'It has no nodes.' : `"${wrong[0]}" has no class_type.`;

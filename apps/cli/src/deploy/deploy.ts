@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import type { Machine } from '@runledger/contracts/http/catalogue/machines';
 import type { JsonValue } from '@runledger/contracts/json';
@@ -20,6 +21,7 @@ import { plain } from '../output/plain-text.ts';
 import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
+import { randomSeeds } from './random-seeds.ts';
 import { queueLine, requestLine } from './request-line.ts';
 import { planVersion } from './plan-version.ts';
 import { allOrNothing, made, type Deployed, type Outcome, type Remember } from './take-back.ts';
@@ -30,6 +32,7 @@ export interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
   /** False with `--no-inputs`. */
   readonly inputs?: string | false;
   readonly machine?: string;
+  readonly randomSeeds?: boolean;
 }
 
 /**
@@ -52,6 +55,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
   const versionPlan = await planVersion(client, known?.id, {
     workflow,
     inputs: options.inputs === false ? [] : inputs,
+    randomSeeds: options.randomSeeds === true,
     usedId: present && present.workflow_id === known?.id ? present.workflow_version_id : undefined,
   });
   // Its own machine has the GPU.
@@ -80,6 +84,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
     });
     return { parent, version, machine, deployment };
   });
+  if (machine.item.runner.kind === 'comfyui') tellFixedSeeds(client, workflow, version.item.inputs);
   const rows: readonly Row[] = [
     ['machine', machine.item.name, machine.outcome, machine.item.id],
     ['workflow', parent.name, known ? 'unchanged' : 'new', parent.id],
@@ -96,6 +101,23 @@ export const deploy = async (client: Client, file: string, options: DeployOption
   screen.print(`  ${plain(queueLine(name, version.item.inputs))}`);
   screen.hint(`\n$RUNLEDGER_API_KEY stands for your key. This command used the one of ${connection.source}.`);
   return EXIT.done;
+};
+
+/** ComfyUI's page and ComfyUI Deploy draw another one for each run. */
+const tellFixedSeeds = ({ screen }: Client, workflow: JsonValue, inputs: WorkflowVersion['inputs']): void => {
+  const seeds = randomSeeds(workflow, inputs);
+  const fixed = seeds
+    .filter(({ node }) => node !== undefined)
+    .map(({ node, field }) => `${field} of node ${node}`);
+  const hidden = seeds.filter(({ node }) => node === undefined).map(({ name }) => name);
+  if (fixed.length > 0)
+    screen.hint(
+      `Each run has the same ${plain(fixed.join(', '))}. With --random-seeds each draws another one, and shows it.`,
+    );
+  if (hidden.length > 0)
+    screen.hint(
+      `Nobody is shown which ${plain(hidden.join(', '))} a run draws. With --random-seeds it is an input of the run.`,
+    );
 };
 
 type Row = readonly [what: string, name: string, outcome: Outcome, id: string];

@@ -1,16 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
 import { readRecord } from '../catalogue/records.ts';
 import { versionsOf } from '../catalogue/workflow-versions.ts';
 import { CommandError } from '../output/command-error.ts';
+import { randomSeeds } from './random-seeds.ts';
 import { made, type Deployed, type Remember } from './take-back.ts';
 
 interface VersionToDeploy {
   readonly workflow: JsonValue;
   /** Undefined for those of the present version. */
   readonly inputs: JsonValue | undefined;
+  /** Whether the seeds that no input gives become random inputs. */
+  readonly randomSeeds: boolean;
   /** The version that the deployment uses; undefined without one. */
   readonly usedId: string | undefined;
 }
@@ -27,10 +31,12 @@ interface VersionPlan {
 export const planVersion = async (
   client: Client,
   workflowId: string | undefined,
-  { workflow, inputs, usedId }: VersionToDeploy,
+  { workflow, inputs, randomSeeds: withSeeds, usedId }: VersionToDeploy,
 ): Promise<VersionPlan> => {
   const present = workflowId === undefined ? undefined : await presentVersion(client, workflowId, usedId);
-  const kept = inputs ?? present?.inputs ?? [];
+  const wanted = inputs ?? present?.inputs ?? [];
+  const seeds = withSeeds && Array.isArray(wanted) ? randomSeeds(workflow, wanted as WorkflowInput[]) : [];
+  const kept = seeds.length > 0 && Array.isArray(wanted) ? [...wanted, ...seeds] : wanted;
   const hasKept = inputs === undefined && present !== undefined && present.inputs.length > 0;
   if (present && isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, kept))
     return {

@@ -144,6 +144,26 @@ describe('runledger deploy', () => {
     expect(versions.versions).toHaveLength(1);
   });
 
+  it('says that a seed is the same for each run, and makes it a random input when it is told so', async () => {
+    // As ComfyUI's page sends it.
+    const workflow = JSON.stringify({ prompt: JSON.parse(NODES) as object, extra_data: {} });
+    const comfyui = ['deploy', '-', '--name', 'noise', '--gpu', 'CPU', '--comfyui'];
+    const fixed = await cli(comfyui, { stdin: workflow });
+    expect(fixed).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/the same seed of node 3\. With --random-seeds/),
+    });
+    const seed = { name: 'seed', type: 'integer', required: false, random: true, node: '3', field: 'seed' };
+    const drawn = await cli([...comfyui, '--random-seeds'], { stdin: workflow });
+    expect(drawn).toMatchObject({ code: 0, stderr: expect.not.stringContaining('--random-seeds') });
+    // Also when it is repeated, and by a command that does not say it.
+    for (const options of [['--random-seeds'], []]) {
+      const again = await deploy('noise', workflow, ...options);
+      expect(outcomes(again)).toEqual(UNCHANGED);
+      expect(await definitionsOf(again)).toEqual([seed]);
+    }
+  });
+
   it('uses a machine that exists', async () => {
     const machine = await json(['machines', 'create', '--name', 'shared', ...PROGRAM]);
     const deployed = await deploy('on shared', '{}', '--machine', 'shared', '--gpu', 'L4');

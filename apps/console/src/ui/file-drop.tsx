@@ -7,6 +7,8 @@ interface FileDropProps {
   readonly accept: string | undefined;
   /** It takes several files at once. */
   readonly isMultiple?: boolean;
+  /** It takes none for now. */
+  readonly isDisabled?: boolean;
   /** At least one; one only, unless it takes several. */
   readonly onFiles: (files: readonly File[]) => void;
   /** Says what became of the file. */
@@ -14,10 +16,17 @@ interface FileDropProps {
 }
 
 /** Takes a file, or several, that are chosen or dropped. */
-export const FileDrop = ({ id, accept, isMultiple = false, onFiles, children }: FileDropProps): ReactNode => {
+export const FileDrop = ({
+  id,
+  accept,
+  isMultiple = false,
+  isDisabled = false,
+  onFiles,
+  children,
+}: FileDropProps): ReactNode => {
   const take = (files: FileList | null): void => {
     const chosen = [...(files ?? [])].slice(0, isMultiple ? undefined : 1);
-    if (chosen.length > 0) onFiles(chosen);
+    if (chosen.length > 0 && !isDisabled) onFiles(chosen);
   };
   return (
     <div
@@ -33,7 +42,12 @@ export const FileDrop = ({ id, accept, isMultiple = false, onFiles, children }: 
         type="file"
         accept={accept}
         multiple={isMultiple}
-        onChange={({ target }) => take(target.files)}
+        disabled={isDisabled}
+        onChange={({ target }) => {
+          take(target.files);
+          // What takes several lists them itself, and may be given a file again that it had removed.
+          if (isMultiple) target.value = '';
+        }}
       />
       {children}
     </div>

@@ -14,6 +14,10 @@ const WORKFLOW = {
 };
 
 describe('a workflow of ComfyUI', () => {
+  it('may be the body that the page of ComfyUI sends', () => {
+    expect(comfyNodes({ prompt: WORKFLOW, extra_data: {} })).toEqual(comfyNodes(WORKFLOW));
+  });
+
   it('has nodes with their titles, and links to nodes that are there', () => {
     expect(comfyNodes(WORKFLOW)).toEqual([
       {

@@ -4,7 +4,7 @@ import { FileDrop } from '../../ui/file-drop.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { bytes } from '../../ui/words.ts';
 import { acceptedFiles } from './form-inputs.ts';
-import { uploadFile } from './upload-file.ts';
+import { uploadFile, UPLOADS } from './upload-file.ts';
 
 interface FileFieldProps {
   readonly id: string;
@@ -17,7 +17,10 @@ interface FileFieldProps {
 /** Takes a file that is chosen or dropped, uploads it, and gives its id. */
 export const FileField = ({ id, type, fileId, onChange }: FileFieldProps): ReactNode => {
   const upload = useMutation({
+    mutationKey: UPLOADS,
     mutationFn: uploadFile,
+    // The file before it is not the one that was chosen last.
+    onMutate: () => onChange(undefined),
     onSuccess: ({ id: uploaded }) => onChange(uploaded),
   });
   return (

@@ -4,7 +4,7 @@ import { FileDrop } from '../../ui/file-drop.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { bytes } from '../../ui/words.ts';
 import { acceptedFiles } from './form-inputs.ts';
-import { uploadFile } from './upload-file.ts';
+import { uploadFile, UPLOADS } from './upload-file.ts';
 
 interface FileListFieldProps {
   readonly id: string;
@@ -18,6 +18,7 @@ interface FileListFieldProps {
 export const FileListField = ({ id, type, files, onChange }: FileListFieldProps): ReactNode => {
   const [titles, setTitles] = useState<ReadonlyMap<string, string>>(new Map());
   const upload = useMutation({
+    mutationKey: UPLOADS,
     mutationFn: async (chosen: readonly File[]) => {
       const added: string[] = [];
       try {
@@ -38,7 +39,8 @@ export const FileListField = ({ id, type, files, onChange }: FileListFieldProps)
       id={id}
       accept={acceptedFiles(type)}
       isMultiple
-      onFiles={(chosen) => !upload.isPending && upload.mutate(chosen)}
+      isDisabled={upload.isPending}
+      onFiles={upload.mutate}
     >
       <p className="quiet" role="status">
         {upload.isPending ? 'Uploading …' : 'Choose files, or drop them here. They stay in this order.'}

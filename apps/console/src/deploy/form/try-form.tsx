@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query';
+import { useIsMutating, useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../../api/client.ts';
@@ -12,6 +12,7 @@ import {
   type Inputs,
 } from './form-inputs.ts';
 import { InputField } from './input-field.tsx';
+import { UPLOADS } from './upload-file.ts';
 
 interface TryFormProps {
   readonly deploymentId: string;
@@ -37,6 +38,8 @@ export const TryForm = ({ deploymentId, inputs: definitions }: TryFormProps): Re
       ),
     onSuccess: async ({ run_id }) => navigate({ to: '/runs/$runId', params: { runId: run_id } }),
   });
+  // Until a file is uploaded, a run would be without it.
+  const isUploading = useIsMutating({ mutationKey: UPLOADS }) > 0;
   const { inputs, problems } = inputsOf(definitions, entered);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -61,7 +64,7 @@ export const TryForm = ({ deploymentId, inputs: definitions }: TryFormProps): Re
       ))}
       {queue.error && <Problem error={queue.error} />}
       <div>
-        <button type="submit" className="primary" disabled={queue.isPending}>
+        <button type="submit" className="primary" disabled={queue.isPending || isUploading}>
           Run it
         </button>
       </div>

@@ -1,3 +1,5 @@
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
+
 export interface ComfyNode {
   readonly id: string;
   readonly type: string;
@@ -7,8 +9,9 @@ export interface ComfyNode {
   readonly from: readonly { readonly id: string; readonly input: string }[];
 }
 
-/** The nodes of a workflow in the API format of ComfyUI; undefined for another workflow. A link is `[node id, output index]`. */
-export const comfyNodes = (workflow: unknown): readonly ComfyNode[] | undefined => {
+/** The nodes of a workflow for ComfyUI; undefined for another workflow. A link is `[node id, output index]`. */
+export const comfyNodes = (given: unknown): readonly ComfyNode[] | undefined => {
+  const workflow = comfyuiNodes(given);
   if (!isObject(workflow)) return undefined;
   const entries = Object.entries(workflow);
   if (entries.length === 0) return undefined;

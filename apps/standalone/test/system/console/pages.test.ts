@@ -26,6 +26,7 @@ const INPUTS = [
   { name: 'text', type: 'string', required: true },
   { name: 'count', type: 'integer', required: false, minimum: 1 },
   { name: 'photo', type: 'image', required: false },
+  { name: 'frames', type: 'image[]', required: false },
 ];
 
 /** A minute of the log, which tests of the replay have recorded. */
@@ -92,7 +93,7 @@ describe('deploying in the console', { timeout: 240_000 }, () => {
     await page.getByText('Enter a whole number.').waitFor();
     await page.getByLabel(/^count/).fill('2');
     await using large = await aLargeFile('large.png');
-    await page.locator('input[type=file]').setInputFiles(large.path);
+    await page.getByLabel(/^photo/).setInputFiles(large.path);
     await page.getByText(/^large\.png, 65 MiB, is uploaded\.$/).waitFor(PATIENT);
     await page.evaluate(DROP_A_FILE);
     await page.getByText(/^dropped\.png, 4 B, is uploaded\.$/).waitFor();
@@ -104,7 +105,62 @@ describe('deploying in the console', { timeout: 240_000 }, () => {
     await inputs.getByText('photo').waitFor();
     expect(tab.complaints).toEqual([]);
   });
+
+  it('queues a run with the files that are left in a list, and not before they are uploaded', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/deployments');
+    const { page } = tab;
+    await page.getByRole('link', { name: 'copy', exact: true }).first().click();
+    await page.locator('textarea').fill('some text');
+    const frames = page.getByLabel(/^frames/);
+    const listed = page
+      .getByRole('listitem')
+      .filter({ has: page.getByRole('button', { name: /^Remove file/ }) });
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/files**', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await frames.setInputFiles([aFile('a.png', 'a'), aFile('b.png', 'bb')]);
+    await page.getByText('Uploading …').waitFor();
+    expect(await page.getByRole('button', { name: 'Run it' }).isDisabled()).toBe(true);
+    expect(await frames.isDisabled()).toBe(true);
+    held.resolve();
+    await listed.nth(1).waitFor();
+    expect(await listed.allTextContents()).toEqual(['a.png, 1 B Remove', 'b.png, 2 B Remove']);
+    await press(page, 'Remove file 1, a.png');
+    await expect.poll(() => listed.allTextContents(), PATIENT).toEqual(['b.png, 2 B Remove']);
+    // The same file again.
+    await frames.setInputFiles([aFile('b.png', 'bb')]);
+    await listed.nth(1).waitFor();
+    await frames.setInputFiles([aFile('c.png', 'ccc')]);
+    await listed.nth(2).waitFor();
+    await press(page, 'Remove file 1, b.png');
+    await press(page, 'Run it');
+    await page.getByText('success', { exact: true }).waitFor();
+    expect(await filesOf(page, 'frames')).toEqual(['b.png', 'c.png']);
+    expect(tab.complaints).toEqual([]);
+  });
 });
+
+const aFile = (name: string, content: string) => ({
+  name,
+  mimeType: 'image/png',
+  buffer: Buffer.from(content),
+});
+
+/** The names of the files that the run of the page has as this input. */
+const filesOf = async (page: Page, input: string): Promise<string[]> => {
+  const { url, api_key } = subject.standalone;
+  const run_id = new URL(page.url()).pathname.split('/').at(-1);
+  const run = await request<{ workflow_inputs: Record<string, string[]> }>(
+    `${url}/run/${run_id}?include=inputs`,
+    api_key,
+  );
+  const files = (run.workflow_inputs[input] ?? []).map((id) =>
+    request<{ filename: string }>(`${url}/files/${id}`, api_key),
+  );
+  return (await Promise.all(files)).map(({ filename }) => filename);
+};
 
 /** More than the service takes at once. */
 const LARGE_BYTES = 65 * 1024 * 1024;

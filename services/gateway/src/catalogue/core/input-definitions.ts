@@ -1,3 +1,4 @@
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { isFileInputType, isFileListType } from '@runledger/contracts/catalogue/file-inputs';
@@ -99,7 +100,6 @@ const secretProblems = ({ type, secret, default: value, enum: values }: Workflow
   return problems;
 };
 
-/** A node of a workflow in ComfyUI's API format, or of one in the body that its page sends, with the workflow of the editor beside it. */
 const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): MemberProblem[] => {
   if (node === undefined && field === undefined) return [];
   if (node === undefined)
@@ -108,7 +108,7 @@ const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): Memb
     return [
       ['field', 'the node has several fields. Name the one that takes the value, or leave out the node'],
     ];
-  const nodes = isJsonObject(workflow) && isJsonObject(workflow['prompt']) ? workflow['prompt'] : workflow;
+  const nodes = comfyuiNodes(workflow);
   const found = isJsonObject(nodes) && Object.hasOwn(nodes, node) ? nodes[node] : undefined;
   return isJsonObject(found) && isJsonObject(found['inputs'])
     ? []

@@ -4,17 +4,19 @@ import { untilAborted } from '@runledger/resilience/abort';
 import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { RunObserver, Runner, RunnerWork } from '../runner.ts';
-import { bindInputs } from './core/bind-inputs.ts';
+import { bindInputs, type BoundWorkflow } from './core/bind-inputs.ts';
 import { extraData, openCredentials, withoutCredentials } from './core/extra-data.ts';
 import { newClientId } from './prompt/client-id.ts';
 import { nodeName } from './core/prompt-error.ts';
 import { takesName } from './core/external-nodes.ts';
+import { withUnreadInput } from './core/unread-input.ts';
 import { readWorkflow, type ComfyWorkflow, type PngInfo } from './core/workflow.ts';
 import { executePrompt, type PromptLimits } from './execute-prompt.ts';
 import { openFetchedInputs, type FetchedInputs } from './prompt/fetched-inputs.ts';
 import { missingNodes } from './prompt/send-prompt.ts';
 import { serverError } from './prompt/server-error.ts';
 import { stopLeftovers } from './prompt/stop-leftovers.ts';
+import { unreadablePicture } from './prompt/unreadable-picture.ts';
 import { uploadInputs } from './prompt/upload-inputs.ts';
 import type { ComfyApi } from './server/comfy-api.ts';
 import type { ComfyLease, ComfyServer } from './server/comfy-server.ts';
@@ -92,12 +94,15 @@ const onServer = async (
   }
   const clientId = newClientId(executorName, work);
   const { unread } = fetched;
-  return await executePrompt(
+  const executed = await executePrompt(
     lease,
     { work, clientId, workflow: prepared.workflow, extraData: extraData(work, pngInfo), unread, limits },
     observe,
     signal,
   );
+  const { result } = executed;
+  if (result.outcome !== 'failed') return executed;
+  return { ...executed, result: { ...result, error: withUnreadInput(workflow, work.inputs, result.error) } };
 };
 
 type Prepared =
@@ -115,6 +120,8 @@ const prepare = async (
   if (open !== null) return { kind: 'failed', error: open };
   const missing = await missingNodes(api, workflow);
   if (missing !== null) return { kind: 'failed', error: missing };
+  const unreadable = await unreadablePicture(api, workflow, work);
+  if (unreadable !== null) return { kind: 'failed', error: unreadable };
   const uploaded = await uploadInputs(
     api,
     work,
@@ -127,19 +134,19 @@ const prepare = async (
     work.inputTargets,
   );
   if (bound.kind === 'no_such_node') return { kind: 'failed', error: noSuchNode(bound.input, bound.node) };
-  if (bound.kind === 'not_taken')
-    return { kind: 'failed', error: notTaken(workflow, bound.input, bound.node) };
+  if (bound.kind === 'not_taken') return { kind: 'failed', error: notTaken(workflow, bound) };
   for (const input of bound.unbound)
     observe.log({ stream: 'runner', line: `No node of the workflow takes the input "${input}".` });
   return { kind: 'prepared', workflow: bound.workflow };
 };
 
-const notTaken = (workflow: ComfyWorkflow, input: string, node: string): AttemptError =>
-  errorOf(
-    'invalid_inputs',
-    `${nodeName(workflow, node)} takes a URL for the input "${input}", and would take its default for anything else. Send a URL that begins with http, or declare the input as a file (image, video, …) and send one.`,
-    { node: node.slice(0, MAX_ERROR_NAME) },
-  );
+const notTaken = (
+  workflow: ComfyWorkflow,
+  { input, node, why }: Extract<BoundWorkflow, { kind: 'not_taken' }>,
+): AttemptError =>
+  errorOf('invalid_inputs', `${nodeName(workflow, node)} does not take the input "${input}". ${why}`, {
+    node: node.slice(0, MAX_ERROR_NAME),
+  });
 
 const noSuchNode = (input: string, node: string): AttemptError =>
   errorOf(

@@ -7,8 +7,8 @@ import send from 'send';
 export interface ServedInputs extends AsyncDisposable {
   /** The URL of a file of the input folder, by its name there. It ends in the name of the file. */
   urlOf(name: string): string;
-  /** Whether anybody has asked for a file: a server that has a network of its own cannot. */
-  wasAsked(): boolean;
+  /** Whether anybody has asked for this file, or for any without a name: a server that has a network of its own cannot. */
+  wasAsked(name?: string): boolean;
 }
 
 /** A server that reads nothing for this time is disconnected. */
@@ -21,13 +21,13 @@ const STALLED_MS = 60_000;
 export const serveInputs = async (inputDir: string, names: Iterable<string>): Promise<ServedInputs> => {
   const secret = randomBytes(32).toString('base64url');
   const byPath = new Map([...names].map((name) => [pathOf(secret, name), name]));
-  let wasAsked = false;
+  const asked = new Set<string>();
   const server = createServer((request, response) => {
     const name = byPath.get(request.url?.split('?', 1)[0] ?? '');
     if (name === undefined) return refuse(response, 404);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return refuse(response, 405, { Allow: 'GET, HEAD' });
-    wasAsked = true;
+    asked.add(name);
     sendFile(request, response, inputDir, name);
   });
   server.setTimeout(STALLED_MS);
@@ -38,7 +38,7 @@ export const serveInputs = async (inputDir: string, names: Iterable<string>): Pr
   const { port } = address;
   return {
     urlOf: (name) => `http://127.0.0.1:${port}${pathOf(secret, name)}`,
-    wasAsked: () => wasAsked,
+    wasAsked: (name) => (name === undefined ? asked.size > 0 : asked.has(name)),
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();

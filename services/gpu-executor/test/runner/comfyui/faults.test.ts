@@ -330,6 +330,89 @@ describe('external nodes', () => {
     expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('BA');
   });
 
+  const NO_PICTURE = { 'red.png': 'red', 'note.png': 'not a picture', 'two.zip': 'not a picture but two' };
+
+  it.each([
+    ['Image', 'note.png'],
+    ['ImageAlpha', 'note.png'],
+    ['ImageBatch', ['red.png', 'note.png']],
+    ['Image', 'two.zip'],
+  ])(
+    'of class %s fail the run before it begins when the server cannot read a picture: %s',
+    async (kind, photo) => {
+      const { server } = await open();
+      const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+      const run = { inputs: { photo }, inputFiles: NO_PICTURE, fileInputs: ['photo'] };
+      const name = [photo].flat().at(-1);
+      expect(await comfyui.start(external(kind), run).result).toMatchObject({
+        outcome: 'failed',
+        error: {
+          kind: 'invalid_inputs',
+          node: '1',
+          message: expect.stringContaining(`The file ${name} of the input "photo" is not a picture`),
+        },
+      });
+      expect(server.prompts).toEqual([]);
+      // Nor is it kept there: the server empties that folder.
+      expect(server.inputFiles.size).toBe(0);
+    },
+  );
+
+  it('are not refused a picture that is no JPEG because of its size', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const run = { ...red, inputFiles: { 'red fox.png': 'a picture, too wide' } };
+    const { result, outputDir } = comfyui.start(external('Image'), run);
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('a picture, too wide');
+  });
+
+  it('are not refused a file that the server cannot be asked about', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const run = { inputs: { photo: ['two.zip'] }, inputFiles: NO_PICTURE, fileInputs: ['photo'] };
+    await comfyui.start(external('ImageBatch'), run).result;
+    expect(String(server.prompts[0]?.prompt['1']?.inputs['images'])).toMatch(/\/two\.zip"\]$/);
+  });
+
+  it('fail the run when one of several files was not fetched', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const run = { inputs: { photo: ['red.png', 'two.zip', 'red2.png'] }, fileInputs: ['photo'] };
+    const inputFiles = { ...NO_PICTURE, 'red2.png': 'red' };
+    expect(await comfyui.start(external('ImageBatch'), { ...run, inputFiles }).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'input_unavailable', message: expect.stringContaining('did not fetch red2.png') },
+    });
+  });
+
+  it('that keep a file need not fetch it again', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const workflow = playing(
+      [{ text: { text: ['kept'] } }],
+      { input_id: 'photo' },
+      { class_type: 'ComfyUIDeployExternalLora' },
+    );
+    expect(await comfyui.start(workflow, red).result).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('name the input that they could not read, when the next node fails for it', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const sound = {
+      class_type: 'ComfyUIDeployExternalAudio',
+      inputs: { input_id: 'photo', default_value: ['9', 0] },
+    };
+    const steps = [{ fail: "'NoneType' object is not subscriptable" }];
+    const workflow = { '1': sound, '2': { class_type: 'SaveAudio', inputs: { audio: ['1', 0], steps } } };
+    expect(await comfyui.start(workflow, red).result).toMatchObject({
+      outcome: 'failed',
+      error: { node: '2', message: expect.stringContaining('cannot read the input "photo"') },
+    });
+    expect(Object.keys(server.prompts[0]?.prompt['1']?.inputs ?? {})).not.toContain('default_value');
+  });
+
   it('fail the run when they did not fetch the file', async () => {
     const { server } = await open();
     const comfyui = await openComfyui({ servers: [{ url: server.url }] });

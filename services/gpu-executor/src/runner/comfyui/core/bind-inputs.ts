@@ -1,12 +1,13 @@
 import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
-import { externalNode, type ExternalNode } from './external-nodes.ts';
+import { isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import { asksForDefault, externalNode, type ExternalNode } from './external-nodes.ts';
 import type { ComfyWorkflow, WorkflowNode } from './workflow.ts';
 
 export type BoundWorkflow =
   | { readonly kind: 'bound'; readonly workflow: ComfyWorkflow; readonly unbound: readonly string[] }
   | { readonly kind: 'no_such_node'; readonly input: string; readonly node: string }
-  /** The node would take its default instead, without a word. */
-  | { readonly kind: 'not_taken'; readonly input: string; readonly node: string };
+  /** The node would take something else instead, without a word. `why`: what it takes. */
+  | { readonly kind: 'not_taken'; readonly input: string; readonly node: string; readonly why: string };
 
 /** The inputs of a run, as nodes are given them. */
 export interface NodeInputs {
@@ -39,7 +40,8 @@ export const bindInputs = (
     const external = externalNode(node);
     if (external !== undefined && Object.hasOwn(inputs, external.input)) {
       taken.add(external.input);
-      if (!isTaken(external, given)) return { kind: 'not_taken', input: external.input, node: id };
+      if (!isTaken(external, given))
+        return { kind: 'not_taken', input: external.input, node: id, why: external.takes?.words ?? '' };
     }
     bound.set(id, external === undefined ? node : withExternal(node, external, given));
   }
@@ -54,32 +56,47 @@ export const bindInputs = (
   return { kind: 'bound', workflow: Object.fromEntries(bound), unbound };
 };
 
-/** Null and an empty list ask for the default. */
 const isTaken = ({ input, takes, byUrl }: ExternalNode, { inputs, served }: NodeInputs): boolean => {
-  if (takes === undefined || (byUrl && served.has(input))) return true;
-  const values = [inputs[input] ?? []].flat();
-  return values.every((value) => typeof value === 'string' && takes.test(value));
+  const value = inputs[input];
+  if (takes === undefined || asksForDefault(value) || (byUrl && served.has(input))) return true;
+  return [value].flat().every((each) => takes.form.test(textOf(each) ?? ''));
+};
+
+const textOf = (value: unknown): string | undefined => {
+  if (typeof value === 'string') return value;
+  return isJsonNumber(value) ? numberText(value) : undefined;
 };
 
 const withExternal = (node: WorkflowNode, external: ExternalNode, given: NodeInputs): WorkflowNode => {
-  const { input } = external;
-  // A node of numbers takes an id that is a number as its value.
-  const id = Number.isNaN(Number(input)) ? {} : { input_id: `input ${input}` };
-  const value = Object.hasOwn(given.inputs, input) ? givenTo(external, given) : {};
-  return { ...node, inputs: { ...node.inputs, ...id, ...value } };
+  const { input, defaults = [] } = external;
+  // A node of numbers takes an id that Python reads as one as its value.
+  const id = READ_AS_NUMBER.test(input) ? { input_id: `input ${input}` } : {};
+  if (!Object.hasOwn(given.inputs, input)) return { ...node, inputs: { ...node.inputs, ...id } };
+  const kept = asksForDefault(given.inputs[input])
+    ? node.inputs
+    : Object.fromEntries(Object.entries(node.inputs).filter(([name]) => !defaults.includes(name)));
+  return { ...node, inputs: { ...kept, ...id, ...givenTo(external, given) } };
 };
 
+const READ_AS_NUMBER = /^\s*[+-]?(nan|inf|infinity|[\p{Nd}\p{No}._e+-]+)\s*$/iu;
+
 const givenTo = (
-  { input, field, byUrl, keptAs }: ExternalNode,
+  { input, field, byUrl, keptAs, byId, beside }: ExternalNode,
   { inputs, served }: NodeInputs,
 ): Record<string, unknown> => {
+  const value = inputs[input];
   const file = byUrl ? served.get(input) : undefined;
-  if (file === undefined) return { [field]: externalValue(field, inputs[input]) };
-  return {
-    [field]: externalValue(field, file.url),
-    ...(keptAs !== undefined && { [keptAs]: file.contentName }),
-  };
+  if (file !== undefined)
+    return {
+      [field]: externalValue(field, file.url),
+      ...(keptAs !== undefined && { [keptAs]: file.contentName }),
+    };
+  const text = textOf(value);
+  if (text !== undefined && byId?.test(text)) return { input_id: text };
+  return { [field]: externalValue(field, value), ...(text !== RANDOM && beside) };
 };
+
+const RANDOM = '-1';
 
 /** A batch of images is a list as JSON, also of one. */
 const externalValue = (field: string, value: unknown): unknown => {

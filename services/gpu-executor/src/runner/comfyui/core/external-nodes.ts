@@ -2,7 +2,7 @@ import type { ComfyWorkflow, WorkflowNode } from './workflow.ts';
 
 /**
  * How the nodes of ComfyUI Deploy take an input: `input_id` names it. From their source (comfyui-deploy 2.3): whatever else a node is
- * given in the place of a URL, and a URL that it cannot fetch, it takes its default without a word.
+ * given in the place of a URL, and what it cannot fetch or read, it takes its default for, without a word.
  */
 interface ExternalKind {
   /** Where it takes the value. */
@@ -10,25 +10,56 @@ interface ExternalKind {
   /** It fetches a file by its URL, and knows no names of uploaded files. */
   readonly byUrl?: true;
   /** All that it takes; anything where it is left out. */
-  readonly takes?: RegExp;
+  readonly takes?: TakenValues;
+  /** What it falls back on. Without them a node that cannot read its value has nothing, and the next node fails. */
+  readonly defaults?: readonly string[];
+  /** It reads pictures, and swallows the error when a file is none. */
+  readonly isPicture?: true;
+  /** Files that it takes pictures out of. */
+  readonly unpacks?: RegExp;
+  /** A number in its `input_id` is its value. Such numbers go there: the server lets no larger ones into `default_value`. */
+  readonly byId?: RegExp;
+  /** What is set beside a seed that is not to be drawn. */
+  readonly beside?: Readonly<Record<string, number>>;
   /** Under which name it keeps the file among the models of the server. It takes one that is there already in place of the file. */
   readonly keptAs?: string;
 }
 
+interface TakenValues {
+  /** Of a value as text. */
+  readonly form: RegExp;
+  /** Sentences for people. */
+  readonly words: string;
+}
+
 const PREFIX = 'ComfyUIDeployExternal';
-const URLS = /^http/;
-const URLS_OR_PICTURES = /^http|^data:image\/(png|jpeg|jpg);base64,/;
+const URL_WORDS =
+  'It takes a URL, and its default for anything else. Send a URL that begins with http, or declare the input as a file (image, video, …) and send one.';
+const URLS = { form: /^http/, words: URL_WORDS };
+const URLS_OR_PICTURES = { form: /^http|^data:image\/(png|jpeg|jpg);base64,/, words: URL_WORDS };
+const SEEDS = {
+  form: /^(-1|[1-9]\d{0,14})$/,
+  words:
+    'It takes a seed from 1 to 999999999999999, or -1 for a random one, and draws another one in place of any other number.',
+};
+const PICTURES = { byUrl: true, takes: URLS_OR_PICTURES, isPicture: true } as const;
+const MAX_SEED = 999_999_999_999_999;
 const KINDS: ReadonlyMap<string, ExternalKind> = new Map<string, ExternalKind>([
-  ['Image', { field: 'input_id', byUrl: true, takes: URLS_OR_PICTURES }],
-  ['ImageAlpha', { field: 'input_id', byUrl: true, takes: URLS_OR_PICTURES }],
-  ['ImageBatch', { field: 'images', byUrl: true, takes: URLS_OR_PICTURES }],
-  ['Video', { field: 'input_id', byUrl: true, takes: URLS }],
+  ['Image', { field: 'input_id', ...PICTURES, defaults: ['default_value', 'default_value_url'] }],
+  ['ImageAlpha', { field: 'input_id', ...PICTURES, defaults: ['default_value'] }],
+  ['ImageBatch', { field: 'images', ...PICTURES, unpacks: /\.zip$/, defaults: ['default_value'] }],
+  ['Video', { field: 'input_id', byUrl: true, takes: URLS, defaults: ['default_video'] }],
+  // It cannot be called without its default.
   ['Vid', { field: 'input_id', byUrl: true, takes: URLS }],
   ['File', { field: 'file_url', byUrl: true }],
-  ['Lora', { field: 'lora_url', byUrl: true, keptAs: 'lora_save_name' }],
+  ['Lora', { field: 'lora_url', byUrl: true, keptAs: 'lora_save_name', defaults: ['default_lora_name'] }],
   ['FaceModel', { field: 'face_model_url', byUrl: true, takes: URLS, keptAs: 'face_model_save_name' }],
-  ['Audio', { field: 'audio_file' }],
-  ['EXR', { field: 'exr_file' }],
+  ['Audio', { field: 'audio_file', defaults: ['default_value'] }],
+  ['EXR', { field: 'exr_file', defaults: ['default_image', 'default_mask'] }],
+  ['Number', { field: 'default_value', byId: /^-?(\d{10,}(\.\d+)?|[\d.]+e[+-]?\d+)$/i }],
+  ['NumberInt', { field: 'default_value', byId: /^\d{10,}$/ }],
+  // It draws a seed in place of one beyond its bounds. -1 asks for that.
+  ['Seed', { field: 'default_value', takes: SEEDS, beside: { min_value: 1, max_value: MAX_SEED } }],
 ]);
 const OTHERS: ExternalKind = { field: 'default_value' };
 
@@ -44,19 +75,17 @@ export const externalNode = ({ class_type, inputs }: WorkflowNode): ExternalNode
   return { input, ...(KINDS.get(class_type.slice(PREFIX.length)) ?? OTHERS) };
 };
 
-/** The nodes that fetch an input by its URL, by the names of the inputs. */
-export const fetchingNodes = (workflow: ComfyWorkflow): ReadonlyMap<string, readonly string[]> => {
-  const nodes = new Map<string, string[]>();
-  for (const [id, node] of Object.entries(workflow)) {
+/** The nodes of ComfyUI Deploy in a workflow, by their ids. */
+export const externalNodes = (workflow: ComfyWorkflow): (readonly [id: string, node: ExternalNode])[] =>
+  Object.entries(workflow).flatMap(([id, node]) => {
     const external = externalNode(node);
-    if (external?.byUrl) nodes.set(external.input, [...(nodes.get(external.input) ?? []), id]);
-  }
-  return nodes;
-};
+    return external === undefined ? [] : [[id, external] as const];
+  });
 
 /** Whether a node takes an input by the name of an uploaded file. */
 export const takesName = (workflow: ComfyWorkflow, input: string): boolean =>
-  Object.values(workflow).some((node) => {
-    const external = externalNode(node);
-    return external?.input === input && !external.byUrl;
-  });
+  externalNodes(workflow).some(([, external]) => external.input === input && !external.byUrl);
+
+/** Null, an empty text and an empty list ask a node that has defaults for them. */
+export const asksForDefault = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);

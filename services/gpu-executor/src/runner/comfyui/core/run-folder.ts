@@ -18,16 +18,24 @@ export const inRunFolder = (
   classes: ReadonlyMap<string, NodeClass>,
 ): ComfyWorkflow =>
   Object.fromEntries(
-    Object.entries(workflow).map(([id, node]): [string, WorkflowNode] => {
+    Object.entries(workflow).map(([id, node], index, nodes): [string, WorkflowNode] => {
       const known = classes.get(node.class_type);
       const prefix = node.inputs['filename_prefix'];
+      const isAnother = nodes.slice(0, index).some(([, { class_type }]) => class_type === node.class_type);
+      // The server takes what one output node made as that of another one, where both are given the same.
+      const mark = known?.isOutput && isAnother ? { [ATTEMPT_INPUT]: `${folder} ${id}` } : {};
       if (known?.resolvesPrefix && typeof prefix === 'string')
-        return [id, { ...node, inputs: { ...node.inputs, filename_prefix: `${folder}/${prefix}` } }];
+        return [id, withInputs(node, { filename_prefix: `${folder}/${prefix}`, ...mark })];
       if (known?.isOutput && !(known.isBuiltIn && prefix === undefined))
-        return [id, { ...node, inputs: { ...node.inputs, [ATTEMPT_INPUT]: folder } }];
-      return [id, node];
+        return [id, withInputs(node, { [ATTEMPT_INPUT]: folder, ...mark })];
+      return [id, withInputs(node, mark)];
     }),
   );
+
+const withInputs = (node: WorkflowNode, inputs: WorkflowNode['inputs']): WorkflowNode => ({
+  ...node,
+  inputs: { ...node.inputs, ...inputs },
+});
 
 /** The server's key of what it has cached has all inputs of a node; the node is given those only that its class names. */
 const ATTEMPT_INPUT = 'runledger_attempt';

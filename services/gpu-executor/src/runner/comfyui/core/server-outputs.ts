@@ -19,6 +19,8 @@ export interface NodeOutputs {
   readonly data: RunData;
   /** Each once, also when several nodes name it: then it is one of the first. */
   readonly files: readonly ServerFile[];
+  /** Also a file that is one of another node. */
+  readonly namesFiles: boolean;
 }
 
 /** Says that a file is a film; the file's own name tells. */
@@ -39,6 +41,7 @@ const readNode = (node: string, output: Record<string, unknown>, known: Set<stri
   const data = new Map<string, string[]>();
   const files: ServerFile[] = [];
   let output_id: string | null = null;
+  let namesFiles = false;
   for (const [kind, items] of Object.entries(output)) {
     if (kind === ABOUT_FILES) continue;
     for (const item of Array.isArray(items) ? (items as unknown[]) : [items]) {
@@ -50,11 +53,12 @@ const readNode = (node: string, output: Record<string, unknown>, known: Set<stri
         known.add(keyOf(file));
         files.push(file);
       }
+      namesFiles ||= file !== undefined && file.type !== 'input';
       if (file && isJsonObject(item) && typeof item['output_id'] === 'string')
         output_id ??= item['output_id'];
     }
   }
-  return { node, output_id, data: Object.fromEntries(data), files };
+  return { node, output_id, data: Object.fromEntries(data), files, namesFiles };
 };
 
 const keyOf = ({ type, subfolder, filename }: ServerFile): string => `${type}\n${subfolder}\n${filename}`;

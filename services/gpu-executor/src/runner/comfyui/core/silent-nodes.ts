@@ -20,9 +20,7 @@ export interface SaidOutputs {
 export const silentNodes = ({ workflow, classes, read }: SaidOutputs): string[] => {
   const speaking = new Set(
     read
-      .filter(
-        ({ data, files }) => files.length > 0 || Object.values(data).some((values) => values.length > 0),
-      )
+      .filter(({ data, namesFiles }) => namesFiles || Object.values(data).some((values) => values.length > 0))
       .map(({ node }) => nodeInWorkflow(workflow, node)),
   );
   return Object.keys(workflow).filter(

@@ -1,11 +1,11 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { inputFiles } from '../../model-server/input-files.ts';
 import { serveInputs } from '../../model-server/serve-inputs.ts';
 import type { RunnerWork } from '../../runner.ts';
 import type { ServedInput } from '../core/bind-inputs.ts';
-import { fetchingNodes } from '../core/external-nodes.ts';
+import { externalNodes } from '../core/external-nodes.ts';
 import { nodeName } from '../core/prompt-error.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
 import { contentName } from './upload-inputs.ts';
@@ -15,8 +15,8 @@ export interface FetchedInputs extends AsyncDisposable {
   /** By the names of their inputs. */
   readonly served: ReadonlyMap<string, ServedInput>;
   /**
-   * Why the run made something else than it was asked for: a node of it has begun, and nobody has asked for a file. Such a node takes its
-   * default without a word.
+   * Why the run made something else than it was asked for: a node of it has begun, and nobody has asked for a file of its input. Such a
+   * node goes on without it, and without a word.
    */
   readonly unread: (begun: ReadonlySet<string>) => AttemptError | null;
 }
@@ -26,12 +26,15 @@ export const openFetchedInputs = async (
   workflow: ComfyWorkflow,
   work: Pick<RunnerWork, 'inputDir' | 'inputs' | 'fileInputs'>,
 ): Promise<FetchedInputs> => {
-  const nodes = fetchingNodes(workflow);
-  const files = [...inputFiles(work)].filter(([input, { names }]) => nodes.has(input) && names.length > 0);
-  if (files.length === 0) return NOTHING;
+  const nodes = externalNodes(workflow).filter(([, { byUrl }]) => byUrl);
+  const takers = new Set(nodes.map(([, { input }]) => input));
+  const files = new Map(
+    [...inputFiles(work)].filter(([input, { names }]) => takers.has(input) && names.length > 0),
+  );
+  if (files.size === 0) return NOTHING;
   const server = await serveInputs(
     work.inputDir,
-    files.flatMap(([, { names }]) => names),
+    [...files.values()].flatMap(({ names }) => names),
   );
   const served = new Map<string, ServedInput>();
   for (const [input, { names, isList }] of files) {
@@ -42,10 +45,13 @@ export const openFetchedInputs = async (
   return {
     served,
     unread: (begun) => {
-      const id = [...served.keys()]
-        .flatMap((input) => nodes.get(input) ?? [])
-        .find((node) => begun.has(node));
-      return id === undefined || server.wasAsked() ? null : unreadBy(workflow, id);
+      for (const [id, { input, keptAs }] of nodes) {
+        // One that keeps its file may have it already, and fails aloud when it cannot fetch it.
+        if (!begun.has(id) || keptAs !== undefined) continue;
+        const unread = files.get(input)?.names.find((name) => !server.wasAsked(name));
+        if (unread !== undefined) return unreadBy(nodeName(workflow, id), id, basename(unread));
+      }
+      return null;
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
@@ -57,9 +63,9 @@ const NOTHING: FetchedInputs = {
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
-const unreadBy = (workflow: ComfyWorkflow, id: string): AttemptError =>
+const unreadBy = (node: string, id: string, file: string): AttemptError =>
   errorOf(
     'input_unavailable',
-    `${nodeName(workflow, id)} did not fetch the file of its input, and took its default instead. ComfyUI must reach the loopback address of the executor: run it on the same machine, without a network of its own, and with 127.0.0.1 in NO_PROXY where it has a proxy.`,
+    `${node} did not fetch ${file}, which is its input. ComfyUI must reach the loopback address of the executor: run it on the same machine, without a network of its own, and with 127.0.0.1 in NO_PROXY where it has a proxy.`,
     { node: id.slice(0, MAX_ERROR_NAME), retryable: false },
   );

@@ -2,7 +2,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob } from 'node:fs';
-import { extname, join } from 'node:path';
+import { extname, join, posix } from 'node:path';
 import { inputFiles } from '../../model-server/input-files.ts';
 import type { RunnerWork } from '../../runner.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
@@ -31,25 +31,36 @@ export const uploadInputs = async (
     if (!isWanted(input)) continue;
     const files: string[] = [];
     for (const name of names) {
-      const file = await upload(api, join(work.inputDir, name));
-      if (typeof file !== 'string') return { kind: 'failed', error: file.error(input) };
-      files.push(file);
+      const file = await uploadFile(api, join(work.inputDir, name), 'input');
+      if ('error' in file) return { kind: 'failed', error: file.error(input) };
+      files.push(posix.join(file.subfolder, file.filename));
     }
     uploaded.push([input, isList ? files : files[0]]);
   }
   return { kind: 'uploaded', inputs: { ...work.inputs, ...Object.fromEntries(uploaded) } };
 };
 
+/** As `/view` of the server wants it. */
+interface UploadedFile {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: 'input' | 'temp';
+}
+
 interface NotUploaded {
   readonly error: (input: string) => AttemptError;
 }
 
-/** Twice when the first try fails: it is the same file again. */
-const upload = async (api: ComfyApi, path: string): Promise<string | NotUploaded> => {
+/** Into a folder of the server: it empties that of temporary files when it starts. Twice when the first try fails: it is the same file again. */
+export const uploadFile = async (
+  api: ComfyApi,
+  path: string,
+  type: UploadedFile['type'],
+): Promise<UploadedFile | NotUploaded> => {
   const form = new FormData();
   form.append('image', await openAsBlob(path), await contentName(path));
   form.append('subfolder', SUBFOLDER);
-  form.append('type', 'input');
+  form.append('type', type);
   form.append('overwrite', 'true');
   let answer = await api.upload('upload/image', form);
   if (answer.kind === 'unreachable') answer = await api.upload('upload/image', form);
@@ -64,8 +75,8 @@ const upload = async (api: ComfyApi, path: string): Promise<string | NotUploaded
     };
   }
   const { status, text } = answer;
-  const name = status === 200 ? nameOf(parseJson(text)) : undefined;
-  return name ?? { error: (input) => refused(input, status) };
+  const place = status === 200 ? placeOf(parseJson(text)) : undefined;
+  return place === undefined ? { error: (input) => refused(input, status) } : { ...place, type };
 };
 
 const refused = (input: string, status: number): AttemptError =>
@@ -77,10 +88,10 @@ const refused = (input: string, status: number): AttemptError =>
     : errorOf('execution_error', `ComfyUI refuses the file of the input "${input}" with status ${status}.`);
 
 /** It may give the file another name. */
-const nameOf = (answer: unknown): string | undefined => {
+const placeOf = (answer: unknown): Pick<UploadedFile, 'filename' | 'subfolder'> | undefined => {
   if (!isJsonObject(answer) || typeof answer['name'] !== 'string') return undefined;
-  const { name, subfolder } = answer;
-  return typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/${name}` : name;
+  const { name: filename, subfolder } = answer;
+  return { filename, subfolder: typeof subfolder === 'string' ? subfolder : '' };
 };
 
 /** A name for the content of a file, with its suffix. */

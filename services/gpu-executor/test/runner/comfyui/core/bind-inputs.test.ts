@@ -93,9 +93,11 @@ describe('inputs of a run', () => {
     ['Video', 'data:image/png;base64,iVBO'],
     ['FaceModel', 'face.safetensors'],
     ['ImageBatch', ['http://example.com/a.png', 'b.png']],
+    ['Seed', 0],
+    ['Seed', numberOf('6687881544318117707')],
   ])('are refused where an external node of class %s would take its default for %s', (kind, x) => {
     const result = bindInputs(external(kind, { input_id: 'x' }), { inputs: { x }, served: NONE }, []);
-    expect(result).toEqual({ kind: 'not_taken', input: 'x', node: '1' });
+    expect(result).toMatchObject({ kind: 'not_taken', input: 'x', node: '1' });
   });
 
   it.each([
@@ -106,16 +108,51 @@ describe('inputs of a run', () => {
     expect(bound(external(kind, { input_id: 'x' }), { x })).toEqual({ input_id: x });
   });
 
-  it('do not make a number node take its id as its value', () => {
-    expect(bound(external('NumberInt', { input_id: '42', default_value: 1 }), { '42': 7 })).toEqual({
-      input_id: 'input 42',
-      default_value: 7,
-    });
-    expect(bound(external('NumberInt', { input_id: '42', default_value: 1 }), {})).toEqual({
-      input_id: 'input 42',
-      default_value: 1,
-    });
+  it.each([
+    ['Image', ['default_value', 'default_value_url']],
+    ['ImageAlpha', ['default_value']],
+    ['ImageBatch', ['default_value']],
+    ['Video', ['default_video']],
+    ['Lora', ['default_lora_name']],
+    ['Audio', ['default_value']],
+    ['EXR', ['default_image', 'default_mask']],
+  ])('leave an external node of class %s no default beside a value', (kind, names) => {
+    const defaults = Object.fromEntries(names.map((name) => [name, 'default']));
+    const workflow = external(kind, { input_id: 'x', other: 1, ...defaults });
+    const x = 'http://example.com/a';
+    expect(Object.keys(bound(workflow, { x }) as object)).not.toEqual(expect.arrayContaining(names));
+    expect(bound(workflow, { x })).toMatchObject({ other: 1 });
+    expect(bound(workflow, { x: '' })).toMatchObject(defaults);
+    expect(bound(workflow, {})).toMatchObject(defaults);
   });
+
+  it.each([
+    ['NumberInt', numberOf('18446744073709551615'), { input_id: '18446744073709551615' }],
+    ['NumberInt', '6687881544318117707', { input_id: '6687881544318117707' }],
+    ['NumberInt', -7, { input_id: 'x', default_value: -7 }],
+    ['Number', 1e12, { input_id: '1000000000000' }],
+    ['Number', 2.25, { input_id: 'x', default_value: 2.25 }],
+    ['Number', 'hello', { input_id: 'x', default_value: 'hello' }],
+    ['Seed', 999999999999, { default_value: 999999999999, min_value: 1, max_value: 999999999999999 }],
+    ['Seed', -1, { default_value: -1, min_value: 5, max_value: 9 }],
+  ])('of any size are the value of an external node of class %s: %s', (kind, x, expected) => {
+    const bounds = kind === 'Seed' ? { min_value: 5, max_value: 9 } : {};
+    expect(bound(external(kind, { input_id: 'x', ...bounds }), { x })).toMatchObject(expected);
+  });
+
+  it.each(['42', 'nan', '-Infinity', '1_000', '²'])(
+    'do not make a number node take its id %s as its value',
+    (id) => {
+      expect(bound(external('Number', { input_id: id, default_value: 1 }), { [id]: 7 })).toEqual({
+        input_id: `input ${id}`,
+        default_value: 7,
+      });
+      expect(bound(external('Number', { input_id: id, default_value: 1 }), {})).toEqual({
+        input_id: `input ${id}`,
+        default_value: 1,
+      });
+    },
+  );
 
   it('are values, also when they look like links to nodes', () => {
     expect(bound(external('TextAny', { input_id: 'x' }), { x: ['1', 0] })).toMatchObject({

@@ -3,6 +3,7 @@ import { join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readNodeClass } from '../../../../src/runner/comfyui/core/node-class.ts';
 import { inRunFolder, placeOfFile, runFolder } from '../../../../src/runner/comfyui/core/run-folder.ts';
+import { silentNodes } from '../../../../src/runner/comfyui/core/silent-nodes.ts';
 import { readOutputs } from '../../../../src/runner/comfyui/core/server-outputs.ts';
 
 const FOLDER = runFolder('run-1', 2);
@@ -47,20 +48,54 @@ describe('the outputs of a prompt', () => {
         '1': null,
       }),
     ).toEqual([
-      { node: '2', output_id: null, data: {}, files: [] },
+      { node: '2', output_id: null, data: {}, files: [], namesFiles: false },
       {
         node: '9',
         output_id: null,
         data: { text: ['first'], score: ['null', '0.5', '{"top":1}'] },
         files: [{ node: '9', filename: 'a.png', subfolder: '', type: 'output' }],
+        namesFiles: true,
       },
       {
         node: '10',
         output_id: 'clip',
         data: { text: ['last'] },
         files: [{ node: '10', filename: 'b.gif', subfolder: 'x', type: 'output' }],
+        namesFiles: true,
       },
     ]);
+  });
+});
+
+describe('an output node', () => {
+  it('that names a file of another one has made something', () => {
+    const same = { images: [{ filename: 'a.png', subfolder: '', type: 'output' }] };
+    const outputs = { '1': same, '2': same, '3': { images: [] } };
+    const save = { class_type: 'SaveImage', inputs: {} };
+    const workflow = { '1': save, '2': save, '3': save };
+    const said = { workflow, outputs, classes: CLASSES, read: readOutputs(outputs) };
+    expect(silentNodes(said)).toEqual(['3']);
+  });
+
+  it('is executed although another one of its class is given the same', () => {
+    const preview = { class_type: 'PreviewImage', inputs: { images: ['1', 0] } };
+    const save = { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'a' } };
+    const own = { class_type: 'CasePlainSaver', inputs: { images: ['1', 0] } };
+    const empty = { class_type: 'EmptyImage', inputs: {} };
+    const workflow = {
+      '1': empty,
+      '2': preview,
+      '3': preview,
+      '4': save,
+      '5': save,
+      '6': own,
+      '7': own,
+      '8': empty,
+    };
+    const attempt = inRunFolder(workflow, FOLDER, CLASSES);
+    const inputs = Object.values(attempt).map((node) => JSON.stringify(node.inputs));
+    expect(new Set(inputs.slice(1, 7)).size).toBe(6);
+    expect([attempt['2'], attempt['8']]).toEqual([preview, empty]);
   });
 });
 

@@ -171,29 +171,37 @@ const play = async (step: Step, player: Player): Promise<'dead' | undefined> => 
 };
 
 /**
- * What a node is given. The external nodes of ComfyUI Deploy fetch URLs, and take their default for anything else and when
- * that fails, without a word; a node of the server reads an uploaded file.
+ * What a node is given. The external nodes of ComfyUI Deploy fetch URLs, and take their default for anything else and for what they cannot
+ * read, without a word; a batch has the pictures before such a one. A node of the server reads an uploaded file.
  */
 const readGiven = async ({ class_type, inputs, host }: Player): Promise<Buffer> => {
   const kind = class_type.replace(/^ComfyUIDeployExternal/, '');
   const text = (name: string): string => (typeof inputs[name] === 'string' ? inputs[name] : '');
-  const fallback = Buffer.from(text('default_value') || 'no such file');
-  const named = text(kind === 'Audio' ? 'audio_file' : 'image');
-  if (kind === class_type || kind === 'Audio') return Buffer.from(host.inputFile(named) ?? fallback);
+  if (kind === class_type) return Buffer.from(host.inputFile(text('image')) ?? 'no such file');
+  const uploaded = kind === 'Audio' ? host.inputFile(text('audio_file')) : undefined;
+  const read = uploaded === undefined ? await fetchGiven(kind, text) : [uploaded].filter(isPicture);
+  if (read.length > 0) return Buffer.concat(read);
+  if (text('default_value') === '') throw new Failure("'NoneType' object is not subscriptable");
+  return Buffer.from(text('default_value'));
+};
+
+const fetchGiven = async (kind: string, text: (name: string) => string): Promise<Buffer[]> => {
   const given =
     kind === 'ImageBatch'
       ? (JSON.parse(text('images')) as string[])
       : [text(kind === 'File' ? 'file_url' : 'input_id')];
-  try {
-    const bodies = given.map(async (url) => {
-      if (!url.startsWith('http')) throw new Error('Invalid image url provided.');
-      return Buffer.from(await (await fetch(url)).arrayBuffer());
-    });
-    return Buffer.concat(await Promise.all(bodies));
-  } catch {
-    return fallback;
+  const read: Buffer[] = [];
+  for (const url of given) {
+    if (!url.startsWith('http')) return read;
+    const content = Buffer.from(await (await fetch(url)).arrayBuffer());
+    if (!isPicture(content)) return read;
+    read.push(content);
   }
+  return read;
 };
+
+/** Whether the server can decode it; a sound likewise. */
+export const isPicture = (content: Uint8Array): boolean => !Buffer.from(content).includes('not a picture');
 
 const stateOf = (node: string, value: number, max: number): object => ({
   nodes: { [node]: { value, max, state: 'running', node_id: node } },

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Engine, QueuedPrompt } from './engine.ts';
+import { isPicture, type Engine, type QueuedPrompt } from './engine.ts';
 
 /** What goes wrong. */
 export interface Faults {
@@ -24,6 +24,7 @@ export interface Context {
   readonly requests: string[];
   readonly prompts: QueuedPrompt[];
   readonly inputFiles: Map<string, Uint8Array>;
+  readonly temporaryFiles: Map<string, Uint8Array>;
   readonly outputs: Map<string, Uint8Array>;
   readonly faults: Faults;
   /** Its command line, as it says it. */
@@ -103,8 +104,15 @@ const route = async (request: IncomingMessage, url: URL, body: Buffer, context: 
     case 'GET view': {
       const { searchParams } = url;
       const named = (name: string): string => searchParams.get(name) ?? '';
-      const file = outputs.get(`${named('type')}|${named('subfolder')}|${named('filename')}`);
-      return file === undefined ? [404, ''] : [200, file];
+      const file =
+        outputs.get(`${named('type')}|${named('subfolder')}|${named('filename')}`) ??
+        context.temporaryFiles.get(`${named('subfolder')}/${named('filename')}`);
+      if (file === undefined) return [404, ''];
+      const isDecoded = searchParams.has('preview') || searchParams.has('channel');
+      // A JPEG has at most 65,535 pixels in a row.
+      const isTooWide = searchParams.has('preview') && Buffer.from(file).includes('too wide');
+      const fails = isTooWide || (isDecoded && !isPicture(file));
+      return fails ? [500, '500 Internal Server Error'] : [200, file];
     }
     default:
       return [404, '404: Not Found'];
@@ -131,14 +139,16 @@ const accept = (body: Record<string, unknown>, { faults, prompts, add }: Context
   return [200, JSON.stringify({ prompt_id, number, node_errors: faults.nodeErrors })];
 };
 
-const upload = async (request: IncomingMessage, body: Buffer, { inputFiles }: Context): Promise<Answer> => {
+const upload = async (request: IncomingMessage, body: Buffer, context: Context): Promise<Answer> => {
   const headers = { 'Content-Type': request.headers['content-type'] ?? '' };
   const form = await new Response(new Uint8Array(body), { headers }).formData();
   const file = form.get('image');
   if (!(file instanceof File)) return [400, ''];
   const subfolder = textOf(form, 'subfolder');
-  inputFiles.set(`${subfolder}/${file.name}`, new Uint8Array(await file.arrayBuffer()));
-  return [200, JSON.stringify({ name: file.name, subfolder, type: 'input' })];
+  const type = textOf(form, 'type');
+  const files = type === 'temp' ? context.temporaryFiles : context.inputFiles;
+  files.set(`${subfolder}/${file.name}`, new Uint8Array(await file.arrayBuffer()));
+  return [200, JSON.stringify({ name: file.name, subfolder, type })];
 };
 
 const textOf = (form: FormData, name: string): string => {

@@ -14,6 +14,7 @@ export interface TestServer extends AsyncDisposable {
   readonly requests: readonly string[];
   readonly prompts: readonly QueuedPrompt[];
   readonly inputFiles: ReadonlyMap<string, Uint8Array>;
+  readonly temporaryFiles: ReadonlyMap<string, Uint8Array>;
   readonly outputs: Map<string, Uint8Array>;
   readonly sockets: () => number;
   /** Ends all connections at once. */
@@ -59,6 +60,7 @@ export const startTestServer = async (options: Options = {}): Promise<TestServer
     requests: [] as string[],
     prompts: [] as QueuedPrompt[],
     inputFiles: new Map<string, Uint8Array>(),
+    temporaryFiles: new Map<string, Uint8Array>(),
     argv: ['main.py', ...(options.outputFolder ? ['--output-directory', options.outputFolder] : [])],
   };
   const outputs = new Map<string, Uint8Array>();
