@@ -72,7 +72,7 @@ describe.each(ways)('a program %s', (_, isolation) => {
     const itself = `#!/bin/sh\n[ -n "$AGAIN" ] || AGAIN=1 exec '${python}' "$0"\n${reads}\n`;
     for (const [name, text] of Object.entries({ usual: `#!${python}\n${reads}\n`, itself })) {
       const script = write(join(python, '..', name), text, 0o755);
-      const command = link(join(folder, '.local/bin', name), script);
+      const command = link(join(folder, 'commands', name), script);
       expect(await linesOf({ command, args: [] }, isolation)).toEqual(['its library']);
     }
   });

@@ -3,7 +3,7 @@ import { isOfSystem } from '../../isolation/hidden-paths.ts';
 import { realPaths } from '../../paths/real-paths.ts';
 import { whyNotStartable, whyUnusable, type Seen } from '../../supervision/why-not-started.ts';
 import type { ConfiguredEntry } from '../runner-type.ts';
-import { foundFor, missingPaths, programView } from './program-view.ts';
+import { foundFor, programView, wrongPaths } from './program-view.ts';
 
 /** What is not shown only because a command or an argument leads there. */
 export const withheldFrom = (entries: readonly ConfiguredEntry[], own: readonly string[]): Withheld => ({
@@ -18,8 +18,8 @@ export const checkViews = (
   withheld: Withheld,
 ): readonly string[] =>
   entries.flatMap(({ name, command }) => {
-    const missing = missingPaths(command);
-    if (missing.length > 0) return missing.map((each) => `${name} cannot run: ${each}`);
+    const wrong = wrongPaths(command, withheld);
+    if (wrong.length > 0) return wrong.map((each) => `${name} cannot run: ${each}`);
     const user = isolation.users.take();
     isolation.users.free(user);
     const view = programView(command, { device: '' }, withheld);

@@ -2,13 +2,14 @@ import { delimiter, isAbsolute } from 'node:path';
 import type { GpuSlot } from '../../gpu/gpu-slots.ts';
 import type { View, Withheld } from '../../isolation/isolation.ts';
 import { isWithin, realPath, realPaths } from '../../paths/real-paths.ts';
+import { wayTo, type Way } from '../../paths/way-to.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { leadsOfArgument, leadsOfFolder, leadsOfTool, type Surroundings } from './tool-paths.ts';
 import { whyFolderWithheld, whyWithheld } from './withheld.ts';
 
 /**
  * What the process of a command may see: what its operator names, and what that leads to.
- * @throws when something that its operator names is missing
+ * @throws when something that its operator names cannot be shown
  */
 export const programView = (
   command: OperatorCommand,
@@ -16,10 +17,10 @@ export const programView = (
   withheld: Withheld,
 ): View => {
   const { writable = [], network = 'outgoing', resources = {} } = command;
-  const missing = missingPaths(command)[0];
-  if (missing !== undefined) throw new Error(missing);
+  const wrong = wrongPaths(command, withheld)[0];
+  if (wrong !== undefined) throw new Error(wrong);
   return {
-    readable: [...namedBy(command), ...libraries, ...foundFor(command, withheld).shown],
+    readable: [...namedBy(command, withheld), ...libraries, ...foundFor(command, withheld).shown],
     writable,
     scratch: [],
     network,
@@ -28,24 +29,38 @@ export const programView = (
   };
 };
 
-/** One sentence for each path of the entry that does not exist. */
-export const missingPaths = ({ readable = [], writable = [] }: OperatorCommand): string[] =>
-  Object.entries({ readable, writable }).flatMap(([member, paths]) =>
-    paths
-      .filter((path) => realPath(path) === null)
-      .map(
-        (path) =>
-          `${path}, which its entry names as ${member}, does not exist: make or mount it, or take it out of the entry`,
-      ),
+/** One sentence, with what to do, for each path that the entry names and that cannot be shown. */
+export const wrongPaths = (command: OperatorCommand, { written }: Pick<Withheld, 'written'>): string[] => {
+  const { readable = [], writable = [], cwd } = command;
+  const named = { readable, writable, cwd: cwd === undefined ? [] : [cwd] };
+  return Object.entries(named).flatMap(([member, paths]) =>
+    paths.flatMap((path) => {
+      const what = `${path}, which its entry names as ${member},`;
+      const way = wayTo(path);
+      if (way === null) return [`${what} does not exist: make or mount it, or take it out of the entry`];
+      const link = linkOut(way, written);
+      return link === null
+        ? []
+        : [`${what} leads through ${link}, which a program may have made: name ${way.real} instead`];
+    }),
   );
+};
+
+/** The link on the way out of where programs write, if there is one. */
+const linkOut = ({ real, links }: Way, written: readonly string[]): string | null =>
+  isWithin(written, real) ? null : (links.find(({ path }) => isWithin(written, path))?.path ?? null);
 
 /** The folders and files that its operator says it may read. */
-const namedBy = ({ env, cwd, readable = [] }: OperatorCommand): string[] =>
-  [
-    ...SEARCHED_FOLDERS.flatMap((variable) => (env[variable] ?? '').split(delimiter)),
-    ...(cwd === undefined ? [] : [cwd]),
-    ...readable,
-  ].filter((path) => isAbsolute(path) && path !== '/');
+const namedBy = (
+  { env, cwd, readable = [] }: OperatorCommand,
+  { written }: Pick<Withheld, 'written'>,
+): string[] => {
+  const searched = SEARCHED_FOLDERS.flatMap((variable) => (env[variable] ?? '').split(delimiter));
+  return [...searched, ...(cwd === undefined ? [] : [cwd]), ...readable].filter((path) => {
+    const way = isAbsolute(path) && path !== '/' ? wayTo(path) : null;
+    return way !== null && linkOut(way, written) === null;
+  });
+};
 
 /** Variables of an entry that name folders with its programs and libraries. */
 const SEARCHED_FOLDERS = ['PATH', 'PYTHONPATH', 'LD_LIBRARY_PATH'];

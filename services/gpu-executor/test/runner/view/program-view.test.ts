@@ -171,6 +171,21 @@ describe('a path that an entry names', () => {
       `/no/models, which its entry names as ${member}, does not exist: make or mount it, or take it out of the entry`,
     );
   });
+
+  it.each(['readable', 'writable', 'cwd'] as const)(
+    'as %s, is not where a program made it lead',
+    (member) => {
+      const { folder, secret } = machine();
+      const written = join(folder, 'written');
+      const models = link(join(written, 'models'), join(folder, 'secrets'));
+      const entry = { [member]: member === 'cwd' ? models : [models] };
+      expect(() => seenBy(entry, { own: [], written: [written] })).toThrow(
+        `${models}, which its entry names as ${member}, leads through ${models}, which a program may have made: name ${join(folder, 'secrets')} instead`,
+      );
+      expect(seenBy({ env: { PATH: models } }, { own: [], written: [written] })(secret)).toBe(false);
+      expect(seenBy(entry)(secret)).toBe(true);
+    },
+  );
 });
 
 describe('a link', () => {
