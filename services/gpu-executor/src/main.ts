@@ -138,7 +138,9 @@ const openProcesses = async (
   const users = isWanted || runAs !== undefined ? await openUsers(runAs) : ownUser;
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, users);
   const hidden = [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)];
-  const isolation = await chooseIsolation({ isWanted, path: config.PATH, hidden, users });
+  // What runs left there for later ones is hidden wherever it is, as below /opt, of which programs see the rest.
+  const allHidden = [...hidden, workFolder];
+  const isolation = await chooseIsolation({ isWanted, path: config.PATH, hidden: allHidden, users });
   mustBeReached(workFolder, isolation);
   log[networkHold(isolation) === 'none' ? 'warn' : 'info'](describeNetwork(isolation));
   refuseUnheld(isolation, new Map(runners.flatMap(({ networks = [] }) => [...networks])));
