@@ -152,6 +152,7 @@ const openProcesses = async (
   const users = isWanted || runAs !== undefined ? await openUsers(runAs) : ownUser;
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, users);
   const secrets = [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)];
+  // What runs left there for later ones is hidden wherever it is, as below /opt, of which programs see the rest.
   const hidden = [...secrets, workFolder];
   const isolation = await chooseIsolation({ isWanted, path: config.PATH, hidden, users });
   mustBeReached(workFolder, isolation);

@@ -159,8 +159,13 @@ describe('a scheduler on a log', () => {
     await bed.schedule();
     const workflow_version_id = newUuid();
     const executor = await bed.executor('box', 3, [{ slot: 2, workflow_version_id }]);
-    const assigned = await executor.assigned(await bed.queue({ workflow_version_id }));
-    expect(assigned.data).toMatchObject({ slot: 2, reason: { candidates: 3, choice: 'warm' } });
+    const deployment_id = newUuid();
+    const assigned = await executor.assigned(await bed.queue({ workflow_version_id, deployment_id }));
+    expect(assigned.data).toMatchObject({
+      slot: 2,
+      deployment_id,
+      reason: { candidates: 3, choice: 'warm' },
+    });
   });
 
   it('holds a run out for the executor that has its version loaded, while others take the cold slot', async () => {

@@ -7,6 +7,7 @@ import type { Decided } from '../decisions/verdict.ts';
 /** Members of facts that the core of the scheduler does not decide: ids, times, content, what its process adds, and what follows from others. */
 const NOT_DECIDED: ReadonlySet<string> = new Set([
   'slot_allocation_id',
+  'deployment_id',
   'term',
   'inputs',
   'inputs_blob',

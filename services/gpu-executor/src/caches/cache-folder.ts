@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -8,7 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import { giveTo, type User } from '../isolation/users.ts';
 import { removeTree } from '../leftovers/remove-tree.ts';
@@ -43,8 +45,7 @@ export const readCacheFolders = (
   workFolder: string,
 ): { readonly found: readonly CacheFolder[]; readonly broken: readonly string[] } => {
   const all = join(workFolder, CACHES);
-  mkdirSync(all, { recursive: true, mode: ENTERABLE });
-  const read = readdirSync(all).map((id) => readFolder(join(all, id)));
+  const read = (existsSync(all) ? readdirSync(all) : []).map((id) => readFolder(join(all, id)));
   return {
     found: read.filter((each) => typeof each !== 'string'),
     broken: read.filter((each) => typeof each === 'string'),
@@ -73,7 +74,9 @@ const parseOwner = (text: string): CacheOwner | null => {
 export const makeCacheFolder = (workFolder: string, owner: CacheOwner, user: User | null): string => {
   const path = join(workFolder, CACHES, randomUUID());
   const folder = join(path, FILES);
-  mkdirSync(path, { mode: ENTERABLE });
+  mkdirSync(path, { recursive: true });
+  // Whatever the umask of the executor is.
+  for (const each of [dirname(path), path]) chmodSync(each, ENTERABLE);
   mkdirSync(folder, { mode: 0o700 });
   if (user !== null) giveTo(user, folder);
   writeOwner(folder, owner);

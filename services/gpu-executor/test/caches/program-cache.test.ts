@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { hasLastingHome } from '../../src/caches/cache-environment.ts';
@@ -27,7 +27,10 @@ const shown = async ({
   return lines.map(({ line }) => line);
 };
 
-const foldersIn = (placeFolder: string): string[] => readdirSync(join(placeFolder, 'caches'));
+const foldersIn = (placeFolder: string): string[] => {
+  const caches = join(placeFolder, 'caches');
+  return existsSync(caches) ? readdirSync(caches) : [];
+};
 
 describe.each(isolations.filter(([, isolation]) => !hasNone(isolation)))(
   'the cache of a program %s',

@@ -63,6 +63,9 @@ const scripts: Record<string, string> = {
   // 100 MB, in lines of 100 bytes.
   flood: "seq -f '%99.0f' 1000000",
   leak: "echo 'the key sk-s3cret is wrong'; echo 'the key sk-s3cret is wrong' >&2; exit 3",
+  cached: `[ -n "$XDG_CACHE_HOME" ] && text=$(cat "$XDG_CACHE_HOME/file" 2>/dev/null || echo empty)
+    echo kept >"$XDG_CACHE_HOME/file"; echo '{"output": {"text": ["'"$text"'"]}}'; exit 0`,
+  inherited: `echo '{"output": {"text": ["'"$PATH $TZ $OMP_NUM_THREADS"'"]}}'`,
   many: 'for n in $(seq 30); do echo $n >"$RUNLEDGER_OUTPUT_DIR/$n.txt"; done',
   story: `text=$(printf '%05000d' 7); echo '{"output": {"text": ["short", "'"$text"'"]}}'`,
   echo: 'cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"',
@@ -181,11 +184,13 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
   };
 };
 
-/** Without the folders of supervisors, but with what is in them. */
+/** Without caches and the folders of supervisors, but with what is in these. */
 const leftIn = (workFolder: string): readonly string[] => {
   try {
     const paths = readdirSync(workFolder, { encoding: 'utf8', recursive: true });
-    return paths.filter((path) => path !== basename(path) || !path.startsWith('tmp-'));
+    return paths.filter(
+      (path) => !/^caches\b/.test(path) && (path !== basename(path) || !path.startsWith('tmp-')),
+    );
   } catch (error) {
     // A folder was removed while it was listed.
     return [String(error)];
