@@ -49,6 +49,21 @@ describe('a resident program of the service', () => {
     expect(await coldStartOf(service)).toBe(0);
   });
 
+  it('keeps what a run has written that is over its time limit, and takes the next one', async () => {
+    const script = `echo '{"type":"ready"}'; while read -r line; do case "$line" in *'"run"'*) echo begun >&2; printf unended >&2;; esac; done`;
+    await using service = await startWithModel('/dev/null', { args: ['-c', script] });
+    for (const times of [1, 2]) {
+      const { run } = await service.assign('model', { run_timeout_s: 1 });
+      const { data } = await service.fact(run, 'RunFailed');
+      expect(data).toMatchObject({
+        error: { kind: 'run_timeout' },
+        log_blob: { sha256: expect.any(String) },
+      });
+      expect(service.gateway.logs).toHaveLength(times);
+      expect(JSON.stringify(service.gateway.logs.at(-1))).toMatch(/"begun".*"unended"/);
+    }
+  });
+
   it('ends with the service by itself', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'resident-'));
     await chmod(folder.path, 0o777);
