@@ -24,6 +24,8 @@ export interface StartedProcess<Connection> {
   readonly process: SupervisedProcess;
   readonly connection: Connection;
   readonly startedAt: number;
+  /** Whose runs it has had. */
+  readonly organisations: Set<string>;
   /** Settles when nothing of it is left. Never rejects. */
   readonly gone: Promise<ProcessEnd>;
 }
@@ -46,7 +48,7 @@ export const startProcess = <Connection extends ResidentConnection>(
     await place.leave();
     return end;
   };
-  return { process, connection, startedAt, gone: gone() };
+  return { process, connection, startedAt, organisations: new Set(), gone: gone() };
 };
 
 const supervised = (

@@ -58,8 +58,8 @@ export interface ServerType<Api> {
   readonly scratch: readonly string[];
   /** It makes files in the folder in which it runs. */
   readonly writesWhereItRuns: boolean;
-  /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. Null when no line is. */
-  readonly runLine: ((line: string) => string | null) | null;
+  /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. */
+  readonly runLine: (line: string) => string | null;
   /** A line that it wrote, for people. */
   readonly shownLine: (line: string) => string;
 }

@@ -51,8 +51,7 @@ const cogServerType = (model: string, command: ServerEntry['command']): ServerTy
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
   writesWhereItRuns: false,
-  // Nothing says of which run such a line is, and a process may write it late: never to the log of another organisation.
-  runLine: command?.shared === true ? null : userLine,
+  runLine: userLine,
   shownLine: serverLine,
 });
 
