@@ -5,6 +5,7 @@ import {
   member,
   reportOf,
   unreadable,
+  withoutUnseen,
   type ProgramMessage,
 } from '../process-output/program-messages.ts';
 import { parsePythonObject } from '../process-output/json/python-json.ts';
@@ -52,8 +53,12 @@ const runIn = (text: string): string | null =>
 const TOO_LONG = 'an "output" line is longer than 260 KiB';
 
 /** A line that is no JSON, or is cut, means to be an output when it begins like one. */
-export const meansResidentOutput = (text: string): boolean =>
-  /^\s*\{/.test(text) && (OUTPUT_FIRST.test(text) || beginningMembers(text).get('type') === '"output"');
+export const meansResidentOutput = (text: string): boolean => {
+  const seen = withoutUnseen(text);
+  return (
+    /^\s*\{/.test(seen) && (OUTPUT_FIRST.test(seen) || beginningMembers(seen).get('type') === '"output"')
+  );
+};
 
 /** As `print` writes a dict of Python, and `console.log` an object. */
 const OUTPUT_FIRST = /^\s*\{\s*(['"]?)type\1\s*:\s*(['"])output\2/;
