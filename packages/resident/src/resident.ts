@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { fstatSync, mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -47,6 +48,8 @@ export const serve = async (run: Run): Promise<void> => {
   const mark = logMark();
   const { input, write } = openChannel(mark);
   const send = (message: object): void => void write(`${toJson(message)}\n`);
+  // oxlint-disable-next-line node/no-process-env -- the executor says it there
+  if (mark !== undefined && process.env['RUNLEDGER_LOG_BY_RUN'] !== undefined) sayOfWhichRun(send);
   markLog(mark, 'ready');
   // What was printed before may end within a line.
   write('\n');
@@ -115,6 +118,31 @@ const markLog = (mark: string | undefined, point: string): void => {
   for (const stream of [process.stdout, process.stderr]) stream.write(`\n${mark} ${point}\n`);
 };
 
+/** Of which run the present code is. */
+const ofRun = new AsyncLocalStorage<string>();
+/** A message must not become longer than the executor reads. */
+const PIECES = /[^]{1,16384}/gu;
+
+/**
+ * What a run prints goes to the executor with its id: what it has left behind prints, too, also while a later run executes. Organisations share
+ * the program, so nothing that cannot be told apart may be in the log of a run.
+ */
+const sayOfWhichRun = (send: (message: object) => void): void => {
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const write = process[stream].write.bind(process[stream]);
+    const writeOfRun = (chunk: Uint8Array | string, ...rest: unknown[]): boolean => {
+      const run_id = ofRun.getStore();
+      if (run_id === undefined) return Reflect.apply(write, undefined, [chunk, ...rest]);
+      const printed = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+      for (const text of printed.match(PIECES) ?? []) send({ type: 'log', run_id, stream, text });
+      const done = rest.find((each) => typeof each === 'function');
+      if (done !== undefined) process.nextTick(done);
+      return true;
+    };
+    process[stream].write = writeOfRun;
+  }
+};
+
 const execute = async (
   run: Run,
   message: RunMessage,
@@ -151,7 +179,7 @@ const execute = async (
     output,
   };
   markLog(mark, `run ${run_id}`);
-  const result = await resultOf(() => run(inputs, context));
+  const result = await ofRun.run(run_id, () => resultOf(() => run(inputs, context)));
   markLog(mark, `done ${run_id}`);
   send({ run_id, ...result });
 };

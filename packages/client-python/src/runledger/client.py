@@ -133,7 +133,7 @@ class Runs:
 
     def get(self, run_id: str, *, include: Included | Sequence[Included] | None = None) -> WorkflowRun:
         """The run as it is now. Its inputs and its workflow are None unless they are included."""
-        return self._driver.run(calls.call(self._settings, operations.get_run(run_id, include=include)))
+        return self._driver.run(runs.get(self._settings, operations.get_run(run_id, include=include)))
 
     def wait(self, run_id: str, *, timeout: float | None = None) -> WorkflowRun:
         """The run when it has ended, however that was. Raises TimeoutError after so many seconds; the run goes on."""

@@ -148,6 +148,12 @@ class WhatCannotBeUsed(unittest.TestCase):
                         with self.assertRaisesRegex(RunledgerError, advice):
                             kind("https://runs.example/api", KEY)
 
+    def test_may_be_the_proxy(self) -> None:
+        with patch.dict("os.environ", {"HTTP_PROXY": "http://127.0.0.1:9"}, clear=True):
+            with Runledger("http://runledger.test/api", KEY, retries=0) as client:
+                with self.assertRaisesRegex(RunledgerError, "the proxy that HTTP_PROXY names"):
+                    client.runs.get("run-1")
+
     def test_is_a_client_of_the_caller_in_another_event_loop(self) -> None:
         service = BrokenService(*[json_response(ENDED)] * 2)
         self.addCleanup(service.close)

@@ -16,6 +16,7 @@ from runledger import (
     ValidationError,
     operations,
 )
+from runledger._core import runs
 from runledger._core.calls import call, each
 from runledger._core.effects import Response
 from runledger._core.operation import Operation
@@ -122,6 +123,18 @@ class AnAnswerThatIsNotOurs(unittest.TestCase):
         says = case["says"].replace("{origin}", "http://api.test")
         self.assertIn(says, str(caught.exception))
         self.assertIn(says, getattr(caught.exception, "detail", says))
+
+    def test_may_be_json_of_another_server(self) -> None:
+        for flow in (
+            runs.queue(SETTINGS, {"deployment_id": "d1"}, "key"),
+            runs.rerun(SETTINGS, RUN, None, "key"),
+            runs.get(SETTINGS, GET),
+            runs.wait(SETTINGS, RUN, None),
+            each(SETTINGS, operations.list_runs()),
+            runs.queue(SETTINGS, {"deployment_id": "d1", "inputs": {"photo": b"x"}}, "key"),
+        ):
+            with self.assertRaisesRegex(RunledgerError, r"^The answer has no \w+, so it is not Runledger's: .*no session"):
+                Script(answer({"error": "no session"})).play(flow)
 
     def test_may_be_hard_to_read(self) -> None:
         for body in (b"[" * 100_000, b"\xff\xfe"):

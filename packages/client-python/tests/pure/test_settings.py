@@ -24,7 +24,7 @@ class TheSettings(unittest.TestCase):
                 read_settings(None, None, 5, 0, {**SET, name: ""})
 
     def test_that_are_wrong_are_refused_without_the_key(self) -> None:
-        for url in ("127.0.0.1:8080", "ftp://a/api", "http:///api", "http://a/api?x=1", "http://u:p@a/api"):
+        for url in ("127.0.0.1:8080", "ftp://a/api", "http:///api", "http://a/api?x=1", "http://u:p@a/api", "http://[::1/api", "http://a:b/api"):
             with self.assertRaises(RunledgerError):
                 read_settings(url, "rl_k", 5, 0, {})
         for key in ("rl_k\n", "rl k", "rl_ü"):

@@ -1,5 +1,7 @@
 /** What an answer means that is not Runledger's, but that of a server in between. The client for Python has the same sentences. */
 
+import { RunledgerError } from './errors.ts';
+
 /** An answer, and the request that it answers. */
 export interface ForeignAnswer {
   readonly status: number;
@@ -37,6 +39,17 @@ const OTHERS: Readonly<Record<number, string>> = {
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export const isUnavailable = (status: number): boolean => status in UNAVAILABLE;
+
+/**
+ * The answer, when it has this member. What is in between may answer with JSON of its own.
+ *
+ * @throws RunledgerError
+ */
+export const withMember = <Answer extends object>(answer: Answer, name: keyof Answer & string): Answer => {
+  if (answer[name] !== undefined && answer[name] !== null) return answer;
+  const text = JSON.stringify(answer).slice(0, LONGEST_QUOTE);
+  throw new RunledgerError(`The answer has no ${name}, so it is not Runledger's: "${text}". ${CHECK_URL}`);
+};
 
 /** What it means and what to do, for people. */
 export const meaningOf = (answer: ForeignAnswer): string =>

@@ -1,4 +1,5 @@
 import type { Bytes } from '../api/operation-types.ts';
+import { withMember } from '../errors/foreign-answer.ts';
 import { isObject } from '../json/json.ts';
 import { isFile, type Request } from '../http/request.ts';
 import type { Settings } from '../http/settings.ts';
@@ -17,7 +18,7 @@ export const withUploadedFiles = async (
   signal: AbortSignal | undefined,
 ): Promise<Record<string, string | number | boolean | unknown[]>> => {
   const idOf = async (value: unknown): Promise<unknown> => {
-    if (isFile(value)) return (await uploadFile(settings, request, value, { signal })).id;
+    if (isFile(value)) return withMember(await uploadFile(settings, request, value, { signal }), 'id').id;
     if (Array.isArray(value)) {
       const items: unknown[] = [];
       // One after the other: a gateway keeps a part of each in memory.

@@ -1,6 +1,7 @@
 import type { Bytes } from '../api/operation-types.ts';
 import type { Schemas, UploadedFile } from '../api/schemas.ts';
 import { ApiError, Unavailable } from '../errors/errors.ts';
+import { withMember } from '../errors/foreign-answer.ts';
 import { contentTypeOf } from './content-type.ts';
 import { exchange } from '../http/exchange.ts';
 import { pause } from '../http/pause.ts';
@@ -75,11 +76,14 @@ const resumably = async (
 ): Promise<UploadedFile> => {
   const { size } = file.blob;
   const metadata = `filename ${base64(file.filename)},filetype ${base64(file.type)}`;
-  const begun = await request('POST', '/files/uploads', {
-    headers: { ...TUS, 'Upload-Length': size, 'Upload-Metadata': metadata },
-    signal,
-    idempotent: true,
-  });
+  const begun = withMember(
+    await request('POST', '/files/uploads', {
+      headers: { ...TUS, 'Upload-Length': size, 'Upload-Metadata': metadata },
+      signal,
+      idempotent: true,
+    }),
+    'id',
+  );
   let [offset, failures] = [begun.offset, 0];
   for (;;) {
     const state = await request('GET', '/files/uploads/{id}', { params: { id: begun.id }, signal });

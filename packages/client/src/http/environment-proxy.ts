@@ -111,7 +111,22 @@ const fetchThrough = async (proxy: URL): Promise<typeof fetch> => {
   });
   // Its types are those of another release than Node's.
   const through = undici.fetch as unknown as (input: unknown, init: object) => Promise<Response>;
-  return (input, init) => through(input, { ...init, dispatcher });
+  return async (input, init) => {
+    try {
+      return await through(input, { ...init, dispatcher });
+    } catch (error) {
+      throw error instanceof TypeError ? throughProxy(error, proxy) : error;
+    }
+  };
+};
+
+/** The failure of a connection, as it names the proxy without its user. Else it looks as if the service were not there. */
+const throughProxy = (error: TypeError, { protocol, host }: URL): TypeError => {
+  const why = error.cause instanceof Error ? error.cause.message : error.message;
+  const cause = new Error(`through the proxy ${protocol}//${host} of the environment: ${why}`, {
+    cause: error.cause,
+  });
+  return new TypeError(error.message, { cause });
 };
 
 const loadUndici = async (): Promise<typeof Undici> => {

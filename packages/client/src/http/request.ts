@@ -11,7 +11,7 @@ import type {
 import { RunledgerError } from '../errors/errors.ts';
 import { isJson } from '../errors/foreign-answer.ts';
 import { foreignSuccess } from '../errors/refusal.ts';
-import { parsed } from '../json/json.ts';
+import { isObject, parsed } from '../json/json.ts';
 import { addressOf, type Query } from './address.ts';
 import { exchange, type ApiRequest, type Opened } from './exchange.ts';
 import type { Settings } from './settings.ts';
@@ -90,6 +90,8 @@ const jsonOf = (value: unknown): string => {
 };
 
 const NO_CONTENT = 204;
+/** All that Runledger answers is an object. */
+const BEGUN = /^\s*\{/;
 
 /** The JSON of a response; undefined for one without a body. What is thrown here says how far it came. */
 export const readJson = async ({ response, asked, limit }: Opened): Promise<unknown> => {
@@ -100,8 +102,9 @@ export const readJson = async ({ response, asked, limit }: Opened): Promise<unkn
     throw new Error('the answer is empty');
   }
   const value = parsed(text);
-  if (value !== undefined) return value;
-  if (isJson(response.headers)) throw new Error('its JSON is cut off');
+  if (isObject(value)) return value;
+  if (isJson(response.headers) && BEGUN.test(text) && value === undefined)
+    throw new Error('its JSON is cut off');
   throw foreignSuccess(response, asked, text);
 };
 

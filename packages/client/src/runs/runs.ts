@@ -1,6 +1,7 @@
 import type { OperationOf, QueryOf } from '../api/operation-types.ts';
 import type { LogItem, Run, Schemas } from '../api/schemas.ts';
 import { RunledgerError } from '../errors/errors.ts';
+import { withMember } from '../errors/foreign-answer.ts';
 import { withUploadedFiles, type Inputs } from '../files/input-files.ts';
 import { pause } from '../http/pause.ts';
 import type { Request } from '../http/request.ts';
@@ -51,33 +52,42 @@ const LEAST_WAIT_MS = 500;
 
 export const openRuns = (settings: Settings, request: Request): Runs => ({
   queue: async (deployment, inputs = {}, { idempotencyKey = newKey(), signal, ...more } = {}) =>
-    request('POST', '/run/deployment/queue', {
-      headers: { 'Idempotency-Key': idempotencyKey },
-      body: {
-        ...more,
-        deployment_id: deployment,
-        inputs: await withUploadedFiles(settings, request, inputs, signal),
-      },
-      signal,
-    }),
-  get: (runId, { signal, ...query } = {}) =>
-    request('GET', '/run/{run_id}', {
-      params: { run_id: runId },
-      query,
-      signal,
-      timeoutMs: settings.timeoutMs + (query.wait ?? 0) * 1_000,
-    }),
+    withMember(
+      await request('POST', '/run/deployment/queue', {
+        headers: { 'Idempotency-Key': idempotencyKey },
+        body: {
+          ...more,
+          deployment_id: deployment,
+          inputs: await withUploadedFiles(settings, request, inputs, signal),
+        },
+        signal,
+      }),
+      'run_id',
+    ),
+  get: async (runId, { signal, ...query } = {}) =>
+    withMember(
+      await request('GET', '/run/{run_id}', {
+        params: { run_id: runId },
+        query,
+        signal,
+        timeoutMs: settings.timeoutMs + (query.wait ?? 0) * 1_000,
+      }),
+      'id',
+    ),
   wait: (runId, { signal } = {}) => waitForEnd(settings, request, runId, signal),
   cancel: (runId, { signal } = {}) =>
     // Repeating it changes nothing.
     request('POST', '/run/{run_id}/cancel', { params: { run_id: runId }, signal, idempotent: true }),
   rerun: async (runId, { inputs, idempotencyKey = newKey(), signal } = {}) =>
-    request('POST', '/run/{run_id}/rerun', {
-      params: { run_id: runId },
-      headers: { 'Idempotency-Key': idempotencyKey },
-      body: inputs ? { inputs: await withUploadedFiles(settings, request, inputs, signal) } : {},
-      signal,
-    }),
+    withMember(
+      await request('POST', '/run/{run_id}/rerun', {
+        params: { run_id: runId },
+        headers: { 'Idempotency-Key': idempotencyKey },
+        body: inputs ? { inputs: await withUploadedFiles(settings, request, inputs, signal) } : {},
+        signal,
+      }),
+      'run_id',
+    ),
   list: (filter = {}) => allRuns(request, filter),
   logs: (runId, options = {}) => runLogs(settings, runId, options),
 });
@@ -98,7 +108,7 @@ const waitForEnd = async (
       signal,
       timeoutMs: timeoutMs + WAIT_S * 1_000,
     });
-    if (run.finished) return run;
+    if (withMember(run, 'finished').finished) return run;
     if (performance.now() - asked < LEAST_WAIT_MS) await pause(LEAST_WAIT_MS, signal);
   }
 };
@@ -111,7 +121,7 @@ const allRuns = async function* (
   for (;;) {
     const query = { ...filter, ...(cursor === undefined ? {} : { cursor }) };
     const page = await request('GET', '/runs', { query, signal });
-    yield* page.runs;
+    yield* withMember(page, 'runs').runs;
     if (page.next_cursor === null) return;
     if (page.next_cursor === cursor)
       throw new RunledgerError('The service returned the same page of runs again.');

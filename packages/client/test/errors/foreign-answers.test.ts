@@ -41,6 +41,22 @@ describe.each(answers)('an answer that is $what', ({ status, headers, body, erro
   });
 });
 
+it('JSON of another server is no run, no list of runs and no uploaded file', async () => {
+  const { client } = aFakeService(Array.from({ length: 6 }, () => json({ error: 'no session' })));
+  const calls = [
+    () => client.runs.queue('d1'),
+    () => client.runs.rerun('r1'),
+    () => client.runs.get('r1'),
+    () => client.runs.wait('r1'),
+    () => Array.fromAsync<unknown>(client.runs.list()),
+    () => client.runs.queue('d1', { photo: new Blob(['x']) }),
+  ];
+  for (const call of calls)
+    expect((await refused(call())).message).toMatch(
+      /^The answer has no \w+, so it is not Runledger's: .*no session/,
+    );
+});
+
 it('a page instead of a stream is refused, and not waited for', async () => {
   const page = () => new Response('<html>', { headers: { 'content-type': 'text/html' } });
   const { client, sent } = aFakeService([page]);

@@ -103,7 +103,11 @@ it('an https address is reached through a tunnel', async () => {
     vi.stubEnv('https_proxy', await listening(proxy));
     vi.stubEnv('no_proxy', '');
     const client = new Runledger({ url: 'https://runledger.test/api', apiKey: 'rl_k', retries: 0 });
-    await expect(client.runs.get('r1')).rejects.toMatchObject({ name: 'ConnectionFailed' });
+    const named = new RegExp(`through the proxy http://${process.env['https_proxy']} of the environment: `);
+    await expect(client.runs.get('r1')).rejects.toMatchObject({
+      name: 'ConnectionFailed',
+      message: expect.stringMatching(named),
+    });
     expect(asked).toEqual(['runledger.test:443']);
   } finally {
     proxy.close().closeAllConnections();

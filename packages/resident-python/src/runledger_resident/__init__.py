@@ -1,5 +1,6 @@
 """Makes a function a program that stays loaded between the runs of Runledger."""
 
+import contextvars
 import json
 import os
 import queue
@@ -68,11 +69,13 @@ def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
     log = _Log(os.environ.get("RUNLEDGER_LOG_MARK") if is_socket else None)
     lines, messages = os.fdopen(os.dup(0), encoding="utf-8"), _messages(log)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    writing = threading.Lock()
+    # What is printed while an object is removed may come in the middle of a message.
+    writing = threading.RLock()
 
     def send(**message: Any) -> None:
+        line = json.dumps(message) + "\n"
         with writing:
-            messages.write(json.dumps(message) + "\n")
+            messages.write(line)
             messages.flush()
 
     runs: "queue.Queue[Optional[tuple[Dict[str, Any], Context]]]" = queue.Queue()
@@ -91,11 +94,14 @@ def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
         runs.put(None)
 
     threading.Thread(target=read, daemon=True).start()
+    says_run = log.has_marks and "RUNLEDGER_LOG_BY_RUN" in os.environ
+    end_of_log = _say_of_which_run(send) if says_run else lambda run_id: None
     log.mark("ready")
     messages.write("\n")  # what was printed before may end within a line
     send(type="ready", makes_output_dir=True)
     for inputs, context in iter(runs.get, None):
         log.mark(f"run {context.run_id}")
+        _of_run.set(context.run_id)
         try:
             run(inputs, context)
             result: Dict[str, Any] = {"type": "done"}
@@ -105,8 +111,76 @@ def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
             message = str(error) if named else f"{type(error).__name__}: {error}"
             retryable = error.retryable if isinstance(error, RunFailed) else True
             result = {"type": "failed", "message": message, "retryable": retryable}
+        end_of_log(context.run_id)
+        _of_run.set(None)
         log.mark(f"done {context.run_id}")
         send(run_id=context.run_id, **result)
+
+
+# Of which run the present code is, where that is asked for.
+_of_run: "contextvars.ContextVar[Optional[str]]" = contextvars.ContextVar("runledger_run", default=None)
+# A message must not become longer than the executor reads.
+_MOST_PRINTED = 16 * 1024
+
+
+def _say_of_which_run(send: Callable[..., None]) -> Callable[[str], None]:
+    """What a run prints goes to the executor with its id: what a thread of it prints, too, also while a later run executes. Organisations share the
+    program, so nothing that cannot be told apart may be in the log of a run. The result sends what a run has printed of a line."""
+    start = threading.Thread.start
+
+    def start_of_run(thread: threading.Thread) -> None:
+        thread._runledger_run = _run_here()  # type: ignore[attr-defined]
+        start(thread)
+
+    threading.Thread.start = start_of_run  # type: ignore[method-assign]
+    streams = [_Printed(name, stream, send) for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr))]
+
+    def end(run_id: str) -> None:
+        for stream in streams:
+            stream.end(run_id)
+
+    return end
+
+
+def _run_here() -> Optional[str]:
+    return _of_run.get() or getattr(threading.current_thread(), "_runledger_run", None)
+
+
+class _Printed:
+    """One of the usual streams, of which each line is said with its run. Threads write it line by line."""
+
+    def __init__(self, name: str, stream: Any, send: Callable[..., None]):
+        self._name, self._send, self._process = name, send, os.getpid()
+        self._begun: Dict[Any, str] = {}
+        self._write, self._flush = stream.write, stream.flush
+        stream.write, stream.flush = self.write, self.flush
+
+    def write(self, text: str) -> int:
+        run_id = _run_here()
+        # A child that was forked has the locks of its parent as they were.
+        if run_id is None or os.getpid() != self._process:
+            return int(self._write(text))
+        here = (run_id, threading.get_ident())
+        printed = self._begun.pop(here, "") + text
+        end = printed.rfind("\n") + 1 if len(printed) < _MOST_PRINTED else len(printed)
+        if end < len(printed):
+            self._begun[here] = printed[end:]
+        self._say(run_id, printed[:end])
+        return len(text)
+
+    def flush(self) -> None:
+        run_id = _run_here()
+        if run_id is not None and os.getpid() == self._process:
+            self._say(run_id, self._begun.pop((run_id, threading.get_ident()), ""))
+        self._flush()
+
+    def end(self, run_id: str) -> None:
+        for here in [each for each in list(self._begun) if each[0] == run_id]:
+            self._say(run_id, self._begun.pop(here, ""))
+
+    def _say(self, run_id: str, text: str) -> None:
+        for at in range(0, len(text), _MOST_PRINTED):
+            self._send(type="log", run_id=run_id, stream=self._name, text=text[at : at + _MOST_PRINTED])
 
 
 def _messages(log: "_Log") -> Any:

@@ -79,7 +79,9 @@ export const storeOutputs = async (
     return runOutputs(
       { id: newId(), outputId, node },
       withStoredTexts(data, own, texts.slice(before, before + own.length)),
-      others.filter((_, at) => (result.files[at]?.node?.id ?? null) === (node?.id ?? null)),
+      others.flatMap((file, at) =>
+        file !== null && (result.files[at]?.node?.id ?? null) === (node?.id ?? null) ? [file] : [],
+      ),
     );
   });
   return list(ledger, storeList, stored.storing, outputs);

@@ -24,8 +24,8 @@ export interface ResidentProcess<Connection> {
   readonly isShared: boolean;
   /** It has runs of this organisation, and of no other one. */
   adopt(org_id: string): void;
-  /** Waits until it is ready for a run. At most one run at a time. */
-  acquire(signal: AbortSignal): Promise<Acquired<Connection>>;
+  /** Waits until it is ready for a run of this organisation. At most one run at a time. */
+  acquire(org_id: string, signal: AbortSignal): Promise<Acquired<Connection>>;
   /** Ends it. Resolves when nothing of it is left. It can be acquired again. */
   stop(): Promise<void>;
 }
@@ -51,6 +51,7 @@ interface Open<Connection extends ResidentConnection> {
 }
 
 interface Waiting<Connection> {
+  readonly org_id: string;
   readonly since: number;
   readonly isWarm: boolean;
   readonly resolve: (acquired: Acquired<Connection>) => void;
@@ -81,7 +82,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     isShared: spec.shared,
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
     adopt: (org_id) => open.started?.place.adopt(org_id),
-    acquire: (signal) => acquire(open, signal),
+    acquire: (org_id, signal) => acquire(open, org_id, signal),
     stop: async () => {
       apply(open, { type: 'stop', why: { kind: 'stopped' } });
       if (open.state.phase !== 'off') await open.whenOff.promise;
@@ -91,11 +92,12 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
 
 const acquire = async <Connection extends ResidentConnection>(
   open: Open<Connection>,
+  org_id: string,
   signal: AbortSignal,
 ): Promise<Acquired<Connection>> => {
   if (signal.aborted) return { kind: 'cancelled' };
   const { promise, resolve } = Promise.withResolvers<Acquired<Connection>>();
-  open.waiting = { since: performance.now(), isWarm: open.state.phase === 'idle', resolve };
+  open.waiting = { org_id, since: performance.now(), isWarm: open.state.phase === 'idle', resolve };
   const withdraw = (): void => {
     apply(open, { type: 'withdrawn' });
     answer(open, { kind: 'cancelled' });
@@ -162,10 +164,19 @@ const execute = <Connection extends ResidentConnection>(
     case 'reset_back_off':
       return open.delays.reset();
     case 'grant':
-      return started === null ? undefined : answer(open, { kind: 'ready', lease: leaseOf(open, started) });
+      return started === null ? undefined : grant(open, started);
     case 'refuse':
       return answer(open, { kind: 'refused', why: effect.why, connection: started?.connection ?? null });
   }
+};
+
+const grant = <Connection extends ResidentConnection>(
+  open: Open<Connection>,
+  started: StartedProcess<Connection>,
+): void => {
+  if (open.waiting === null) return;
+  started.organisations.add(open.waiting.org_id);
+  answer(open, { kind: 'ready', lease: leaseOf(open, started, open.waiting) });
 };
 
 const answer = <Connection extends ResidentConnection>(
@@ -216,11 +227,12 @@ const follow = async <Connection extends ResidentConnection>(
 
 const leaseOf = <Connection extends ResidentConnection>(
   open: Open<Connection>,
-  { connection, startedAt, gone }: StartedProcess<Connection>,
+  { connection, startedAt, organisations, gone }: StartedProcess<Connection>,
+  { since, isWarm }: Waiting<Connection>,
 ): Lease<Connection> => {
-  const { since = 0, isWarm = true } = open.waiting ?? {};
   return {
     connection,
+    isMixed: organisations.size > 1,
     loadingMs: isWarm ? 0 : performance.now() - Math.max(since, startedAt),
     ended: gone,
     release: () => apply(open, { type: 'released' }),

@@ -107,7 +107,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           kept.org_id = org_id;
           if (!process.isReady()) onLoading?.();
           if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
-          const acquired = await process.acquire(signal);
+          const acquired = await process.acquire(org_id, signal);
           if (acquired.kind === 'ready' && kept.occupant === process) {
             if (!spec.shared) process.adopt(org_id);
             kept.version = workflow_version_id;

@@ -53,6 +53,8 @@ export interface Lease<Connection> {
   readonly connection: Connection;
   /** How long this run waited for a process that was started but not ready; 0 when it was warm. */
   readonly loadingMs: number;
+  /** The process has had runs of other organisations: what it writes of its own accord may be theirs. */
+  readonly isMixed: boolean;
   /** Settles when the process has ended and nothing of it is left. Then the run has failed. */
   readonly ended: Promise<ProcessEnd>;
   /** The process can take the next run. */

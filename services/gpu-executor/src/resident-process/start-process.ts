@@ -26,6 +26,8 @@ export interface StartedProcess<Connection> {
   readonly connection: Connection;
   readonly place: Place;
   readonly startedAt: number;
+  /** Whose runs it has had. */
+  readonly organisations: Set<string>;
   /** Settles when nothing of it is left. Never rejects. */
   readonly gone: Promise<ProcessEnd>;
 }
@@ -54,7 +56,7 @@ export const startProcess = <Connection extends ResidentConnection>(
     await place.leave();
     return end;
   };
-  return { process, connection, place, startedAt, gone: gone() };
+  return { process, connection, place, startedAt, organisations: new Set(), gone: gone() };
 };
 
 const supervised = (

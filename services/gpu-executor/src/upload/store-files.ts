@@ -13,7 +13,8 @@ import { refusalKind } from './refusal-kind.ts';
 
 export interface StoredFiles {
   readonly storing: Storing;
-  readonly files: readonly StoredFile[];
+  /** In the order of what was to be stored; null for what was not. */
+  readonly files: readonly (StoredFile | null)[];
 }
 
 export interface StoringAttempt {
@@ -23,7 +24,8 @@ export interface StoringAttempt {
 }
 
 /**
- * Stores the files of an attempt through the gateway, one after the other. While the gateway is unavailable it waits; files that
+ * Stores the files of an attempt through the gateway, one after the other: the largest one first, so that a limit of the gateway for a file, which
+ * the executor does not know, is said before anything is stored. While the gateway is unavailable it waits; files that
  * the gateway has stored count, also when the run is cancelled meanwhile.
  */
 export const storeFiles = async (
@@ -33,14 +35,15 @@ export const storeFiles = async (
   { stop, report }: StoringAttempt,
 ): Promise<StoredFiles> => {
   const gateway = openAttemptGateway(settings, assignment);
-  const stored: StoredFile[] = [];
+  const stored = new Map<OutputFile, StoredFile>();
+  const storedInOrder = (): StoredFiles['files'] => files.map((file) => stored.get(file) ?? null);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   let storedBytes = 0;
-  for (const file of files) {
+  for (const file of files.toSorted((a, b) => b.bytes - a.bytes)) {
     const tell = (sent: number, isWaiting: boolean): void =>
       report(
         storingStatus({
-          stored: stored.length,
+          stored: stored.size,
           files: files.length,
           sentBytes: storedBytes + sent,
           bytes,
@@ -49,10 +52,10 @@ export const storeFiles = async (
       );
     const result = await storeFile(settings, gateway, file, { stop, tell });
     storedBytes += file.bytes;
-    if (result.kind !== 'file') return { storing: result, files: stored };
-    stored.push(result.file);
+    if (result.kind !== 'file') return { storing: result, files: storedInOrder() };
+    stored.set(file, result.file);
   }
-  return { storing: { kind: 'stored' }, files: stored };
+  return { storing: { kind: 'stored' }, files: storedInOrder() };
 };
 
 type StoredOrNot =

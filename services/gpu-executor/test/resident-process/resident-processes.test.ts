@@ -9,7 +9,7 @@ import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
 import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
-import { isolations, ORG_ID } from '../fixtures/isolations.ts';
+import { isolations, ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
 import { temporaryFolder, writableFolder } from '../runner/program/run-a-program.ts';
 import { ECHO, shellResident, type Shell } from './shell-resident.ts';
 
@@ -208,7 +208,7 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     const shells = residents.open({ ...shellResident('echo', ECHO), shared }, SLOTS);
     const first = await leased(shells);
     first.release();
-    const second = await leased(shells, SLOT, '01920000-0000-7000-8000-0000000000bb');
+    const second = await leased(shells, SLOT, OTHER_ORG_ID);
     expect(second.connection === first.connection).toBe(isSame);
     second.release();
   });

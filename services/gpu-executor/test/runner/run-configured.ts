@@ -101,7 +101,7 @@ const startRun = (
   const { observe, ...reported } = observed(mayBegin);
   const cancelling = new AbortController();
   const work: RunnerWork = {
-    org_id: ORG_ID,
+    org_id: run.org_id ?? ORG_ID,
     deployment_id: null,
     run_id: newUuid(),
     workflow,

@@ -41,12 +41,31 @@ describe('storing the files of an attempt', () => {
       files,
       { stop: new AbortController().signal, report: (status) => reports.push(status) },
     );
-    expect([storing, [...gateway.stored.keys()]]).toEqual([{ kind: 'stored' }, ['a.bin', 'b.bin']]);
+    expect([storing, [...gateway.stored.keys()]]).toEqual([{ kind: 'stored' }, ['b.bin', 'a.bin']]);
     const about = (rest: string): string => `storing output files: ${rest}`;
     expect(reports[0]).toBe(about('0 of 2 stored, 0 % of 4.0 MiB sent'));
     expect(reports).toContain(about('0 of 2 stored, 12 % of 4.0 MiB sent'));
-    expect(reports).toContain(about('1 of 2 stored, 25 % of 4.0 MiB sent, waiting for the gateway'));
+    expect(reports).toContain(about('1 of 2 stored, 75 % of 4.0 MiB sent, waiting for the gateway'));
     expect(reports.at(-1)).toBe(about('1 of 2 stored, 100 % of 4.0 MiB sent'));
+  });
+
+  it.each([
+    ['the largest one is refused before any other is sent', [413], [null, null], []],
+    ['what was stored keeps its place', [null, 507], [null, { filename: 'large.bin' }], ['large.bin']],
+  ])('%s', async (_what, failures, kept, stored) => {
+    const keys = await newAttemptKeys();
+    await using gateway = await startGateway();
+    gateway.publicKey = keys.publicKey;
+    gateway.failures = failures;
+    const { storing, files } = await storeFiles(
+      { gateway: new URL(gateway.url), signAttempt: (run) => signAttempt(keys, run, 1), log },
+      anAssignment(keys.publicKey),
+      [aFile('small.bin', Buffer.alloc(10)), aFile('large.bin', Buffer.alloc(2_000))],
+      { stop: new AbortController().signal, report: () => undefined },
+    );
+    expect(storing).toMatchObject({ kind: 'refused' });
+    expect(files).toMatchObject(kept);
+    expect([...gateway.stored.keys()]).toEqual(stored);
   });
 });
 

@@ -49,9 +49,10 @@ export const verify = async ({ log, screen }: Operator, options: VerifyOptions):
     else if (verified.problems <= MOST_SHOWN) screen.print(`Run ${key.run_id}: ${plain(problem)}.`);
   };
   const blobs = options.blobs ? blobProblems(openBlobStores(log)) : undefined;
-  const look = lookAt({ log, first, blobs, compares: options.views, report, verified });
+  const seen = new Map<string, number>();
+  const look = lookAt({ log, first, seen, blobs, compares: options.views, report, verified });
   let batch: RunKey[] = [];
-  for await (const key of runsOf(log, options.run)) {
+  for await (const key of runsOf(log, options.run, seen)) {
     if (!isChosen(key)) continue;
     batch.push(key);
     if (batch.length < BATCH) continue;
@@ -100,13 +101,15 @@ interface LookOptions {
   readonly log: EventLog;
   /** The first sequence that the log holds. */
   readonly first: number;
+  /** Where the log named each run first. */
+  readonly seen: ReadonlyMap<string, number>;
   readonly blobs: BlobProblems | undefined;
   readonly compares: boolean;
   readonly report: (key: RunKey, problem: string) => void;
   readonly verified: Verified;
 }
 
-const lookAt = ({ log, first, blobs, compares, report, verified }: LookOptions) => {
+const lookAt = ({ log, first, seen, blobs, compares, report, verified }: LookOptions) => {
   const limit = pLimit(MAX_CONCURRENT);
   const read = async (key: RunKey): Promise<FoldedRun | undefined> => {
     const messages = await readAllOfRun(log, key);
@@ -122,6 +125,11 @@ const lookAt = ({ log, first, blobs, compares, report, verified }: LookOptions) 
       return undefined;
     }
     for (const problem of folded.problems) report(key, problem);
+    if (folded.head === 0 && folded.webhook_head === 0) {
+      const at = seen.get(key.run_id) ?? 0;
+      // Else they have left the log meanwhile.
+      if (at >= (await streamState(log, 'RUNS')).state.first_seq) report(key, hiddenAt(at));
+    }
     if (folded.hasExpired) verified.expired += 1;
     if (folded.state && blobs) for (const problem of await blobs(folded.state)) report(key, problem);
     return folded.state && !folded.hasExpired ? { key, folded } : undefined;
@@ -135,18 +143,25 @@ const lookAt = ({ log, first, blobs, compares, report, verified }: LookOptions) 
   };
 };
 
+/** As nats-server answers where its index is whole, and the last message of a run is not. */
+const hiddenAt = (sequence: number): string =>
+  `the log has a message of it at ${sequence}, and the broker does not find its last one: the broker's store is damaged, put back a copy of it`;
+
 /** Every run of which the log has a message, once; or the one with this id, of any organisation. */
-async function* runsOf(log: EventLog, run: string | undefined): AsyncGenerator<RunKey> {
+async function* runsOf(
+  log: EventLog,
+  run: string | undefined,
+  seen: Map<string, number>,
+): AsyncGenerator<RunKey> {
   const id = run?.toLowerCase();
   if (id !== undefined && !isRunId(id))
     throw new CommandError(`"${plain(id)}" is not a run id. A run id is a UUID, as queue prints it.`);
-  const seen = new Set<string>();
   const subjects = id === undefined ? ['runs.*.*.life.>', 'runs.*.*.webhook.>'] : [`runs.*.${id}.>`];
   const reading = { stream: 'RUNS', subjects, headersOnly: true, withinMs: READ_WITHIN_MS } as const;
-  for await (const { subject } of readToEnd(log, reading)) {
+  for await (const { subject, sequence } of readToEnd(log, reading)) {
     const key = runOfSubject(subject);
     if (!key || seen.has(key.run_id)) continue;
-    seen.add(key.run_id);
+    seen.set(key.run_id, sequence);
     yield key;
   }
 }

@@ -13,7 +13,7 @@ from .._version import VERSION
 from ..errors import RunledgerError
 from ..files import is_file
 from .effects import Emit, Flow, Request, Response, Sleep, send
-from .foreign import asked_by
+from .foreign import asked_by, with_member
 from .operation import Operation, Pages, Stream, with_query
 from .responses import NEVER_KNOWN, refusal_of, result_of
 from .settings import Settings
@@ -67,7 +67,7 @@ def each(settings: Settings, pages: Pages[Any, Item]) -> Flow[None]:
     cursor = pages.query.get("cursor")
     while True:
         page = yield from call(settings, _page_at(pages, cursor))
-        for item in page[pages.items]:
+        for item in with_member(page, pages.items)[pages.items]:
             yield Emit(item)
         following = page.get("next_cursor")
         if following is None:

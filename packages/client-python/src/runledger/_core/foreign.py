@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from ..errors import RunledgerError
 from .effects import Request, Response
 
 IS_IT_REACHED = "Check that the gateway of Runledger is running, and that the server in front of it can reach it."
@@ -61,6 +64,17 @@ def meaning_of(asked: Asked, response: Response) -> str:
     if response.status in REDIRECTS:
         return _redirection(asked, response.headers.get("location"))
     return UNAVAILABLE.get(response.status) or OTHERS.get(response.status) or _content(response)
+
+
+Answer = TypeVar("Answer")
+
+
+def with_member(answer: Answer, name: str) -> Answer:
+    """The answer, when it has this member. What is in between may answer with JSON of its own. Raises RunledgerError."""
+    if isinstance(answer, dict) and answer.get(name) is not None:
+        return answer
+    text = json.dumps(answer)[:LONGEST_QUOTE]
+    raise RunledgerError(f'The answer has no {name}, so it is not Runledger\'s: "{text}". {CHECK_URL}')
 
 
 def _redirection(asked: Asked, location: str | None) -> str:

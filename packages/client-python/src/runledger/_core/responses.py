@@ -33,11 +33,15 @@ def result_of(asked: Asked, response: Response) -> Any:
             return None
         raise lost(f"{asked} at {asked.url}: the answer is empty")
     try:
-        return json.loads(response.body)
+        result = json.loads(response.body)
     except (ValueError, RecursionError):
-        if is_json(response):
+        if is_json(response) and response.body.lstrip().startswith(b"{"):
             raise lost(f"{asked} at {asked.url}: its JSON is cut off") from None
         raise _foreign_success(asked, response) from None
+    # All that Runledger answers is an object.
+    if not isinstance(result, dict):
+        raise _foreign_success(asked, response)
+    return result
 
 
 def lost(why: str, *, sent: bool = True) -> ConnectionFailed:

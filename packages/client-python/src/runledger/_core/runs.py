@@ -10,6 +10,7 @@ from .. import operations
 from ..errors import RunFailed, RunledgerError
 from .calls import call
 from .effects import Flow, Handler, Shielded, Sleep, Watch, Watched, now
+from .foreign import with_member
 from .operation import Operation
 from .settings import Settings
 from .uploads import with_uploaded_files
@@ -36,7 +37,8 @@ def _sendable(settings: Settings, request: Mapping[str, Any]) -> Flow[Deployment
 
 
 def _queued(settings: Settings, request: DeploymentRunRequest, key: str) -> Flow[CreateRunResponse]:
-    return call(settings, operations.queue_run(request, idempotency_key=key))
+    queued = yield from call(settings, operations.queue_run(request, idempotency_key=key))
+    return with_member(queued, "run_id")
 
 
 def rerun(
@@ -44,7 +46,11 @@ def rerun(
 ) -> Flow[CreateRunResponse]:
     sendable = None if inputs is None else (yield from with_uploaded_files(settings, inputs))
     body: RerunRequest = {} if sendable is None else {"inputs": sendable}
-    return (yield from call(settings, operations.rerun_run(run_id, body, idempotency_key=key)))
+    return with_member((yield from call(settings, operations.rerun_run(run_id, body, idempotency_key=key))), "run_id")
+
+
+def get(settings: Settings, operation: Operation[WorkflowRun]) -> Flow[WorkflowRun]:
+    return with_member((yield from call(settings, operation)), "id")
 
 
 def cancel(run_id: str) -> Operation[CancelRunResponse]:
@@ -59,7 +65,7 @@ def wait(settings: Settings, run_id: str, timeout_s: float | None) -> Flow[Workf
     while True:
         seconds = WAIT_S if deadline is None else min(WAIT_S, max(0.0, deadline - asked))
         read = operations.get_run(run_id, wait=round(seconds, 3))
-        run = yield from call(settings, read, longer_s=seconds)
+        run = with_member((yield from call(settings, read, longer_s=seconds)), "finished")
         if run["finished"]:
             return run
         answered = yield from now()

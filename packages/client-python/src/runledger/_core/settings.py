@@ -47,7 +47,12 @@ def read_settings(
 
 
 def _checked(address: str) -> str:
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        # A bracket that is not closed, or a port that is no number.
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise RunledgerError(
             f"{address!r} is not the URL of an API. It has the form http://127.0.0.1:8080/api, with the base path."

@@ -12,6 +12,7 @@ from ..errors import ApiError, ConnectionFailed, RunledgerError, Unavailable
 from ..files import FileInput, is_file
 from .calls import call, request_of, sent
 from .effects import Body, Flow, Sleep, blocking
+from .foreign import with_member
 from .operation import Operation
 from .settings import Settings
 from .sources import Source, open_source
@@ -41,7 +42,7 @@ def with_uploaded_files(settings: Settings, value: Any) -> Flow[Any]:
     """The inputs, with the ids of uploaded files in the place of files, also in lists and mappings."""
     if is_file(value):
         file = yield from upload(settings, value)
-        return file["id"]
+        return with_member(file, "id")["id"]
     # One after the other: a gateway keeps a part of each in memory.
     if isinstance(value, Mapping):
         members = {}
@@ -63,7 +64,7 @@ def _at_once(source: Source) -> Operation[UploadedFile]:
 
 
 def _resumably(settings: Settings, source: Source) -> Flow[UploadedFile]:
-    begun = yield from call(settings, _begin(source))
+    begun = with_member((yield from call(settings, _begin(source))), "id")
     offset, failures = begun["offset"], 0
     while True:
         error: RunledgerError = Unavailable(f"The service has made no file of {source.filename} yet.", status=503)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from errno import EMFILE, ENFILE
+from os import environ
 from typing import Generic, TypeVar
 
 import httpx
@@ -105,12 +106,17 @@ def connection_failed(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Co
     return lost(f"{url.split('?')[0]}: {why}{'' if sent else _advice(error)}", sent=sent)
 
 
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+
+
 def _advice(error: BaseException) -> str:
     if any(isinstance(each, OSError) and each.errno in (EMFILE, ENFILE) for each in _causes(error)):
         return ". Every run that is followed holds a connection: let the process open more files (ulimit -n)"
     if isinstance(error, httpx.ProxyError):
         return ". The proxy is the one of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY; NO_PROXY names what needs none"
-    return ". Is the service running, and RUNLEDGER_URL its address"
+    proxy = next((name for name in PROXIES if environ.get(name) or environ.get(name.lower())), None)
+    through = "" if proxy is None else f", and the proxy that {proxy} names reachable, if it is used (NO_PROXY names what needs none)"
+    return f". Is the service running, and RUNLEDGER_URL its address{through}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

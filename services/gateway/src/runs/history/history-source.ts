@@ -3,6 +3,7 @@ import { isDeleted, type Run } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { streamState } from '@runledger/event-log/messages/leader-state';
 import { describeAccepted } from '@runledger/event-log/provision/lost-facts';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
@@ -46,9 +47,23 @@ export const historySource =
     const deliveries = sent ? [...sent.attempts, ...(sent.intermediate ? [sent.intermediate] : [])] : [];
     const [first] = steps;
     const isWhole = first !== undefined && first.step.kind !== 'gap';
-    const lost = isWhole ? undefined : await describeAccepted(log);
+    const lost = isWhole
+      ? undefined
+      : ((await describeAccepted(log)) ?? (first || !run ? undefined : await whyHidden(log, run)));
     return { steps, lost, run, webhook, deliveries };
   };
+
+/**
+ * A broker whose file is damaged, and whose index is not, gives no fact of a run whose last one it cannot read. Undefined where they may
+ * have left the log with their age.
+ */
+const whyHidden = async (log: EventLog, { updated_at }: Run): Promise<string | undefined> => {
+  const { messages, first_ts } = (await streamState(log, 'RUNS')).state;
+  return messages > 0 && Date.parse(first_ts) <= Date.parse(updated_at) ? HIDDEN : undefined;
+};
+
+const HIDDEN =
+  'the log reaches back further, and its broker does not find them: a file of its store is damaged, and "runledger verify" says what else is';
 
 const FORGED = 'The log has more messages of this run than a run can have, so most of them are forged';
 

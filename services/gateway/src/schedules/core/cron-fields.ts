@@ -4,11 +4,16 @@ interface Field {
   readonly most: number;
   /** Of a number. */
   readonly suffix?: 'W' | 'L';
+  /** Names of its values from the least one on, in upper case. */
+  readonly words?: readonly string[];
   /** Beside numbers, in upper case. */
   readonly names?: RegExp;
   /** What it takes, in words. */
   readonly takes: string;
 }
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 const FIELDS: readonly Field[] = [
   { name: 'minute', least: 0, most: 59, takes: '0 to 59' },
@@ -25,7 +30,8 @@ const FIELDS: readonly Field[] = [
     name: 'month',
     least: 1,
     most: 12,
-    names: /^(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)$/,
+    words: MONTHS,
+    names: new RegExp(`^(?:${MONTHS.join('|')})$`),
     takes: '1 to 12 and JAN to DEC',
   },
   {
@@ -33,33 +39,63 @@ const FIELDS: readonly Field[] = [
     least: 0,
     most: 7,
     suffix: 'L',
-    names: /^(?:SUN|MON|TUE|WED|THU|FRI|SAT)L?$/,
+    words: DAYS,
+    names: new RegExp(`^(?:${DAYS.join('|')})L?$`),
     takes: '0 to 7, where 0 and 7 are Sunday, and SUN to SAT',
   },
 ];
 
 /**
- * The first element that its field does not take, as it was written; undefined when there is none. The library counts days and months from
- * 0 in its messages, so that month 13 would be called 12.
+ * What is wrong with the first element that its field does not take, as it was written; undefined when there is none. The library counts days
+ * and months from 0 in its messages, so that month 13 would be called 12.
  */
 export const wrongField = (cron: string): string | undefined => {
   const texts = cron.split(' ');
   if (texts.length !== FIELDS.length) return undefined;
-  const found = FIELDS.flatMap((field, index) => {
-    const wrong = (texts[index] ?? '').split(',').find((element) => !takes(field, element));
-    return wrong === undefined
-      ? []
-      : [`${field.name} has ${JSON.stringify(wrong)}, and takes ${field.takes}`];
-  });
+  const found = FIELDS.flatMap((field, index) =>
+    (texts[index] ?? '').split(',').flatMap((element) => {
+      const why = wrongElement(field, element);
+      return why === undefined ? [] : [`${field.name} has ${JSON.stringify(element)}, ${why}`];
+    }),
+  );
   return found[0];
 };
 
-/** Whether its values are known. Steps, and which one of a weekday's days it is, are the library's. */
-const takes = (field: Field, element: string): boolean =>
-  element
-    .replace(/[/#].*$/, '')
-    .split('-')
-    .every((value) => value === '*' || takesValue(field, value.toUpperCase()));
+/** Which one of a weekday's days it is, the library knows. */
+const wrongElement = (field: Field, element: string): string | undefined => {
+  const [values = '', step] = element.replace(/#.*$/, '').split('/', 2);
+  const [from = '', to, ...more] = values.split('-');
+  const all = [from, ...(to === undefined ? [] : [to]), ...more];
+  if (!all.every((value) => value === '*' || takesValue(field, value.toUpperCase())))
+    return `and takes ${field.takes}`;
+  if (to !== undefined && numberOf(field, from) > endOf(field, to)) {
+    const { least, most, words = [] } = field;
+    const [first, last] = words.includes(from.toUpperCase()) ? [words[0], words.at(-1)] : [least, most];
+    return `which ends before it begins: write "${from}-${last},${first}-${to}"`;
+  }
+  return step === undefined ? undefined : wrongStep(field, { values, step });
+};
+
+const wrongStep = (
+  { least, most }: Field,
+  { values, step }: { readonly values: string; readonly step: string },
+): string | undefined => {
+  if (!/^\d+$/.test(step) || Number(step) < 1 || Number(step) > most - least + 1)
+    return `and a step is 1 to ${most - least + 1}`;
+  return values === '*' || values.includes('-')
+    ? undefined
+    : `and stepping is through a range: write "${values}-${most}/${step}", or "*/${step}"`;
+};
+
+/** A range of days may end with Sunday. */
+const endOf = (field: Field, to: string): number =>
+  field.words === DAYS && to.toUpperCase() === 'SUN' ? field.most : numberOf(field, to);
+
+/** Of a value that the field takes; NaN for one that stands for itself, such as L. */
+const numberOf = ({ least, words = [] }: Field, value: string): number => {
+  const at = words.indexOf(value.toUpperCase());
+  return at === -1 ? Number(value) : at + least;
+};
 
 const takesValue = ({ least, most, suffix, names }: Field, value: string): boolean => {
   const digits = /^\d+/.exec(value)?.[0];

@@ -34,6 +34,8 @@ const FIVE_FIELDS = /^[^\s?]+(?: [^\s?]+){4}$/;
 /** Where clocks change, lists and ranges of times of day are given times too, as in Vixie cron. */
 const DAYLIGHT_SAVING = { fixedTimeRule: 'no-wildcard' } as const;
 
+const FORM = 'it needs five fields with one space between: minute, hour, day of month, month, day of week';
+
 /** What says when the times of a schedule are. */
 export interface CronSettings {
   readonly cron: string;
@@ -47,10 +49,7 @@ export const readCron = (settings: CronSettings, now: number): ReadCron => {
   const zone = wrongZone(settings.time_zone);
   if (zone !== undefined) return wrong('time_zone', zone);
   if (!FIVE_FIELDS.test(cron) && !NICKNAMES.has(cron.toLowerCase()))
-    return wrong(
-      'cron',
-      'it needs five fields with one space between: minute, hour, day of month, month, day of week',
-    );
+    return wrong('cron', cron.includes('?') ? `${FORM}. It takes no "?": write "*"` : FORM);
   const field = wrongField(cron);
   if (field !== undefined) return wrong('cron', field);
   try {

@@ -32,6 +32,9 @@ describe('a cron expression', () => {
     '0 0 15W * 5L',
     '0 0 LW * *',
     '0 0 * * FRIL,1-wed',
+    '0 0 * JAN-dec/2 mon-FRI/2',
+    '0-59/60 */24 */31 */12 0-7',
+    '0 0 * * FRI-sun,SUN-MON',
     '@daily',
     '@Hourly',
   ])('may be %s', (cron) => expect(read(cron).kind).toBe('read'));
@@ -56,6 +59,12 @@ describe('a cron expression', () => {
     ['a b c d e', 'minute has "a"'],
     ['0 0 -1 * *', 'day of month has "-1"'],
     ['5/15 * * * *', 'stepping'],
+    ['5/15 * * * *', 'minute has "5/15", and stepping is through a range: write "5-59/15", or "*/15"'],
+    ['0 0 * * FRI-MON', 'day of week has "FRI-MON", which ends before it begins: write "FRI-SAT,SUN-MON"'],
+    ['50-10 * * * *', 'minute has "50-10", which ends before it begins: write "50-59,0-10"'],
+    ['*/0 * * * *', 'minute has "*/0", and a step is 1 to 60'],
+    ['0 */25 * * *', 'hour has "*/25", and a step is 1 to 24'],
+    ['0 0 ? * MON', 'It takes no "?": write "*"'],
     ['0 0 30 2 *', 'no time ever fits'],
     ['0 0 31 2,4,6,9,11 *', 'no time ever fits'],
   ])('is not %s: %s', (cron, why) =>

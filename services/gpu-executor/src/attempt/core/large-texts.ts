@@ -40,7 +40,7 @@ const freeName = (name: string, taken: ReadonlySet<string>): string => {
 export const withStoredTexts = (
   data: RunData,
   large: readonly LargeText[],
-  stored: readonly StoredFile[],
+  stored: readonly (StoredFile | null)[],
 ): Record<string, (string | StoredFile)[]> =>
   Object.fromEntries(
     Object.entries(data).map(([kind, texts]) => [

@@ -56,8 +56,8 @@ export interface ServerType<Api> {
   readonly preload: boolean;
   /** Where it makes files on the machine that it cannot be told to make elsewhere. */
   readonly scratch: readonly string[];
-  /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. Null when no line is. */
-  readonly runLine: ((line: string) => string | null) | null;
+  /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. */
+  readonly runLine: (line: string) => string | null;
   /** A line that it wrote, for people; null when it is of no use to them. */
   readonly shownLine: (line: string) => string | null;
   /** Takes every line that the executor's own server writes, if it says there what its interface does not. */

@@ -112,17 +112,17 @@ const acquire = async <Api>(
 
 const leaseOf = <Api>(
   { runLine }: ServerType<Api>,
-  { connection, loadingMs, ended, ...held }: Lease<ServerConnection<Api>>,
+  { connection, loadingMs, isMixed, ended, ...held }: Lease<ServerConnection<Api>>,
   onLine: Waiting['onLine'],
 ): ServerLease<Api> => {
   const { api, gone, hide } = connection;
-  const stopListening =
-    runLine === null
-      ? undefined
-      : connection.listen(({ stream, line: written }) => {
-          const line = runLine(written);
-          if (line !== null) onLine({ stream, line: hide(line) });
-        });
+  // Nothing says of which run a line is, and a process may write it late: never to the log of another organisation.
+  const stopListening = isMixed
+    ? undefined
+    : connection.listen(({ stream, line: written }) => {
+        const line = runLine(written);
+        if (line !== null) onLine({ stream, line: hide(line) });
+      });
   return {
     api,
     loadingMs,

@@ -73,7 +73,7 @@ const messageLines = (limit: number, means: (text: string) => boolean): MessageL
     if (begun === null) return begin(line);
     // A message of one line ends an object that never came to its end.
     const depth = line.cut || line.text.startsWith('{') ? null : depthOfPiece(line.text);
-    if (depth === null) return [...giveUp(false), ...begin(line)];
+    if (depth === null) return [...giveUp(line.cut), ...begin(line)];
     if (begun.length + line.text.length > limit) return [...giveUp(true), ...begin(line)];
     begun.lines.push(line.text);
     begun.length += line.text.length + 1;

@@ -58,9 +58,19 @@ const NOT_AT_BEGINNING =
 
 const TOO_LONG = 'an {"output": …} line is longer than 64 KiB';
 
-/** A line that is no JSON, or is cut, means to be an output when it begins like one. */
-export const meansOutput = (text: string): boolean =>
-  /^\s*\{/.test(text) && (OUTPUT_FIRST.test(text) || beginningMembers(text).has('output'));
+/** A line that is no JSON, or is cut, means to be an output when it begins like one, as people see it. */
+export const meansOutput = (text: string): boolean => {
+  const seen = withoutUnseen(text);
+  return /^\s*\{/.test(seen) && (OUTPUT_FIRST.test(seen) || beginningMembers(seen).has('output'));
+};
+
+/**
+ * Without what nobody sees before the brace: colours, control characters, spaces without a width, the order mark of UTF-16. In UTF-16
+ * each character of ASCII has a zero beside it.
+ */
+export const withoutUnseen = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- these are what is removed
+  text.replaceAll('\0', '').replace(/^(?:\u001B\[[0-9;?]*[A-Za-z]|[\p{Cc}\p{Cf}\uFFFD\s])+(?=\{)/u, '');
 
 /** As `print` writes a dict of Python, and `console.log` an object. */
 const OUTPUT_FIRST = /^\s*\{\s*(['"]?)output\1\s*:/;
@@ -73,6 +83,7 @@ export const unreadable = (
   cut ? badOutput('output_too_large', tooLong, text) : badOutput('invalid_output', whyNoJson(text), text);
 
 const whyNoJson = (text: string): string => {
+  if (text.includes('\0')) return 'a line that begins like an output is not UTF-8';
   const read = readJsonText(text);
   return read.kind === 'invalid' && read.problem === 'number'
     ? `in an {"output": …} line ${read.why}`

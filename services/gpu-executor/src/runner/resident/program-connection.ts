@@ -2,6 +2,7 @@ import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { ResidentConnection } from '../../resident-process/resident-spec.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectMessages, type CollectedMessages } from '../process-output/collect-messages.ts';
+import { badOutput } from '../process-output/program-messages.ts';
 import { readMessages, type Written } from '../process-output/message-lines.ts';
 import { readLines } from '../process-output/read-lines.ts';
 import { readStreams, type ReadStreams, type StreamReader } from '../process-output/read-streams.ts';
@@ -18,8 +19,11 @@ import {
 
 /** The messages to and from one process of a resident program. */
 export interface ProgramConnection extends ResidentConnection {
-  /** Resolves when the program has the run. Its log has what the program writes from now on until it is over. */
-  begin(work: RunnerWork, observe: RunObserver): Promise<CurrentRun>;
+  /**
+   * Resolves when the program has the run. Its log has what the program writes from now on until it is over; of a program that is mixed,
+   * which has had runs of other organisations, only what it says is of the run.
+   */
+  begin(work: RunnerWork, observe: RunObserver, isMixed: boolean): Promise<CurrentRun>;
   /** Whether it has said that it makes the output folder of a run when it has a file for it. */
   makesOutputDir(): boolean;
   /** The last lines of standard error: of the current run, or while it was loaded. */
@@ -31,6 +35,8 @@ export interface ProgramConnection extends ResidentConnection {
 interface CurrentRun extends Pick<CollectedMessages, 'data' | 'lost'> {
   /** Settles when its log is whole, too. */
   readonly over: Promise<RunOver>;
+  /** How many lines the program has written meanwhile of which nothing says whose they are. */
+  unknownLines(): number;
   /** Asks the program to end the run. */
   cancel(): void;
 }
@@ -54,6 +60,9 @@ interface Current {
   readonly run_id: string;
   readonly messages: CollectedMessages;
   readonly log: (line: LogLine) => void;
+  /** Of what the program says that it has printed. */
+  readonly printed: Readonly<Record<'stdout' | 'stderr', StreamReader>>;
+  unknownLines: number;
   readonly settle: (over: RunOver) => void;
   /** What the program has said of its end, while the rest of its log is read. */
   over: RunOver | null;
@@ -68,11 +77,21 @@ interface Talk {
   /** Its messages come by its standard input, and it writes marks into its log. Otherwise they come by its standard output. */
   writesMarks: boolean;
   isReady: boolean;
+  isMixed: boolean;
   makesOutputDir: boolean;
   current: Current | null;
   tail: StderrTail;
   isGone: boolean;
 }
+
+const AT_START = {
+  writesMarks: false,
+  isReady: false,
+  isMixed: false,
+  makesOutputDir: false,
+  current: null,
+  isGone: false,
+} as const;
 
 /** `mark` begins the marks that the program writes into its log, if it writes any. */
 export const connectProgram = (
@@ -120,17 +139,13 @@ export const connectProgram = (
       }),
       control: messages('control'),
     }),
-    writesMarks: false,
-    isReady: false,
-    makesOutputDir: false,
-    current: null,
+    ...AT_START,
     tail: stderrTail(STDERR_TAIL_BYTES),
-    isGone: false,
   };
 
   return {
     ready: ready.promise,
-    begin: (work, observe) => beginRun(talk, work, observe),
+    begin: (work, observe, isMixed) => beginRun(Object.assign(talk, { isMixed }), work, observe),
     makesOutputDir: () => talk.makesOutputDir,
     stderrTail: () => talk.tail.text(),
     drained: readToEnd(talk),
@@ -151,19 +166,42 @@ const untilRead = async ({ stdout, stderr, streams, writesMarks }: Talk, point: 
   else await streams.quiet();
 };
 
-/** By its marks, or without any by what the program does just now. */
-const isOf = ({ writesMarks }: Talk, current: Current, section: LogSection): boolean =>
-  !writesMarks || (typeof section === 'object' && section.run_id === current.run_id);
+/**
+ * By its marks, or without any by what the program does just now. What an earlier run has left, such as a thread, writes like the current one:
+ * where that can be of another organisation, nothing is of the run by its time.
+ */
+const isOf = ({ writesMarks, isMixed }: Talk, current: Current, section: LogSection): boolean =>
+  !isMixed && (!writesMarks || (typeof section === 'object' && section.run_id === current.run_id));
 
 const write = (talk: Talk, line: LogLine, section: LogSection): void => {
   const { current, logs, isReady, writesMarks } = talk;
   const isLoading = writesMarks ? section === 'loading' : !isReady;
   const isOfRun = current !== null && isOf(talk, current, section);
-  if (line.stream === 'stderr' && (isOfRun || isLoading)) talk.tail.push(Buffer.from(`${line.line}\n`));
-  if (isOfRun) current.log(line);
-  else if (isLoading) logs.loading(line);
-  else logs.between(line);
+  if (isOfRun) return writeOfRun(talk, current, line);
+  if (isLoading) {
+    pushTail(talk, line);
+    return logs.loading(line);
+  }
+  if (current !== null && line.line !== '') noteUnknown(current);
+  logs.between(line);
 };
+
+const writeOfRun = (talk: Talk, { log }: Current, line: LogLine): void => {
+  pushTail(talk, line);
+  log(line);
+};
+
+const pushTail = ({ tail }: Talk, { stream, line }: LogLine): void => {
+  if (stream === 'stderr') tail.push(Buffer.from(`${line}\n`));
+};
+
+const noteUnknown = (current: Current): void => {
+  if (current.unknownLines === 0) current.log({ stream: 'runner', line: UNKNOWN_LINES });
+  current.unknownLines += 1;
+};
+
+const UNKNOWN_LINES =
+  'The program serves several organisations. What it writes without saying for which run, as libraries in C and child processes do, is in the log of the executor.';
 
 const beginRun = async (talk: Talk, work: RunnerWork, observe: RunObserver): Promise<CurrentRun> => {
   const { process } = talk;
@@ -175,29 +213,44 @@ const beginRun = async (talk: Talk, work: RunnerWork, observe: RunObserver): Pro
   const messages = collectMessages((report) => observe.progress(report), log, MAX_OUTPUTS_BYTES);
   const { promise, resolve } = Promise.withResolvers<RunOver>();
   const settle = (over: RunOver): void => {
+    for (const reader of [printed.stdout, printed.stderr]) reader.end();
     talk.current = null;
     resolve(over);
   };
-  talk.current = { run_id, messages, log, settle, over: null };
+  const printedTo = (stream: 'stdout' | 'stderr'): StreamReader =>
+    readLines(MAX_LOG_LINE_BYTES, {
+      take: ({ text }) => writeOfRun(talk, current, { stream, line: text }),
+      draw: (drawing) => messages.draw(drawing),
+    });
+  const printed = { stdout: printedTo('stdout'), stderr: printedTo('stderr') };
+  const current: Current = { run_id, messages, log, printed, settle, unknownLines: 0, over: null };
+  talk.current = current;
   if (talk.isGone) settle({ kind: 'crashed' });
   else process.stdin.write(runLine(work));
   return {
     data: () => messages.data(),
     lost: () => messages.lost(),
     over: promise,
+    unknownLines: () => current.unknownLines,
     cancel: () => void process.stdin.write(cancelLine(run_id)),
   };
 };
 
-/** False for a message of another run, such as one that was cancelled, and for one after the end of this run. */
+/** False for a message of another run, such as one that was cancelled, and for one after the end of this run: it is a line of the log. */
 const takeOfRun = (
   message: Exclude<ResidentMessage, { readonly kind: 'ready' | 'log' }>,
   talk: Talk,
 ): boolean => {
   const { current } = talk;
-  if (current === null || current.over !== null) return false;
-  if (message.run_id !== null && message.run_id !== current.run_id) return false;
-  if (message.kind === 'report') current.messages.take(message.message);
+  const isOfCurrent = current !== null && (message.run_id ?? current.run_id) === current.run_id;
+  if (message.kind === 'printed' && !(isOfCurrent && current.over === null)) {
+    talk.logs.between({ stream: message.stream, line: message.text.trimEnd() });
+    return true;
+  }
+  if (!isOfCurrent || current.over !== null) return false;
+  if (message.kind === 'printed') current.printed[message.stream].chunk(Buffer.from(message.text));
+  else if (message.kind === 'report')
+    current.messages.take(message.run_id === null && talk.isMixed ? OF_NO_RUN : message.message);
   else {
     current.over = message;
     void untilRead(talk, `done ${current.run_id}`).then(() => {
@@ -206,6 +259,13 @@ const takeOfRun = (
   }
   return true;
 };
+
+/** It may be of another organisation, and then nobody here may see it. */
+const OF_NO_RUN = badOutput(
+  'invalid_output',
+  'a line that means to be an output names no run, and the program serves several organisations',
+  '',
+);
 
 const cutText = (text: string): string =>
   text.length <= MAX_LOG_LINE_BYTES / 4 ? text : Buffer.from(text).subarray(0, MAX_LOG_LINE_BYTES).toString();

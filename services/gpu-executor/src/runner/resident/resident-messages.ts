@@ -5,6 +5,7 @@ import {
   member,
   reportOf,
   unreadable,
+  withoutUnseen,
   type ProgramMessage,
 } from '../process-output/program-messages.ts';
 import { parsePythonObject } from '../process-output/json/python-json.ts';
@@ -14,11 +15,18 @@ import type { RunnerWork } from '../runner.ts';
 export type ResidentMessage =
   /** `makesOutputDir`: it makes the output folder of a run when it has a file for it. */
   | { readonly kind: 'ready'; readonly makesOutputDir: boolean }
-  /** Of the current run. The run of a line that is too long is not known. */
+  /** Of the current run. The run of a line that is no JSON may not be known. */
   | {
       readonly kind: 'report';
       readonly run_id: string | null;
       readonly message: Exclude<ProgramMessage, { kind: 'log' }>;
+    }
+  /** What a run has printed: its log, told by the program itself. */
+  | {
+      readonly kind: 'printed';
+      readonly run_id: string;
+      readonly stream: 'stdout' | 'stderr';
+      readonly text: string;
     }
   | { readonly kind: 'done'; readonly run_id: string }
   /** `retryable` is null when the program does not say it. */
@@ -35,14 +43,22 @@ export const readResidentMessage = (written: Written): ResidentMessage => {
   const value = cut ? undefined : parsePythonObject(text);
   if (value !== undefined) return messageOf(value, text) ?? { kind: 'log' };
   if (!meansResidentOutput(text)) return { kind: 'log' };
-  return { kind: 'report', run_id: null, message: unreadable(written, TOO_LONG) };
+  return { kind: 'report', run_id: runIn(text), message: unreadable(written, TOO_LONG) };
 };
+
+/** Of a line that is cut, or no JSON; null when it names no run. */
+const runIn = (text: string): string | null =>
+  /^"([\w-]+)"$/.exec(beginningMembers(text).get('run_id') ?? '')?.[1] ?? null;
 
 const TOO_LONG = 'an "output" line is longer than 260 KiB';
 
 /** A line that is no JSON, or is cut, means to be an output when it begins like one. */
-export const meansResidentOutput = (text: string): boolean =>
-  /^\s*\{/.test(text) && (OUTPUT_FIRST.test(text) || beginningMembers(text).get('type') === '"output"');
+export const meansResidentOutput = (text: string): boolean => {
+  const seen = withoutUnseen(text);
+  return (
+    /^\s*\{/.test(seen) && (OUTPUT_FIRST.test(seen) || beginningMembers(seen).get('type') === '"output"')
+  );
+};
 
 /** As `print` writes a dict of Python, and `console.log` an object. */
 const OUTPUT_FIRST = /^\s*\{\s*(['"]?)type\1\s*:\s*(['"])output\2/;
@@ -66,6 +82,11 @@ const messageOf = (value: Readonly<Record<string, unknown>>, text: string): Resi
       const { type: _, run_id: __, ...output } = value;
       const message = reportOf({ output }, text);
       return message === null ? null : { kind: 'report', run_id, message };
+    }
+    case 'log': {
+      const text = member(value, 'text');
+      const stream = member(value, 'stream') === 'stderr' ? 'stderr' : 'stdout';
+      return typeof text === 'string' ? { kind: 'printed', run_id, stream, text } : null;
     }
     case 'done':
       return { kind: 'done', run_id };

@@ -49,6 +49,8 @@ const hidingFolders = ({ folders: { inputDir, outputDir } }: LentFolders): Hide 
 /** In the environment of a program: how the marks begin that it writes into its log. */
 const MARK_VARIABLE = 'RUNLEDGER_LOG_MARK';
 const MARK = 'runledger-log';
+/** In that of a program that organisations share: it is to say of what it prints for which run it is. */
+const BY_RUN_VARIABLE = 'RUNLEDGER_LOG_BY_RUN';
 
 interface SlotOfProgram {
   readonly processes: SlotProcesses<ConnectedProgram>;
@@ -77,7 +79,11 @@ const openSlot = (
     {
       name: `program ${name}`,
       ...program,
-      env: { ...program.env, [MARK_VARIABLE]: mark },
+      env: {
+        ...program.env,
+        [MARK_VARIABLE]: mark,
+        ...(program.shared === true ? { [BY_RUN_VARIABLE]: '1' } : {}),
+      },
       shared: program.shared ?? false,
       view: (ofSlot, withheld) => programView(program, ofSlot, withheld),
       connect: (process, _gone, place) => {
@@ -179,7 +185,7 @@ const execute = async (
   const hideFolders = hidingFolders(lent);
   const hide = (text: string): string => hideFolders(connection.hide(text));
   const log = ({ stream, line }: LogLine): void => observe.log({ stream, line: hide(line) });
-  const current = await connection.begin({ ...work, ...lent.folders }, { ...observe, log });
+  const current = await connection.begin({ ...work, ...lent.folders }, { ...observe, log }, lease.isMixed);
   const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
   using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);
   const over = await current.over;
@@ -187,6 +193,7 @@ const execute = async (
   if (!isUsable) await lease.ended;
   await lent.takeBack();
   if (isUsable) lease.release();
+  noteUnknownLines(of, current.unknownLines());
 
   const collected = await collectOutputs(lent, work, observe);
   const { files } = collected;
@@ -201,6 +208,15 @@ const execute = async (
       ? failedRun({ ...over, message: hide(over.message) }, program)
       : crashed(await lease.ended, program);
   return { outcome: 'failed', error, files };
+};
+
+const noteUnknownLines = ({ host, work, name }: Run, lines: number): void => {
+  if (lines === 0) return;
+  const what = { run_id: work.run_id, program: name, slot: work.slot.index, lines };
+  host.log.warn(
+    what,
+    'a shared program wrote lines that are of no run: the level debug has the first of them',
+  );
 };
 
 const failedProgram = (

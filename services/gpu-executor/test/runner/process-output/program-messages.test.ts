@@ -108,6 +108,11 @@ describe('a line of a program', () => {
     `{'output': {'text': ['a']}}`,
     `{ output: { text: 'a' } }`,
     '{"output": {"text": "a"}} and more',
+    '\u001B[0m\u001B[1;32m{"output": "a"}',
+    '\u200B{"output": "a"}',
+    '\u001B{"output": "a"}',
+    Buffer.from('\uFEFF{"output": "a"}', 'utf16le').toString(),
+    Buffer.from(' {"output": "a"}', 'utf16le').toString(),
   ])('is reported, with its text, when its output cannot be kept: %s', (text) =>
     expect(read(text)).toMatchObject({ kind: 'bad_output', lost: { kind: 'invalid_output', line: text } }),
   );
@@ -189,6 +194,8 @@ describe('the output of a program', () => {
     ]);
     const long = JSON.stringify({ output: { text: Array.from({ length: 30 }, () => 'a caption') } }, null, 2);
     expect(written(long)[0]).toMatchObject({ kind: 'bad_output', lost: { kind: 'output_too_large' } });
+    const inOneLine = JSON.stringify({ output: { text: ['x'.repeat(limit)] } }, null, 2);
+    expect(written(inOneLine)[0]).toMatchObject({ kind: 'bad_output', lost: { kind: 'output_too_large' } });
   });
 
   it('does not depend on how the stream was cut into chunks, whatever is written', () => {

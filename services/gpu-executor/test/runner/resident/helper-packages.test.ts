@@ -8,7 +8,7 @@ import { findPython } from '@runledger/local-servers/python';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ResidentProgram } from '../../../src/runner/resident/resident-runner.ts';
 import { describeRunner } from '../runner-conformance.ts';
-import { isolations } from '../../fixtures/isolations.ts';
+import { isolations, OTHER_ORG_ID } from '../../fixtures/isolations.ts';
 import { bareProgram, openResidentProgram, PROGRAMS } from './run-a-resident-program.ts';
 
 const packages = join(dirname(fileURLToPath(import.meta.resolve('@runledger/resident/package.json'))), '..');
@@ -103,6 +103,28 @@ describe.each(helpers)('the helper for %s', (_, program) => {
     await second.result;
     expect(first.lines.map(({ line }) => line)).toEqual(['its own']);
     expect(second.lines).toEqual(['one', 'two'].map((line) => ({ stream: 'stdout', line })));
+  });
+
+  it('shows an organisation nothing that runs of another one have left in a program they share', async () => {
+    const start = await openResidentProgram({ ...program, shared: true });
+    const first = start('leaves what writes', { inputs: { what: 'secret' } });
+    expect(await first.result).toMatchObject({ outcome: 'succeeded' });
+    expect(first.lines).toContainEqual({ stream: 'stdout', line: 'secret itself' });
+    const second = start('prints for a while', { nth: 1, org_id: OTHER_ORG_ID });
+    expect(await second.result).toMatchObject({ outcome: 'succeeded', data: {} });
+    const own = second.lines.filter(({ stream }) => stream !== 'runner');
+    expect(second.lines).toHaveLength(own.length + 1);
+    expect(own.map(({ stream, line }) => [stream, line])).toEqual([
+      ['stdout', 'first'],
+      ['stdout', 'in a thread'],
+      ['stdout', 'x'.repeat(40_000)],
+      ['stderr', 'an error'],
+    ]);
+    expect(JSON.stringify([second.lines, second.reports])).not.toContain('secret');
+    expect(second.logged).toContainEqual(expect.objectContaining({ line: 'secret of a child' }));
+    expect(second.logged).toContainEqual(
+      expect.objectContaining({ program: 'test', lines: expect.any(Number) }),
+    );
   });
 
   it('keeps numbers that JSON does not have as words', async () => {

@@ -56,8 +56,7 @@ const cogServerType = (model: string, command: ServerEntry['command']): ServerTy
   probe: async (api) => cogState(model, await api.health()),
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
-  // Nothing says of which run such a line is, and a process may write it late: never to the log of another organisation.
-  runLine: command?.shared === true ? null : userLine,
+  runLine: userLine,
   shownLine: serverLine,
   hear: ({ outputLog }, line) => outputLog.hear(line),
 });

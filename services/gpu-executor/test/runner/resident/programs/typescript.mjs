@@ -65,6 +65,25 @@ const works = {
     spawn('sh', ['-c', 'sleep 0.3; echo late'], { stdio: ['ignore', 'inherit', 'inherit'] });
     console.log('its own');
   },
+  'leaves what writes': ({ what }, context) => {
+    const loop = `for n in $(seq 100); do echo ${what} of a child; sleep 0.05; done`;
+    spawn('sh', ['-c', loop], { stdio: ['ignore', 'inherit', 'inherit'] });
+    setInterval(() => {
+      console.log(`${what} of a timer`);
+      process.stderr.write(`\r${what}: 40%|####      | 4/10 [00:01<00:02]\r\n`);
+      context.output(`${what} of an output`);
+    }, 30).unref();
+    console.log(`${what} itself`);
+  },
+  'prints for a while': async () => {
+    console.log('first');
+    setTimeout(() => console.log('in a thread'), 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    console.log('x'.repeat(40_000));
+    const child = spawn('sh', ['-c', 'sleep 0.5; echo child'], { stdio: ['ignore', 'inherit', 'inherit'] });
+    await new Promise((resolve) => child.once('exit', resolve));
+    process.stderr.write('an error');
+  },
   'leaves a file': (_, context) => file(context, 'begun'),
   'writes its log': () => {
     console.log('one');

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from runledger_resident import RunFailed, serve
@@ -143,7 +144,38 @@ def leaves_a_child_that_writes(inputs, context):
     print("its own")
 
 
+def leaves_what_writes(inputs, context):
+    what = inputs["what"]
+    subprocess.Popen(["sh", "-c", f"for n in $(seq 100); do echo {what} of a child; sleep 0.05; done"])
+
+    def write():
+        for _ in range(200):
+            print(f"{what} of a thread")
+            sys.stderr.write(f"\r{what}: 40%|####      | 4/10 [00:01<00:02]\r\n")
+            context.output(f"{what} of an output")
+            threading.Thread(target=print, args=[f"{what} of a thread of a thread"]).start()
+            time.sleep(0.03)
+
+    threading.Thread(target=write, daemon=True).start()
+    print(f"{what} itself")
+
+
+def prints_for_a_while(inputs, context):
+    def print_in_a_thread():
+        print("in a thread")
+
+    print("first")
+    thread = threading.Thread(target=print_in_a_thread)
+    thread.start()
+    thread.join()
+    print("x" * 40_000)
+    subprocess.run(["sh", "-c", "sleep 0.5; echo child"])
+    sys.stderr.write("an error")
+
+
 WORKS = {
+    "leaves what writes": leaves_what_writes,
+    "prints for a while": prints_for_a_while,
     "prints in every way and raises": prints_in_every_way_and_raises,
     "leaves a child that writes": leaves_a_child_that_writes,
     "succeeds with text and a file": succeeds,
