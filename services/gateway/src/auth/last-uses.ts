@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { keyStore } from './key-store.ts';
 
 const WRITE_EVERY_MS = 60_000;
-const MAX_CACHED = 10_000;
+const MAX_LAST_USES = 10_000;
 const MAX_CONCURRENT_WRITES = 50;
 
 export interface LastUses {
@@ -29,7 +29,7 @@ interface Recorded {
  */
 export const lastUses = ({ log, now, clock }: LastUses): RecordUse => {
   const cache = new LRUCache<string, Recorded>({
-    ...atMost(MAX_CACHED),
+    ...atMost(MAX_LAST_USES),
     memoMethod: () => ({ at: Number.NEGATIVE_INFINITY }),
   });
   let writing = 0;

@@ -1,9 +1,9 @@
-import type { Deployment } from '@runledger/contracts/catalogue/records';
+import type { Deployment as DeploymentRecord } from '@runledger/contracts/catalogue/records';
 import type { RecordOrigin } from './store/core/decided-record.ts';
 import {
   changedDeployment,
   newDeployment,
-  type DeploymentChange,
+  type DeploymentChange as ChangedSettings,
   type DeploymentRequest,
 } from './core/deployment.ts';
 import type { DeploymentParts, DeploymentRefusal } from './core/deployment-rules.ts';
@@ -23,7 +23,7 @@ export const createDeployment = async (
   parts: DeploymentSources,
   request: DeploymentRequest,
   origin: RecordOrigin,
-): Promise<CreatedRecord<Deployment, DeploymentRefusal>> => {
+): Promise<CreatedRecord<DeploymentRecord, DeploymentRefusal>> => {
   const decide = async () => newDeployment(request, await partsOf(parts, origin.org_id, request), origin);
   const decided = await decide();
   if (decided.kind === 'refused') return decided;
@@ -37,8 +37,8 @@ export const createDeployment = async (
 export const changeDeployment = (
   parts: DeploymentSources,
   { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
-  change: DeploymentChange,
-): Promise<ChangedRecord<Deployment, DeploymentRefusal>> =>
+  change: ChangedSettings,
+): Promise<ChangedRecord<DeploymentRecord, DeploymentRefusal>> =>
   parts.records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {
     const named = {
       machine_id: change.machine_id ?? deployment.machine_id,
@@ -51,7 +51,7 @@ export const changeDeployment = (
 export const partsOf = async (
   { records: { machines, versions, workflows }, longestRun }: DeploymentSources,
   org: string,
-  named: Pick<Deployment, 'machine_id' | 'workflow_version_id'>,
+  named: Pick<DeploymentRecord, 'machine_id' | 'workflow_version_id'>,
 ): Promise<DeploymentParts> => {
   const [longestRunS, machine, version] = await Promise.all([
     longestRun(),

@@ -1,4 +1,4 @@
-import type { Deployment, Machine } from '@runledger/contracts/catalogue/records';
+import type { Deployment as DeploymentRecord, Machine } from '@runledger/contracts/catalogue/records';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { ShortageResponse } from '@runledger/contracts/requests/shortage';
 import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
@@ -7,7 +7,7 @@ import { SchedulerUnavailable, type SchedulerClient } from '../scheduler/schedul
 import { pathText } from '../validation/ignored-members.ts';
 
 interface Placed {
-  readonly deployment: Deployment;
+  readonly deployment: DeploymentRecord;
   readonly machine: Machine;
 }
 

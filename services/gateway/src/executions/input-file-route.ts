@@ -1,7 +1,7 @@
 import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { isUuid } from '@runledger/contracts/ids';
-import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { isJsonObject, parseJson, type JsonObject } from '@runledger/contracts/json';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Middleware } from 'koa';
@@ -59,7 +59,7 @@ const names = (
       return value?.kind === 'id' && value.id === id;
     });
 
-const objectIn = (text: Uint8Array): Readonly<Record<string, unknown>> => {
+const objectIn = (text: Uint8Array): JsonObject => {
   const value = parseJson(Buffer.from(text).toString('utf8'));
-  return isJsonObject(value) ? value : {};
+  return isJsonObject(value) ? (value as JsonObject) : {};
 };

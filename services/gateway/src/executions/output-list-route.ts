@@ -28,7 +28,7 @@ export const outputListRoute = ({ log, blobs }: OutputListRoute): Middleware => 
     if (!filesIn(list).every((file) => isOutputKeyOf(token, file))) {
       throw refused('Value error, the list names a file that this attempt did not store');
     }
-    const ref = await blobs.put(named.run.org_id, jsonBlob(list ?? null)).catch(refuseWhenFull);
+    const ref = await blobs.put(named.run.org_id, jsonBlob(list ?? null)).catch(refuseFullBlobs);
     if (ref === 'over_quota') throw overQuota(blobs.limit);
     ctx.body = ref satisfies BlobRef;
     ctx.status = 201;
@@ -56,6 +56,6 @@ const overQuota = (limit: number): Refused =>
     why: `With this list of outputs the inputs and lists of outputs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
   });
 
-const refuseWhenFull = (error: unknown): never => {
+const refuseFullBlobs = (error: unknown): never => {
   throw error instanceof BlobStoreFull ? new Refused({ code: 'blob_store_full', why: error.message }) : error;
 };

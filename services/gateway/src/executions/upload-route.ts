@@ -69,7 +69,7 @@ export const uploadRoute =
         throw error;
       }
     };
-    const { sha256, replaced } = await storeFile().catch(refuseWhenFull);
+    const { sha256, replaced } = await storeFile().catch(refuseFullStore);
     onUploaded(bytes);
     if (replaced !== null) await cleanUp(store.remove(replaced));
     const upload_duration = Math.round(clock() - began) / 1000;
@@ -87,7 +87,7 @@ export const uploadRoute =
   };
 
 /** @throws the error, as a refusal that ends the attempt when a store is full */
-const refuseWhenFull = (error: unknown): never => {
+const refuseFullStore = (error: unknown): never => {
   throw error instanceof OutputStoreFull
     ? new Refused({ code: 'output_store_full', why: error.message })
     : error;

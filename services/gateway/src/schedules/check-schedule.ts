@@ -1,4 +1,4 @@
-import type { Schedule } from '@runledger/contracts/catalogue/schedules';
+import type { Schedule as ScheduleRecord } from '@runledger/contracts/catalogue/schedules';
 import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { MAX_SCHEDULE_INPUTS_BYTES } from '@runledger/contracts/limits';
 import type { Caller } from '../http/operation.ts';
@@ -52,7 +52,7 @@ export const timesProblems = (settings: CronSettings, now: number): Invalid[] =>
 };
 
 /** What the runs of a schedule are queued with. It says by itself when they start. */
-export const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): Schedule['request'] => {
+export const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): ScheduleRecord['request'] => {
   const { delay_s: _delay, start_at: _start, strict_inputs: _strict, ...request } = queueRequestOf(body);
   return request;
 };
@@ -64,7 +64,7 @@ export const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): 
 export const checkRequest = async (
   { decide }: Pick<DeploymentQueue, 'decide'>,
   given: Pick<Caller, 'org_id' | 'user_id'>,
-  request: Schedule['request'],
+  request: ScheduleRecord['request'],
 ): Promise<void> => {
   const { decision } = await decide({ ...given, isStored: true }, queueRequestOf(request));
   if (decision.kind === 'queued') return;

@@ -6,7 +6,8 @@ import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../runs/current/core/envelope.ts';
 import { redeliver, type RedeliverRefusal } from './core/redeliver.ts';
-import { statusOf, type WebhookStatus } from '../projection/core/webhook-status.ts';
+import type { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
+import { statusOf } from '../projection/core/webhook-status.ts';
 import type { CurrentRun, ReadCurrentRun } from '../runs/current/current-run.ts';
 import type { ShownWebhooks } from '../runs/current/shown-webhooks.ts';
 

@@ -23,13 +23,13 @@ export interface SweepFilesOptions {
   readonly logger: Logger;
 }
 
-const SWEEP_EVERY_MS = 60_000;
+const FILES_SWEPT_EVERY_MS = 60_000;
 
 /** Erases the files and uploads that have expired, until it is disposed of. */
 export const openFileSweep = (options: SweepFilesOptions): AsyncDisposable =>
   whileProjecting({
     failure: 'expired files could not be erased',
-    everyMs: SWEEP_EVERY_MS,
+    everyMs: FILES_SWEPT_EVERY_MS,
     isProjecting: options.isProjecting,
     logger: options.logger,
     work: (stop) => sweepFiles(options, stop),

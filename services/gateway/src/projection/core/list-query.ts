@@ -7,7 +7,7 @@ import type { RunSearch, Sought } from './search/run-search.ts';
 import type { ListRange, SortKey } from './sort-key.ts';
 import type { StoredRun } from './stored-run.ts';
 import { scheduleTag } from './columns/stored-tags.ts';
-import type { WebhookStatus } from './webhook-status.ts';
+import type { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
 
 /** Which runs are listed: those of one organisation that match every filter, newest first. */
 export interface RunQuery extends ListRange {

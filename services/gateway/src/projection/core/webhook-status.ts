@@ -4,7 +4,6 @@ import type { Webhook } from '@runledger/contracts/fold/webhook';
 
 /** The state of a run's notifications, in the words of the run API. */
 export const WEBHOOK_STATUSES: readonly WebhookStatus[] = WebhookStatus.enum;
-export type { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
 
 /** Null for a run without a webhook. */
 export const webhookStatus = (run: Run, webhook: Webhook | undefined): WebhookStatus | null =>

@@ -28,7 +28,7 @@ interface Finished {
   readonly differences: readonly Difference[];
 }
 
-const LOOK_EVERY_MS = 20;
+const CATCH_UP_LOOK_MS = 20;
 
 /**
  * Stops the projection between two batches, folds the last facts into the next set, compares what is left, and puts it in the place of the
@@ -39,7 +39,7 @@ export const finishRebuild = async (options: FinishOptions, built: Built): Promi
   const { projection, views, signal } = options;
   // The thread may have read what the projection still has to read.
   while (!signal.aborted && (projection.position() ?? Infinity) < built.at.sequence)
-    await sleep(LOOK_EVERY_MS, signal);
+    await sleep(CATCH_UP_LOOK_MS, signal);
   let finished: Finished | undefined;
   await projection.between(async (at) => {
     signal.throwIfAborted();

@@ -28,13 +28,13 @@ export const expireNotification =
     });
   };
 
-interface Lost {
+interface LostNotification {
   readonly view: RunView;
   /** Of its webhook facts, which may be younger. */
   readonly end: WebhookEnd;
 }
 
-const readLost = async (options: ReadLostOptions, key: RunKey): Promise<Lost | undefined> => {
+const readLost = async (options: ReadLostOptions, key: RunKey): Promise<LostNotification | undefined> => {
   const read = await readOrLost(options, key);
   const view = read?.kind === 'lost' ? existing(read.view) : undefined;
   return view && { view, end: await readWebhookEnd(options.log, key) };

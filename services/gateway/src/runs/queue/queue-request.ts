@@ -4,10 +4,10 @@ import { queueOptions } from './core/queue-options.ts';
 import type { QueueRequest } from './core/queue-run.ts';
 
 /** Of a client, or stored: a deployment may have any GPU model. */
-type Requested = Omit<DeploymentRunRequest, 'gpu'> & { readonly gpu?: GpuModel | null };
+type RequestedBody = Omit<DeploymentRunRequest, 'gpu'> & { readonly gpu?: GpuModel | null };
 
 /** What is requested, with its defaults filled in. */
-export const queueRequestOf = (body: Requested): QueueRequest => ({
+export const queueRequestOf = (body: RequestedBody): QueueRequest => ({
   deployment_id: body.deployment_id.toLowerCase(),
   inputs: body.inputs ?? {},
   webhook: body.webhook ?? null,

@@ -3,15 +3,15 @@ import { RenderedJson } from '../../http/rendered-json.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
 import type { Audience } from '../../webhooks/core/show-callback.ts';
 
-type Shown = Pick<RunView, 'run' | 'webhook'>;
+type ShownView = Pick<RunView, 'run' | 'webhook'>;
 
 /**
  * Responses of runs that have ended, as they were written. Each belongs to one object of a view, and is kept as long as that is in
  * memory: a later fact makes another object, so a response is never older than the view that it is found by.
  */
 export interface EndedResponses {
-  readonly find: (shown: Shown, audience: Audience) => RenderedJson | undefined;
-  readonly keep: (shown: Shown, audience: Audience, response: unknown) => RenderedJson;
+  readonly find: (shown: ShownView, audience: Audience) => RenderedJson | undefined;
+  readonly keep: (shown: ShownView, audience: Audience, response: unknown) => RenderedJson;
 }
 
 interface Kept {
@@ -21,7 +21,7 @@ interface Kept {
 
 export const endedResponses = (): EndedResponses => {
   const kept = new WeakMap<Run, Kept>();
-  const of = ({ run, webhook }: Shown): Kept | undefined => {
+  const of = ({ run, webhook }: ShownView): Kept | undefined => {
     const known = kept.get(run);
     return known?.webhook === webhook ? known : undefined;
   };

@@ -6,7 +6,7 @@ import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import { isJsonObject, jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { withoutSecrets } from '../secrets/input-secrets.ts';
-import type { IncludedMembers } from './core/run-response.ts';
+import type { IncludedMembers as Included } from './core/run-response.ts';
 
 /** Which members a request includes. */
 export interface Include {
@@ -20,7 +20,7 @@ export const includeOf = ({ include = [] }: { readonly include?: readonly (keyof
 });
 
 /** The included members of a run, and how many bytes they have as JSON. @throws {LogUnavailable} */
-type ReadIncluded = (run: Run) => Promise<IncludedMembers & { readonly bytes: number }>;
+type ReadIncluded = (run: Run) => Promise<Included & { readonly bytes: number }>;
 
 /** For the runs of one response, which share what they have in common: each blob is read once. */
 export type OpenIncluded = (include: Include) => ReadIncluded;

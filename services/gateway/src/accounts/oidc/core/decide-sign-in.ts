@@ -1,12 +1,12 @@
 import type { Identity } from './identity.ts';
 
-interface Person {
+interface KnownPerson {
   readonly id: string;
   readonly email: string;
 }
 
 /** What is known when somebody has signed in at the provider. */
-export interface Claimant<Account extends Person> {
+export interface Claimant<Account extends KnownPerson> {
   readonly identity: Pick<Identity, 'email'>;
   /** Whose identity it is already. */
   readonly linked: Account | undefined;
@@ -18,7 +18,7 @@ export interface Claimant<Account extends Person> {
   readonly signedIn: string | undefined;
 }
 
-export type SignInDecision<Account extends Person> =
+export type SignInDecision<Account extends KnownPerson> =
   | { readonly kind: 'known'; readonly person: Account }
   /** The identity becomes that of the person. Without `keepsPassword`, whoever chose the password may be somebody else. */
   | { readonly kind: 'link'; readonly person: Account; readonly keepsPassword: boolean }
@@ -29,7 +29,7 @@ export type SignInDecision<Account extends Person> =
     };
 
 /** Who is signed in. An identity stays with its person, whatever the e-mail is later; before, only a verified e-mail says whose it is. */
-export const decideSignIn = <Account extends Person>(
+export const decideSignIn = <Account extends KnownPerson>(
   claimant: Claimant<Account>,
 ): SignInDecision<Account> => {
   const { identity, linked, owner, invitation, signedIn } = claimant;

@@ -4,7 +4,7 @@ import type { Conflict } from '../../../http/refusal.ts';
 /** The member of a deployment that names another record. */
 export type DeploymentPart = 'machine_id' | 'workflow_id' | 'workflow_version_id';
 
-const WORDS: Readonly<Record<DeploymentPart, string>> = {
+const PART_WORDS: Readonly<Record<DeploymentPart, string>> = {
   machine_id: 'machine',
   workflow_id: 'workflow',
   workflow_version_id: 'workflow version',
@@ -19,7 +19,7 @@ export const blockedByDeployments = (
 ): Conflict => {
   const more = others === 0 ? '' : `, and ${others} more`;
   const why =
-    `This ${WORDS[used]} is used by the deployment "${newest.name}" (${newest.id})${more}. ` +
-    `${verb} the deployment, or give it another ${WORDS[used]}, first`;
+    `This ${PART_WORDS[used]} is used by the deployment "${newest.name}" (${newest.id})${more}. ` +
+    `${verb} the deployment, or give it another ${PART_WORDS[used]}, first`;
   return { code: 'record_in_use', why };
 };

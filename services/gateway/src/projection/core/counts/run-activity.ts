@@ -42,7 +42,7 @@ export interface ActivityReader extends Pick<ListReader<never>, 'sortKeyAt'> {
 
 /** Runs that had not ended at the beginning, or came later: as many are read for one answer, of an index alone for the most part. */
 export const MAX_ACTIVE = 1_000_000;
-const PIECE = 20_000;
+const ACTIVITY_PIECE = 20_000;
 
 /** @returns undefined when there are more than `MAX_ACTIVE` of them */
 export const runActivity = async (
@@ -60,21 +60,21 @@ export const runActivity = async (
     });
     let rest = sortKeysIn(range);
     for (let end; ; rest = { ...rest, before: end }) {
-      end = await reader.sortKeyAt({ org_id, conditions, range: rest }, PIECE);
+      end = await reader.sortKeyAt({ org_id, conditions, range: rest }, ACTIVITY_PIECE);
       const part = { org_id, conditions, range: { ...rest, from: end ?? rest.from } };
       (await reader.groupPart(query, part)).forEach(sums.add);
       if (end === undefined) break;
-      read += PIECE;
+      read += ACTIVITY_PIECE;
       if (read >= MAX_ACTIVE) return undefined;
     }
   }
   for (let from = query.from.getTime(); ;) {
-    const next = await reader.endedAfter(query, from, PIECE);
+    const next = await reader.endedAfter(query, from, ACTIVITY_PIECE);
     // All of them may have ended in one millisecond.
     const before = next === from ? from + 1 : next;
     (await reader.groupEnded(query, { from, before })).forEach(sums.add);
     if (before === undefined) return sums.total();
-    read += PIECE;
+    read += ACTIVITY_PIECE;
     if (read >= MAX_ACTIVE) return undefined;
     from = before;
   }
