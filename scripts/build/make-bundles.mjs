@@ -10,7 +10,7 @@ const PROGRAMS = [
   'apps/cli/src/main',
   'apps/standalone/src/main',
   'services/gateway/src/main',
-  'services/gateway/src/projection/rebuild/build-worker',
+  'services/gateway/src/views/rebuild/build-worker',
   'services/scheduler/src/main',
   'services/gpu-executor/src/main',
   'services/notifier/src/main',

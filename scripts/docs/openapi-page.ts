@@ -1,8 +1,8 @@
 /** docs/openapi.json: the run API as an OpenAPI document, from which the clients are made. A gateway serves the same with its own address. */
-import { describedOperations } from '@runledger/gateway/http/operation';
-import { openApiDocument } from '@runledger/gateway/openapi/document';
+import { describedOperations } from '@runledger/gateway/door/operation';
+import { openApiDocument } from '@runledger/gateway/document/document';
 // Loads every operation.
-import '@runledger/gateway/start-gateway';
+import '@runledger/gateway/start';
 
 /** That of a standalone. */
 const SERVER = 'http://127.0.0.1:8080/api';

@@ -4,12 +4,19 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { logSettings, parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
 import { provision } from '@runledger/event-log/provision/provision';
-import { newOwnerLink, signInPage, type NewSignInLink } from '@runledger/gateway/accounts/new-sign-in-link';
+import {
+  newOwnerLink,
+  signInPage,
+  type NewSignInLink,
+} from '@runledger/gateway/records/people/sign-in-links';
 import { banner } from './banner.ts';
-import { CONNECTION_FILE, DATA_FOLDER } from './data-folder/connection-files.ts';
-import type { Connection, Operator } from './data-folder/connection-files.ts';
-import { openDataFolder } from './data-folder/data-folder.ts';
-import type { DataFolder } from './data-folder/data-folder.ts';
+import {
+  CONNECTION_FILE,
+  DATA_FOLDER,
+  type Connection,
+  type Operator,
+} from './data-folder/connection-files.ts';
+import { openDataFolder, type DataFolder } from './data-folder/data-folder.ts';
 import { endLeftoverProcesses } from './data-folder/leftovers.ts';
 import { openSecretKeys } from './keys/secret-keys.ts';
 import { writePrivateFile } from './data-folder/write-file.ts';
@@ -17,12 +24,10 @@ import { choosePort, originOf } from './components/api-address.ts';
 import { startBroker } from './components/broker.ts';
 import { startDatabase } from './components/database.ts';
 import { executorsOf } from './components/executors.ts';
-import { chooseSlots } from './components/gpu-slots.ts';
-import type { Slots } from './components/gpu-slots.ts';
+import { chooseSlots, type Slots } from './components/gpu-slots.ts';
 import { startServices } from './components/services.ts';
 import { awaitWholeLog } from './components/await-whole-log.ts';
-import { openFirstOrganisation } from './records/first-organisation.ts';
-import type { FirstOrganisation } from './records/first-organisation.ts';
+import { openFirstOrganisation, type FirstOrganisation } from './records/first-organisation.ts';
 import { followWebhookSecret } from './records/follow-webhook-secret.ts';
 import { webhookSecretOf } from './records/webhook-secret.ts';
 import { checkSettings } from './check-settings.ts';

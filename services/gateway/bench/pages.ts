@@ -3,17 +3,17 @@
  * adapter, SQLite (in memory) and MongoDB. `node scripts/run.mjs services/gateway/bench/pages.ts [runs] [rounds] [runs in MongoDB]`
  */
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { beginningOf } from '../src/projection/core/projection-start.ts';
+import { beginningOf } from '../src/views/projection-start.decide.ts';
 import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { MongoClient } from 'mongodb';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
-import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
-import { clock } from '../src/gateway-parts.ts';
-import { MONGO_LIMITS, openMongoViewStore } from '../src/projection/mongo/sets/mongo-view-store.ts';
-import { sortKeyOf } from '../src/projection/core/sort-key.ts';
-import type { RunQuery } from '../src/projection/core/list-query.ts';
-import type { RunViews } from '../src/projection/run-views.ts';
-import type { RunView } from '../src/projection/core/run-view.ts';
+import { documentOf, type RunDocument } from '../src/views/mongo/run-documents.ts';
+import { clock } from '../src/kit.ts';
+import { MONGO_LIMITS, openMongoViewStore } from '../src/views/mongo/mongo-view-store.ts';
+import { sortKeyOf } from '../src/views/sort-key.decide.ts';
+import type { RunQuery } from '../src/views/list-query.decide.ts';
+import type { RunViews } from '../src/views/run-views.ts';
+import type { RunView } from '../src/views/run-view.ts';
 import { smallRuns } from '../test/fixtures/runs/small-runs.ts';
 
 const RUNS = Number(process.argv[2] ?? 100_000);

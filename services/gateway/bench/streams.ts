@@ -14,7 +14,7 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { head } from '@runledger/event-log/read/read-run';
 import { testNats } from '@runledger/testing/servers/nats';
 import { assigned, aRun, queued } from '@runledger/testing/events/run-events';
-import { createApiKey } from '../src/auth/api-keys.ts';
+import { createApiKey } from '../src/records/keys/api-keys.ts';
 import { startStreams, type Usage } from './streams-process.ts';
 
 const STREAMS = Number(process.argv[2] ?? 1_000);

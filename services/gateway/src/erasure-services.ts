@@ -1,14 +1,13 @@
-import { catalogue } from './catalogue/catalogue.ts';
-import { fileRecords } from './files/store/file-records.ts';
+import { catalogue } from './records/catalogue/catalogue.ts';
+import { fileRecords } from './files/file-records.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { now, type GatewayParts } from './gateway-parts.ts';
-import type { Route } from './http/operation.ts';
+import { now, type GatewayParts } from './kit.ts';
+import type { Route } from './door/operation.ts';
 import type { RunServices } from './run-services.ts';
-import { cancelRun } from './runs/cancel/cancel-run.ts';
-import { deleteRun } from './runs/delete/delete-run.ts';
-import { erasureRecords } from './catalogue/store/erasure-records.ts';
-import { erasureRoutes } from './erasures/erasure-routes.ts';
-import { openErasures } from './erasures/open-erasures.ts';
+import { cancelRun } from './runs/facts/cancel-run.ts';
+import { deleteRun } from './runs/facts/delete-run.ts';
+import { erasureRecords, erasureRoutes } from './records/erasure.ts';
+import { openErasures } from './keeping/erasures.ts';
 
 /** The operations that erase organisations, and what does it. `open` ends it. */
 export const erasureServices = (

@@ -6,9 +6,9 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
-import { projectionLag } from './projection/projection-lag.ts';
-import type { RunProjection } from './projection/run-projection.ts';
-import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
+import { projectionLag } from './views/position-watch.ts';
+import type { RunProjection } from './views/run-projection.ts';
+import type { RunSubscriptions } from './runs/run-subscriptions.ts';
 
 /** How far the views are behind the log, and how long that holds what they lack. They have no value while another gateway projects. */
 export const projectionGauges = (

@@ -1,9 +1,9 @@
 import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
-import { archiveMetrics, type ArchiveMetrics } from './archive/archive-metrics.ts';
-import { quotaMetrics, type QuotaMetrics } from './quotas/quota-metrics.ts';
-import type { RateCounters } from './rate-limit/rate-limit.ts';
-import type { Acceptance } from './runs/queue/accept-run.ts';
+import { archiveMetrics, type ArchiveMetrics } from './archive/archive.ts';
+import { quotaMetrics, type QuotaMetrics } from './records/quotas/quotas.ts';
+import type { RateCounters } from './door/rate-limit.ts';
+import type { Acceptance } from './runs/facts/accept-run.ts';
 
 /** No label holds an organisation, a run or a path: each value would be a series forever. */
 export interface GatewayMetrics {

@@ -1,65 +1,65 @@
 import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
-import { openIdProvider } from './accounts/oidc/open-id-provider.ts';
-import { oidcSettings } from './accounts/oidc/oidc-config.ts';
-import { pendingSignIns } from './accounts/oidc/pending-sign-ins.ts';
-import { accountRoutes, type AccountRoutes } from './accounts/routes/account-routes.ts';
-import { providerCallback, redirectUri } from './accounts/routes/provider-callback.ts';
-import type { Archive } from './archive/archive.ts';
-import { archiveGauges } from './archive/archive-metrics.ts';
-import { archiveRecords } from './archive/store/archive-records.ts';
-import { openAudit, type Audit } from './audit/audit.ts';
-import { reserveGauge } from './audit/reserve-gauge.ts';
-import { auditRoutes } from './audit/audit-routes.ts';
+import { openIdProvider } from './records/people/open-id-provider.ts';
+import { oidcSettings } from './records/people/oidc-config.ts';
+import { pendingSignIns } from './records/people/pending-sign-ins.ts';
+import { accountRoutes, type AccountRoutes } from './records/people/account-routes.ts';
+import { providerCallback, redirectUri } from './records/people/provider-routes.ts';
+import { archiveGauges, type Archive } from './archive/archive.ts';
+import { archiveRecords } from './archive/archive-records.ts';
+import { openAudit, type Audit } from './records/audit/audit.ts';
+import { reserveGauge } from './records/audit/rights-reserve.ts';
+import { auditRoutes } from './records/audit/audit-routes.ts';
 import { erasureServices } from './erasure-services.ts';
-import { drainExecutor } from './executors/drain-executor.ts';
-import { executors } from './executors/executors.ts';
+import { drainExecutor, executors, executorRoutes } from './records/operators/executors.ts';
 import { fillGauges, roomGauges, subscriptionGauges } from './gateway-gauges.ts';
-import { clock, now, type GatewayParts } from './gateway-parts.ts';
-import { apiKeyRoutes } from './auth/api-keys-routes.ts';
-import { whoamiRoute } from './auth/whoami/whoami-route.ts';
-import type { PlainRoute } from './http/plain-route.ts';
-import { clientAddresses, type ClientAddresses } from './server/client-address.ts';
-import { noteAnswers } from './http/note-answers.ts';
-import type { QuickAnswer } from './server/http-server.ts';
-import { createApp, type AppOptions } from './server/app.ts';
-import type { Serving } from './server/serve-operation.ts';
+import { clock, now, type GatewayParts } from './kit.ts';
+import { apiKeyRoutes } from './records/keys/api-keys-routes.ts';
+import { whoamiRoute } from './records/keys/whoami.ts';
+import { noteAnswers, type PlainRoute, type Route } from './door/operation.ts';
+import { clientAddresses, type ClientAddresses } from './door/edge.ts';
+import type { QuickAnswer } from './door/http-server.ts';
+import { createApp, type AppOptions } from './door/app.ts';
+import type { Serving } from './door/serve-operation.ts';
 import { knownFailures } from './known-failures.ts';
-import { identifyCaller, type OnCredentialRefused } from './auth/identify-caller.ts';
-import { sessionHalves } from './auth/session/session-halves.ts';
-import { executionRoutes } from './executions/execution-routes.ts';
-import { deadLetterRoutes } from './installation/dead-letter-routes.ts';
-import { systemRoute } from './installation/system-route.ts';
-import { executorRoutes } from './executors/executors-routes.ts';
-import { queuesRoute } from './executors/queues-route.ts';
+import { identifyCaller, type OnCredentialRefused } from './door/caller.ts';
+import { sessionHalves } from './door/session-halves.ts';
+import { executionRoutes } from './runs/attempts/execution-routes.ts';
+import { deadLetterRoutes } from './records/operators/dead-letters.ts';
+import { systemRoute } from './records/operators/system.ts';
+import { queuesRoute } from './records/operators/queues.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { uploadRoutes } from './files/upload-routes.ts';
 import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
-import type { Route } from './http/operation.ts';
-import { jsonBody } from './server/json-body.ts';
-import { cachedAuthentication, type Authentication } from './auth/cached-authentication.ts';
-import { RATE_LIMIT_TIMEOUT_MS, rateLimit, type RateLimiter } from './rate-limit/rate-limit.ts';
-import { commonHeaders } from './http/response-headers.ts';
-import { quickReads } from './runs/read/quick-reads.ts';
-import { withExampleIds } from './openapi/example-ids.ts';
-import { CONSOLE_PATH, consoleRoutes } from './console/console-routes.ts';
-import { homeRoute } from './home/home-route.ts';
-import { referenceRoutes } from './reference/reference-routes.ts';
-import { outputRoutes } from './outputs/output-routes.ts';
-import { catalogue } from './catalogue/catalogue.ts';
-import { catalogueRoutes } from './catalogue/catalogue-routes.ts';
-import { admitUpload } from './quotas/admit-upload.ts';
-import { usageRoute } from './quotas/usage-route.ts';
-import { webhookRoutes } from './webhooks/webhook-routes.ts';
-import { sealingRoutes } from './sealing/sealing-routes.ts';
+import { jsonBody } from './door/json-body.ts';
+import { cachedAuthentication, type Authentication } from './records/keys/cached-authentication.ts';
+import { RATE_LIMIT_TIMEOUT_MS, rateLimit, type RateLimiter } from './door/rate-limit.ts';
+import { commonHeaders } from './door/responses.ts';
+import { quickReads } from './runs/quick-reads.ts';
+import { withExampleIds } from './document/example-ids.ts';
+import { CONSOLE_PATH, consoleRoutes } from './document/console.ts';
+import { homeRoute } from './document/home.ts';
+import { referenceRoutes } from './document/reference.ts';
+import { outputRoutes } from './files/serve-output.ts';
+import { catalogue } from './records/catalogue/catalogue.ts';
+import { admitUpload } from './records/quotas/admit-upload.ts';
+import { usageRoute } from './records/quotas/usage.ts';
+import { webhookRoutes } from './runs/webhook-routes.ts';
+import { sealingRoutes } from './records/keys/sealing.ts';
 import { runRoutes } from './run-routes.ts';
-import { retentionRoutes } from './runs/retention/retention-routes.ts';
+import { retentionRoutes } from './records/retention.ts';
 import { runQueueing, type RunQueueing } from './run-queueing.ts';
 import { openRunServices, type RunServices } from './run-services.ts';
 import { scheduleServices } from './schedule-services.ts';
+import { checkDeploymentRoute } from './records/catalogue/check-deployment.ts';
+import { deploymentRoutes } from './records/catalogue/deployments.ts';
+import { machineRoutes } from './records/catalogue/machines.ts';
+import type { RecordRoutes } from './records/catalogue/record-answers.ts';
+import { workflowVersionRoutes } from './records/catalogue/versions.ts';
+import { workflowRoutes } from './records/catalogue/workflows.ts';
 
-export interface Gateway extends AsyncDisposable {
+interface Gateway extends AsyncDisposable {
   readonly app: Koa;
   /** Responds to reads of ended runs before `app` does. */
   readonly quick: QuickAnswer;
@@ -307,3 +307,12 @@ const identifying = (
     identifyVisitor: (ctx) => ({ address: addressOf(ctx.req) ?? null, session: halves.read(ctx) }),
   };
 };
+
+/** The operations on the records that an organisation makes its runs from. */
+const catalogueRoutes = (parts: RecordRoutes): Route[] => [
+  ...machineRoutes(parts),
+  ...workflowRoutes(parts),
+  ...workflowVersionRoutes(parts),
+  checkDeploymentRoute(parts),
+  ...deploymentRoutes(parts),
+];

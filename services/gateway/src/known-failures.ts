@@ -2,11 +2,11 @@ import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { AuditNotStored } from '@runledger/event-log/audit/record-action';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import { ArchiveUnavailable } from './archive/store/archive-objects.ts';
-import { OutputStoreUnavailable } from './outputs/store/output-store.ts';
-import { ViewsUnavailable } from './projection/run-views.ts';
-import { SchedulerUnavailable } from './scheduler/scheduler-client.ts';
-import type { KnownFailure } from './server/refusal-of.ts';
+import { ArchiveUnavailable } from './archive/archive-objects.ts';
+import { OutputStoreUnavailable } from './files/output-store.ts';
+import { ViewsUnavailable } from './views/run-views.ts';
+import { SchedulerUnavailable } from './records/operators/scheduler-client.ts';
+import type { KnownFailure } from './door/refusal.ts';
 
 /** The refusals for errors that features throw. */
 export const knownFailures: readonly KnownFailure[] = [

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { runConfiguredService } from '@runledger/service-kit/lifecycle/configured-service';
 import { configSchema, readGatewayConfig } from './config.ts';
-import { startGateway } from './start-gateway.ts';
+import { startGateway } from './start.ts';
 
 await runConfiguredService(
   {

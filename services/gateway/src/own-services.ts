@@ -1,6 +1,6 @@
 import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import type { GatewayConfig } from './config.ts';
-import { bucketUrl } from './outputs/s3/s3-settings.ts';
+import { bucketUrl } from './files/stores/s3-requests.ts';
 
 /** The settings that name services which no callback may reach. */
 export type OwnSettings = Pick<

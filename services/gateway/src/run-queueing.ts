@@ -1,14 +1,13 @@
-import { catalogue } from './catalogue/catalogue.ts';
-import type { OwnAddresses } from './files/core/own-address.ts';
+import { catalogue } from './records/catalogue/catalogue.ts';
+import type { OwnAddresses } from './files/file-routes.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { now, type GatewayParts } from './gateway-parts.ts';
+import { now, type GatewayParts } from './kit.ts';
 import type { RunServices } from './run-services.ts';
-import { acceptRun, type AcceptRun } from './runs/queue/accept-run.ts';
-import { callbackRules, type CallbackRules } from './runs/queue/callback-rules.ts';
-import { deploymentQueue, type DeploymentQueue } from './runs/queue/deployment-queue.ts';
-import type { InputLimits } from './runs/queue/input-limits.ts';
-import { keepFiles } from './runs/queue/keep-files.ts';
-import { keepRunFiles, type KeepRunFiles } from './runs/queue/keep-run-files.ts';
+import { acceptRun, type AcceptRun } from './runs/facts/accept-run.ts';
+import { callbackRules, type CallbackRules } from './runs/facts/callback-rules.ts';
+import { deploymentQueue, type DeploymentQueue } from './runs/facts/deployment-queue.ts';
+import type { InputLimits } from './runs/facts/check-inputs.ts';
+import { keepFiles, keepRunFiles, type KeepRunFiles } from './runs/facts/keep-files.ts';
 
 type QueueingParts = Omit<GatewayParts, 'metrics'>;
 

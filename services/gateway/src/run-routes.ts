@@ -1,45 +1,40 @@
 import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
-import { clock, now, type GatewayParts } from './gateway-parts.ts';
-import { findMatching, type FindMatchingOptions } from './runs/bulk/matching-runs.ts';
-import { cancelManyRoute, type CancelManyRoute } from './runs/cancel/cancel-many-route.ts';
-import { cancelRoute } from './runs/cancel/cancel-route.ts';
-import { deleteRoutes } from './runs/delete/delete-routes.ts';
-import { tombstoneRoute } from './runs/delete/tombstone-route.ts';
-import { deleteRun } from './runs/delete/delete-run.ts';
-import { historyRoutes } from './runs/history/history-routes.ts';
-import { receiptRoutes } from './runs/history/receipt-route.ts';
-import { pastRun } from './runs/history/past-run.ts';
-import { pastRuns } from './runs/history/past-runs.ts';
-import { attemptLogs, type ReadAttemptLog } from './runs/logs/attempt-logs.ts';
-import { logsRoute } from './runs/logs/logs-route.ts';
-import { eventsRoute } from './runs/subscribe/events-route.ts';
+import { catalogue as openCatalogue } from './records/catalogue/catalogue.ts';
+import { clock, now, type GatewayParts } from './kit.ts';
+import { findMatching, type FindMatchingOptions } from './runs/matching-runs.ts';
+import {
+  cancelManyRoute,
+  cancelRoute,
+  cancelMany,
+  type CancelManyRoute,
+  type CancelManyOptions,
+} from './runs/cancel.ts';
+import { deleteRoutes, tombstoneRoute } from './runs/delete.ts';
+import { deleteRun } from './runs/facts/delete-run.ts';
+import { historyRoutes } from './runs/history.ts';
+import { receiptRoutes } from './runs/receipt.ts';
+import { pastRun, pastRuns } from './runs/past-run.ts';
+import { attemptLogs, type ReadAttemptLog } from './runs/attempt-logs.ts';
+import { logsRoute } from './runs/logs.ts';
+import { eventsRoute } from './runs/events.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { getRoute } from './runs/read/get-route.ts';
-import { presentRuns } from './runs/list/present-runs.ts';
-import { activityRoute } from './runs/activity/activity-route.ts';
-import { countRunsRoute } from './runs/list/count-runs-route.ts';
-import { listRunsRoute } from './runs/list/list-runs-route.ts';
-import { readSearch } from './runs/list/run-search.ts';
-import type { Route } from './http/operation.ts';
-import { queueRoute } from './runs/queue/queue-route.ts';
-import { rerunMany, type RerunManyOptions } from './runs/rerun/rerun-many.ts';
-import { rerunManyRoute } from './runs/rerun/rerun-many-route.ts';
-import { rerunRoute } from './runs/rerun/rerun-route.ts';
-import { waitingRoute } from './runs/read/waiting-route.ts';
-import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
-import { cancelMany, type CancelManyOptions } from './runs/cancel/cancel-many.ts';
-import { cancelRun } from './runs/cancel/cancel-run.ts';
-import { listRuns } from './runs/list/list-runs.ts';
-import { queuePositions } from './runs/read/queue-positions.ts';
-import { rerunRun } from './runs/rerun/rerun-run.ts';
-import { keepSecrets } from './runs/secrets/kept-secrets.ts';
-import { openIncluded } from './runs/read/read-included.ts';
-import { runProgress } from './runs/read/run-progress.ts';
-import { tokenRoute } from './runs/tokens/token-route.ts';
-import { waitingRun } from './runs/read/waiting-run.ts';
+import { getRoute, openIncluded } from './runs/get.ts';
+import { presentRuns, listRunsRoute, listRuns } from './runs/list.ts';
+import { activityRoute } from './runs/activity.ts';
+import { countRunsRoute } from './runs/count.ts';
+import { readSearch } from './runs/filter.ts';
+import type { Route } from './door/operation.ts';
+import { queueRoute } from './runs/queue.ts';
+import { rerunMany, rerunManyRoute, type RerunManyOptions } from './runs/rerun-many.ts';
+import { rerunRoute, rerunRun } from './runs/rerun.ts';
+import { waitingRoute, waitingRun } from './runs/waiting.ts';
+import { waitForEnd } from './runs/await-end.ts';
+import { cancelRun } from './runs/facts/cancel-run.ts';
+import { queuePositions, runProgress } from './runs/queue-positions.ts';
+import { keepSecrets } from './runs/facts/input-secrets.ts';
+import { tokenRoute } from './runs/token.ts';
 import type { RunQueueing } from './run-queueing.ts';
 import type { RunServices } from './run-services.ts';
 

@@ -7,50 +7,47 @@ import { outputLists, type OutputLists } from '@runledger/blob-store/output-list
 import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import { receiptSigner, type ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
 import { signer } from '@runledger/webhooks/signing/signer';
-import { accounts, type Accounts } from './accounts/accounts.ts';
+import { accounts, type Accounts } from './records/people/accounts.ts';
 import { openArchive, type Archive } from './archive/archive.ts';
-import { openRecovery } from './archive/reading/recover-missed.ts';
-import { isValidKey } from './auth/api-keys.ts';
-import { runTokens, type RunTokens } from './auth/run-token.ts';
-import { erasureRecords } from './catalogue/store/erasure-records.ts';
-import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
-import { openBlobSweep } from './blobs/blob-sweep.ts';
-import { eraseBlobs } from './blobs/erase-blobs.ts';
-import { unreferencedByRuns, type RunReferencesOptions } from './blobs/unreferenced.ts';
-import { deleteRecords, type DeleteRecords } from './catalogue/delete-records.ts';
+import { openRecovery } from './archive/recover-missed.ts';
+import { isValidKey } from './records/keys/api-keys.ts';
+import { runTokens, type RunTokens } from './door/run-token.ts';
+import { erasureRecords } from './records/erasure.ts';
+import { catalogueRecords, type CatalogueRecords } from './records/catalogue/catalogue.ts';
+import { openBlobSweep, openFileSweep } from './keeping/sweeps.ts';
+import { eraseBlobs, unreferencedByRuns, type RunReferencesOptions } from './files/blobs.ts';
+import { deleteRecords, type DeleteRecords } from './records/catalogue/delete-records.ts';
 import { openFiles, type Files, type FilesOptions } from './files/files.ts';
-import { fileRecords, type FileRecords } from './files/store/file-records.ts';
-import { sumFiles } from './files/store/sum-files.ts';
-import { openLogShares } from './logs/log-shares.ts';
-import { openFileSweep } from './files/store/sweep-files.ts';
-import type { Caller } from './http/operation.ts';
+import { fileRecords, sumFiles, type FileRecords } from './files/file-records.ts';
+import { openLogShares } from './files/kept-logs.ts';
+import type { Caller } from './door/operation.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { clock, now, type GatewayParts } from './gateway-parts.ts';
-import type { RunView } from './projection/core/run-view.ts';
-import { freshViews, type FreshViews } from './projection/fresh-views.ts';
-import { openCountedRuns } from './room/counted-runs.ts';
-import { logRoom, type LogRoom } from './room/log-room.ts';
-import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
-import { openOutputStore, type OpenedOutputs } from './outputs/output-stores.ts';
-import { openQuotas, type Quotas, type QuotasOptions } from './quotas/quotas.ts';
-import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
-import { openFindView } from './runs/current/find-view.ts';
-import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
-import { endedResponses, type EndedResponses } from './runs/read/ended-responses.ts';
-import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
-import { expireNotification } from './runs/expire/expire-notification.ts';
-import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
-import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-deleted.ts';
-import { eraseFiles } from './runs/erase/erase-files.ts';
-import { eraseInputFiles } from './runs/erase/erase-input-files.ts';
-import { openRunNumbers, type RunNumbers } from './runs/numbers/run-numbers.ts';
-import { openRetention, type RetentionOptions } from './runs/retention/apply-retention.ts';
-import { retentionRecords, type RetentionRecords } from './runs/retention/retention-records.ts';
-import { inputSecrets, type InputSecrets } from './runs/secrets/input-secrets.ts';
-import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
-import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
-import { scheduleRecords, type ScheduleRecords } from './schedules/schedule-records.ts';
-import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
+import { clock, now, type GatewayParts } from './kit.ts';
+import type { RunView } from './views/run-view.ts';
+import { freshViews, type FreshViews } from './views/fresh-views.ts';
+import { openCountedRuns, logRoom, type LogRoom } from './runs/facts/log-room.ts';
+import { currentRun, openFindView, type ReadCurrentRun } from './runs/facts/current-run.ts';
+import { openOutputStore, type OpenedOutputs } from './files/output-stores.ts';
+import { openQuotas, type Quotas, type QuotasOptions } from './records/quotas/quotas.ts';
+import { longestRun, type LongestRun } from './records/longest-run.ts';
+import { shownWebhooks, type ShownWebhooks } from './runs/facts/shown-webhooks.ts';
+import { endedResponses, type EndedResponses } from './runs/run-response.ts';
+import { expireRun, expireNotification, type ExpireRun } from './runs/facts/expire-run.ts';
+import { openRunExpiry, type ExpireRunsOptions } from './keeping/expire-runs.ts';
+import {
+  openErasing,
+  eraseFiles,
+  eraseInputFiles,
+  type EraseDeletedOptions,
+} from './keeping/erase-deleted.ts';
+import { openRunNumbers, type RunNumbers } from './runs/facts/run-numbers.ts';
+import { openRetention, type RetentionOptions } from './keeping/retention.ts';
+import { retentionRecords, type RetentionRecords } from './records/retention.ts';
+import { inputSecrets, type InputSecrets } from './runs/facts/input-secrets.ts';
+import { openKeyRevalidation, type KeyRevalidation } from './runs/key-revalidation.ts';
+import { openRunSubscriptions, type RunSubscriptions } from './runs/run-subscriptions.ts';
+import { scheduleRecords, type ScheduleRecords } from './records/schedule-records.ts';
+import { openSchedulerClient, type SchedulerClient } from './records/operators/scheduler-client.ts';
 
 /** How long a list waits for views that are behind. */
 const FRESH_VIEWS_TIMEOUT_MS = 2_000;

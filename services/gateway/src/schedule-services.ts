@@ -3,16 +3,14 @@ import { polledClock } from '@runledger/coordination/polled-clock';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { now, type GatewayParts } from './gateway-parts.ts';
-import type { Route } from './http/operation.ts';
+import { now, type GatewayParts } from './kit.ts';
+import type { Route } from './door/operation.ts';
 import type { RunQueueing } from './run-queueing.ts';
 import type { RunServices } from './run-services.ts';
-import { cancelRun } from './runs/cancel/cancel-run.ts';
-import { handleSchedule } from './schedules/handle-schedule.ts';
-import { openSchedules } from './schedules/open-schedules.ts';
-import { queueTime } from './schedules/queue-time.ts';
-import { scheduleMetrics } from './schedules/schedule-metrics.ts';
-import { scheduleRoutes } from './schedules/schedules-routes.ts';
+import { cancelRun } from './runs/facts/cancel-run.ts';
+import { handleSchedule, queueTime, scheduleMetrics } from './runs/schedules/queue-time.ts';
+import { openSchedules } from './runs/schedules/due-schedules.ts';
+import { scheduleRoutes } from './runs/schedules/schedules-routes.ts';
 
 /** The operations on schedules, and what queues their runs. `open` ends it. */
 export const scheduleServices = (

@@ -1,6 +1,6 @@
 import { OrganisationScope, type KeyScope, type Organisation } from '@runledger/contracts/catalogue/records';
-import { createApiKey } from '@runledger/gateway/auth/api-keys';
-import { catalogue, type Catalogue } from '@runledger/gateway/catalogue';
+import { createApiKey } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue, type Catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { CommandError } from '../output/command-error.ts';
 import type { Operator } from '../command/command-context.ts';
 import { plain } from '../output/plain-text.ts';

@@ -1,8 +1,7 @@
 import type { Organisation } from '@runledger/contracts/catalogue/records';
-import { catalogue } from '@runledger/gateway/catalogue';
+import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import type { Operator } from '../command/command-context.ts';
-import { printTable } from '../output/table.ts';
-import type { Column } from '../output/table.ts';
+import { printTable, type Column } from '../output/table.ts';
 
 const columns: readonly Column<Organisation>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },

@@ -1,4 +1,4 @@
-import { newOwnerLink } from '@runledger/gateway/accounts/new-sign-in-link';
+import { newOwnerLink } from '@runledger/gateway/records/people/sign-in-links';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 

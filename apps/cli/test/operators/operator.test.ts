@@ -1,9 +1,8 @@
-import { openEventLog } from '@runledger/event-log/connect/event-log';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import { authenticate } from '@runledger/gateway/auth/api-keys';
-import { catalogue } from '@runledger/gateway/catalogue';
+import { authenticate } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../fixtures/run-cli.ts';

@@ -1,5 +1,5 @@
-import { createApiKey } from '@runledger/gateway/auth/api-keys';
-import { catalogue } from '@runledger/gateway/catalogue';
+import { createApiKey } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

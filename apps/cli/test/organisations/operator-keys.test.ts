@@ -1,12 +1,10 @@
-import { openEventLog } from '@runledger/event-log/connect/event-log';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import { authenticate } from '@runledger/gateway/auth/api-keys';
+import { authenticate } from '@runledger/gateway/records/keys/api-keys';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cliWith } from '../fixtures/run-cli.ts';
-import type { Cli } from '../fixtures/run-cli.ts';
+import { cliWith, type Cli } from '../fixtures/run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

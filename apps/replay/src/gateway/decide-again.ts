@@ -1,11 +1,11 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
-import { requestCancel } from '@runledger/gateway/runs/cancel/core/request-cancel';
-import { deletion, type Deletable } from '@runledger/gateway/runs/delete/core/deletion';
-import { runExpired } from '@runledger/gateway/runs/expire/core/expiring';
-import { rerun } from '@runledger/gateway/runs/rerun/core/rerun';
-import { redeliver } from '@runledger/gateway/webhooks/core/redeliver';
+import { requestCancel } from '@runledger/gateway/runs/facts/cancel.decide';
+import { deletion, type Deletable } from '@runledger/gateway/runs/facts/delete.decide';
+import { runExpired } from '@runledger/gateway/runs/facts/expiring.decide';
+import { rerun } from '@runledger/gateway/runs/rerun.decide';
+import { redeliver } from '@runledger/gateway/runs/redeliver.decide';
 import type { FactOfGateway } from './decided.ts';
 
 /** A run as a gateway knew it when it decided; for a run that is queued again, the one that it repeats. */

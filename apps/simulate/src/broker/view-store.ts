@@ -1,8 +1,8 @@
-import type { StoredView } from '@runledger/gateway/projection/core/run-view';
-import { isAt, type ProjectionPosition } from '@runledger/gateway/projection/core/projection-start';
+import type { StoredView } from '@runledger/gateway/views/run-view';
+import { isAt, type ProjectionPosition } from '@runledger/gateway/views/projection-start.decide';
 import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
 
-/** The views of runs, as services/gateway/src/projection/run-views.ts says: what is stored stays when the gateway is killed. */
+/** The views of runs, as services/gateway/src/views/run-views.ts says: what is stored stays when the gateway is killed. */
 export class ViewStore {
   position: ProjectionPosition | undefined;
   #views = new Map<string, StoredView>();

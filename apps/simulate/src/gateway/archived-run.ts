@@ -1,12 +1,12 @@
-import { recoveredView } from '@runledger/gateway/projection/core/recovered-view';
-import type { StoredView } from '@runledger/gateway/projection/core/run-view';
+import { recoveredView } from '@runledger/gateway/views/recovered-view.decide';
+import type { StoredView } from '@runledger/gateway/views/run-view';
 import type { LoggedMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 
 type Archived = Pick<World, 'log' | 'archive'>;
 
-/** As services/gateway/src/archive/reading/archived-run.ts: undefined when the archive has nothing of the run, or not enough. */
+/** As services/gateway/src/archive/archived-runs.ts: undefined when the archive has nothing of the run, or not enough. */
 export const archivedRun = (
   world: Archived,
   run_id: string,

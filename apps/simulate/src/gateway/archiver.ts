@@ -4,7 +4,7 @@ import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 
 const ASK_WITHIN_MS = 5_000;
-/** As services/gateway/src/archive/sealing/archive-round.ts. */
+/** As services/gateway/src/archive/archive-round.ts. */
 const MOST_OF_LOG_AGE = 1 / 8;
 
 type ArchivingWorld = Pick<World, 'broker' | 'log'> & { readonly archive: ArchiveStore };

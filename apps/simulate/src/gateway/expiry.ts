@@ -5,9 +5,14 @@ import {
   type QueuedRun,
   type RunState,
 } from '@runledger/contracts/fold/run';
-import { areComplete } from '@runledger/gateway/projection/core/projection-start';
-import { expiringBefore, isExpiring, runExpired } from '@runledger/gateway/runs/expire/core/expiring';
-import { decideLost, type LostRun } from '@runledger/gateway/runs/expire/core/lost-run';
+import { areComplete } from '@runledger/gateway/views/projection-start.decide';
+import {
+  expiringBefore,
+  isExpiring,
+  runExpired,
+  decideLost,
+  type LostRun,
+} from '@runledger/gateway/runs/facts/expiring.decide';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 import { archivedRun, readArchive } from './archived-run.ts';
@@ -76,7 +81,7 @@ interface Known {
   readonly held: LostRun['held'] | 'everything';
 }
 
-/** As services/gateway/src/runs/expire/read-lost.ts, in the same order. */
+/** As services/gateway/src/runs/facts/expire-run.ts, in the same order. */
 const readOrLost = (
   world: World,
   process: Process,

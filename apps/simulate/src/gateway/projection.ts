@@ -1,14 +1,14 @@
 import { EMPTY_HISTORY, eventIdOf } from '@runledger/contracts/fold/chain';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { projectRuns, type Gap } from '@runledger/gateway/projection/core/project-runs';
+import { projectRuns, type Gap } from '@runledger/gateway/views/fold-run.decide';
 import {
   beginningOf,
   projectionStart,
   withMissed,
   type Missed,
   type ProjectionPosition,
-} from '@runledger/gateway/projection/core/projection-start';
-import type { StoredView } from '@runledger/gateway/projection/core/run-view';
+} from '@runledger/gateway/views/projection-start.decide';
+import type { StoredView } from '@runledger/gateway/views/run-view';
 import type { LoggedMessage, ToldMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import { LogReader } from '../scheduler/log-reader.ts';

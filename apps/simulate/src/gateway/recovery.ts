@@ -1,4 +1,4 @@
-import { recoveredView } from '@runledger/gateway/projection/core/recovered-view';
+import { recoveredView } from '@runledger/gateway/views/recovered-view.decide';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 import { messagesOf, readArchive } from './archived-run.ts';
@@ -14,7 +14,7 @@ export interface RecoveryOptions {
   readonly everyMs: number;
 }
 
-/** As services/gateway/src/archive/reading/recover-missed.ts: makes views from the archive when facts left the log before they had them. */
+/** As services/gateway/src/archive/recover-missed.ts: makes views from the archive when facts left the log before they had them. */
 export const openRecovery = (world: World, { process, projection, everyMs }: RecoveryOptions): void => {
   const { broker, log, views, archive } = world;
   const again = (): void => process.after(everyMs, look);

@@ -1,9 +1,9 @@
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
 import type { ReadChain } from '@runledger/contracts/fold/read-chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { foldedOf, foldMessage } from '@runledger/gateway/projection/core/fold-run';
-import { areComplete } from '@runledger/gateway/projection/core/projection-start';
-import type { StoredView } from '@runledger/gateway/projection/core/run-view';
+import { foldedOf, foldMessage } from '@runledger/gateway/views/fold-run.decide';
+import { areComplete } from '@runledger/gateway/views/projection-start.decide';
+import type { StoredView } from '@runledger/gateway/views/run-view';
 import type { LoggedMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import { archivedRun } from './archived-run.ts';

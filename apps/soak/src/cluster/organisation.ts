@@ -1,8 +1,8 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createApiKey } from '@runledger/gateway/auth/api-keys';
-import { catalogue } from '@runledger/gateway/catalogue';
+import { createApiKey } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { GPU, PROGRAM } from './service-environment.ts';
 
 /** The deployments. Only their limits differ. */

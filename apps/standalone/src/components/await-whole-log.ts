@@ -1,4 +1,4 @@
-import { nameLostRunsIn } from '@runledger/gateway/projection/stores/name-lost-runs';
+import { nameLostRunsIn } from '@runledger/gateway/views/name-lost-runs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { describeLost, untilWhole } from '@runledger/event-log/provision/lost-facts';
 import type { Views } from './database.ts';

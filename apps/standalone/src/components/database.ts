@@ -1,12 +1,11 @@
-import { whyUnreachable } from '@runledger/gateway/projection/mongo/reach-server';
+import { whyUnreachable } from '@runledger/gateway/views/mongo/reach-server';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { sleep } from '@runledger/resilience/abort';
 import { MONGOD_USER, openMongodPassword } from './mongod-password.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
-import { keepRunning } from '../supervision/keep-running.ts';
-import type { SupervisedProcess } from '../supervision/keep-running.ts';
+import { keepRunning, type SupervisedProcess } from '../supervision/keep-running.ts';
 
 /** Where the run views are. */
 export type Views =

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeUser } from '@runledger/gateway/projection/mongo/reach-server';
+import { makeUser } from '@runledger/gateway/views/mongo/reach-server';
 import { startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { writePrivateFile } from '../data-folder/write-file.ts';
 import { readSecretFile } from '../keys/secret-file.ts';

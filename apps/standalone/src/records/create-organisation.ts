@@ -3,11 +3,10 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createApiKey } from '@runledger/gateway/auth/api-keys';
-import { catalogue } from '@runledger/gateway/catalogue';
+import { createApiKey } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { SAMPLE_GPU, STANDALONE_MACHINE } from './sample-records.ts';
-import { storeRecords } from './store-records.ts';
-import type { OrganisationIds } from './store-records.ts';
+import { storeRecords, type OrganisationIds } from './store-records.ts';
 
 export const newOrganisationIds = (): OrganisationIds => ({
   org_id: newUuid(),

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createApiKey, revokeApiKey } from '@runledger/gateway/auth/api-keys';
-import { catalogue } from '@runledger/gateway/catalogue';
-import type { Catalogue } from '@runledger/gateway/catalogue';
+import { createApiKey, revokeApiKey } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue, type Catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { Type } from 'typebox';
 import { readJsonFile } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';

@@ -1,6 +1,6 @@
 import type { Deployment, Machine, Workflow } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { FixedVersion } from '@runledger/gateway/catalogue';
+import type { FixedVersion } from '@runledger/gateway/records/catalogue/catalogue';
 import { NUMBERS, PALETTE } from '../sample/render-inputs.ts';
 import { SEAHORSE_VALLEY } from '../sample/render-scene.ts';
 

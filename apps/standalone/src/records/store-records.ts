@@ -1,7 +1,6 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { Catalogue } from '@runledger/gateway/catalogue';
-import { sampleRecords } from './sample-records.ts';
-import type { SampleIds } from './sample-records.ts';
+import type { Catalogue } from '@runledger/gateway/records/catalogue/catalogue';
+import { sampleRecords, type SampleIds } from './sample-records.ts';
 
 /** The ids of an organisation, its user and its sample. */
 export interface OrganisationIds extends SampleIds {

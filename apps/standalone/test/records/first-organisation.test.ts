@@ -1,20 +1,17 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Erasure } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import { openEventLog } from '@runledger/event-log/connect/event-log';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { authenticate } from '@runledger/gateway/auth/api-keys';
-import { catalogue } from '@runledger/gateway/catalogue';
+import { authenticate } from '@runledger/gateway/records/keys/api-keys';
+import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openDataFolder } from '../../src/data-folder/data-folder.ts';
-import type { DataFolder } from '../../src/data-folder/data-folder.ts';
+import { openDataFolder, type DataFolder } from '../../src/data-folder/data-folder.ts';
 import { createOrganisation, OPERATOR_SCOPES } from '../../src/records/create-organisation.ts';
-import { openFirstOrganisation } from '../../src/records/first-organisation.ts';
-import type { FirstOrganisation } from '../../src/records/first-organisation.ts';
+import { openFirstOrganisation, type FirstOrganisation } from '../../src/records/first-organisation.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const opened = new AsyncDisposableStack();

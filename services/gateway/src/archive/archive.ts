@@ -1,27 +1,53 @@
 import type { OrgId } from '@runledger/contracts/ids';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { sleep } from '@runledger/resilience/abort';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { whileProjecting } from '../projection/while-projecting.ts';
-import type { ArchiveMetrics } from './archive-metrics.ts';
-import { eraseArchived, noteErasure, type NoteErasure } from './erasing/erase-archived.ts';
-import { removeAllSegments, removeOldSegments } from './erasing/remove-old-segments.ts';
-import { archivedRun, type ReadArchivedRun } from './reading/archived-run.ts';
-import { checkSegment } from './reading/check-segment.ts';
-import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from './reading/archived-runs.ts';
-import { archivedSegments } from './reading/archived-segments.ts';
-import { provenFacts, type ProveFacts } from './reading/proven-facts.ts';
-import { firstTime, runMessages, type ReadRunMessages } from './reading/run-messages.ts';
-import { archiveRound, passedUpTo, type ArchiveRoundOptions } from './sealing/archive-round.ts';
-import { RangeTaken } from './sealing/seal-range.ts';
-import type { ArchiveConfig } from './store/archive-config.ts';
-import { openArchiveObjects, type ArchiveObjects } from './store/archive-objects.ts';
-import { archiveRecords, logName, positionKey, type ArchiveRecords } from './store/archive-records.ts';
+import { polledClock } from '@runledger/coordination/polled-clock';
+import { messagesOf } from '@runledger/event-log/messages/messages-of';
+import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { whileProjecting } from '../views/while-projecting.ts';
+import {
+  eraseArchived,
+  noteErasure,
+  removeSegment,
+  type NoteErasure,
+  type RewriteOptions,
+} from './erase-archived.ts';
+import {
+  archivedRun,
+  archivedRuns,
+  type ReadArchivedRun,
+  type ArchivedRunMessages,
+  type ArchivedRunsOptions,
+} from './archived-runs.ts';
+import { checkSegment } from './check-segment.ts';
+import {
+  archivedSegments,
+  provenFacts,
+  firstTime,
+  runMessages,
+  type ProveFacts,
+  type ReadRunMessages,
+} from './run-messages.ts';
+import { archiveRound, passedUpTo, type ArchiveRoundOptions } from './archive-round.ts';
+import { RangeTaken } from './seal-range.ts';
+import { openArchiveObjects, type ArchiveConfig, type ArchiveObjects } from './archive-objects.ts';
+import {
+  archiveRecords,
+  logName,
+  positionKey,
+  archiveSubjectsOf,
+  SEGMENTS,
+  segmentsOf,
+  type ArchiveRecords,
+  type SegmentRecord,
+} from './archive-records.ts';
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly config: ArchiveConfig;
   readonly log: EventLog;
   readonly logger: Logger;
@@ -180,4 +206,98 @@ const roundOptions = (
         'the log is behind its archive: it was restored from an older copy. All of it is archived again',
       ),
   });
+};
+
+export interface ArchiveMetrics {
+  readonly sealed: (segment: Pick<SegmentRecord, 'messages' | 'bytes'>) => void;
+  readonly lost: (messages: number) => void;
+  readonly failed: () => void;
+}
+
+export const archiveMetrics = (registry: Metrics): ArchiveMetrics => {
+  const counter = (name: string, help: string): Counter =>
+    new Counter({ name: `runledger_gateway_archive_${name}_total`, help, registers: [registry] });
+  const segments = counter('segments', 'Segments that this gateway wrote and read back.');
+  const messages = counter('messages', 'Messages of runs in segments that this gateway wrote.');
+  const bytes = counter('bytes', 'Bytes of segments that this gateway wrote.');
+  const lost = counter('lost_messages', 'Messages that left the log before they were archived.');
+  const failures = counter('failures', 'Rounds of the archive that failed. The service log says why.');
+  return {
+    sealed: (segment) => {
+      segments.inc();
+      messages.inc(segment.messages);
+      bytes.inc(segment.bytes);
+    },
+    lost: (count) => lost.inc(count),
+    failed: () => failures.inc(),
+  };
+};
+
+/** How old what is not archived is. It has no value while another gateway projects. */
+export const archiveGauges = (
+  metrics: Metrics,
+  { log, records }: { readonly log: EventLog; readonly records: Pick<ArchiveRecords, 'positions'> },
+  isProjecting: () => boolean,
+): void => {
+  const brokerNow = polledClock(log, 'RUNS');
+  const lag = async (): Promise<number | undefined> => {
+    const position = await records.positions.get(positionKey(await createdAt(log, 'RUNS')));
+    if (!position) return undefined;
+    const next = await messagesOf(log).next('>', position.value.sequence + 1);
+    return next ? Math.max((await brokerNow()) - Date.parse(next.time), 0) / 1_000 : 0;
+  };
+  observedGauge(metrics, {
+    name: 'runledger_gateway_archive_lag_seconds',
+    help: 'Age of the first message of the log that is not archived, at the gateway that keeps the views.',
+    value: async () => {
+      if (!isProjecting()) return undefined;
+      return lag().catch((error: unknown) => {
+        if (error instanceof LogUnavailable) return undefined;
+        throw error;
+      });
+    },
+  });
+};
+
+interface RemoveOldSegmentsOptions extends RewriteOptions {
+  /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
+  readonly keptSince: (org_id: string) => Promise<number>;
+}
+
+/**
+ * Removes the segments in which everything is older than its organisation keeps runs. A run in it was created before its last message.
+ * @throws {ArchiveUnavailable} @throws {LogUnavailable}
+ */
+export const removeOldSegments = async (
+  options: RemoveOldSegmentsOptions,
+  stop: AbortSignal,
+): Promise<void> => {
+  const { records, keptSince } = options;
+  const since = new Map<string, number>();
+  for (let behind = 0; !stop.aborted;) {
+    const entry = await records.segments.next(SEGMENTS, behind);
+    if (!entry) return;
+    behind = entry.revision;
+    const { org_id, last_time, removed } = entry.value;
+    const kept = since.get(org_id) ?? (await keptSince(org_id));
+    since.set(org_id, kept);
+    // What a crash left half removed is removed.
+    if (removed || Date.parse(last_time) < kept) await removeSegment(options, entry);
+  }
+};
+
+/** Of an organisation that is erased. Resolves with how many segments and records there were. */
+export const removeAllSegments = async (
+  options: RewriteOptions & { readonly log: EventLog },
+  org_id: string,
+): Promise<number> => {
+  let removed = 0;
+  // One list may not have all of them, and a record names the objects of its segment.
+  for (;;) {
+    const entries = await options.records.segments.list(segmentsOf(org_id));
+    if (entries.length === 0) break;
+    for (const entry of entries) await removeSegment(options, entry);
+    removed += entries.length;
+  }
+  return removed + (await eraseSubjects(options.log, 'KV_ARCHIVE', archiveSubjectsOf(org_id)));
 };

@@ -3,18 +3,17 @@ import { FilePage, FilesQuery, UploadedFile } from '@runledger/contracts/http/fi
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { checkRecordCursor, recordSpan } from '../catalogue/record-lists.ts';
-import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt } from '../http/pagination.ts';
-import { notFound, Refused } from '../http/refusal.ts';
-import { lengthRequired, requestBody } from '../http/request-body.ts';
-import { sendFile } from '../outputs/send-file.ts';
-import type { OutputStore } from '../outputs/store/output-store.ts';
-import type { Files } from './files.ts';
-import { presentFile, type ApiUrl } from './present-file.ts';
-import { readParts } from './store/read-parts.ts';
+import { checkRecordCursor, recordSpan } from '../records/catalogue/record-answers.ts';
+import { operation, route, type Route } from '../door/operation.ts';
+import { cursorAt } from '../door/pagination.ts';
+import { notFound, Refused } from '../door/refusal.ts';
+import { lengthRequired, requestBody } from '../door/json-body.ts';
+import { sendFile } from './send-file.ts';
+import type { OutputStore } from './output-store.ts';
+import { presentFile, type Files, type ApiUrl } from './files.ts';
+import { readParts } from './file-records.ts';
 
-export interface FileRoutes {
+interface FileRoutes {
   readonly files: Files;
   readonly store: OutputStore;
   readonly apiUrl: ApiUrl;
@@ -168,3 +167,45 @@ const sentFile = (ctx: Context): { readonly content_type: string; readonly bytes
   if (length === '') throw lengthRequired();
   return { content_type: type.toLowerCase() === OF_A_FORM ? '' : type, bytes: Number(length) };
 };
+
+/** Where clients find files at this installation. */
+export interface OwnAddresses {
+  /** Without a slash at the end. */
+  readonly origin: string;
+  /** Of the API, with its base path. */
+  readonly api: string;
+}
+
+/** What an address at this installation is the address of. */
+type OwnAddress =
+  | { readonly kind: 'file'; readonly id: string }
+  | {
+      readonly kind: 'output';
+      readonly key: string;
+      readonly filename: string;
+      readonly query: { readonly expires?: string; readonly signature?: string };
+    };
+
+const FILE = /^\/files\/([0-9a-f-]{36})\/content$/;
+const OUTPUT = /^\/outputs\/([^/?]+)\/([^/?]+)(?:\?(.*))?$/;
+
+/** Undefined for any other address. */
+export const readOwnAddress = (url: string, { origin, api }: OwnAddresses): OwnAddress | undefined => {
+  const id = behind(url, api, FILE)?.[1];
+  if (id !== undefined) return { kind: 'file', id };
+  const [, key, filename, query = ''] = behind(url, origin, OUTPUT) ?? [];
+  if (key === undefined || filename === undefined) return undefined;
+  try {
+    return {
+      kind: 'output',
+      key,
+      filename: decodeURIComponent(filename),
+      query: Object.fromEntries(new URLSearchParams(query)),
+    };
+  } catch {
+    return undefined;
+  }
+};
+
+const behind = (url: string, beginning: string, form: RegExp): RegExpExecArray | null =>
+  url.startsWith(beginning) ? form.exec(url.slice(beginning.length)) : null;

@@ -1,28 +1,31 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
+import type { FileUpload, UploadedFile } from '@runledger/contracts/http/files';
 import {
   listed,
   recordPage,
   type Listed,
   type RecordPage,
   type RecordSpan,
-} from '../catalogue/store/core/record-page.ts';
-import { Refused } from '../http/refusal.ts';
-import type { OutputStore } from '../outputs/store/output-store.ts';
-import { fileExpiresAt, uploadExpiresAt, type FileTimes } from './store/file-lifetime.ts';
+} from '../records/catalogue/known-records.ts';
+import { Refused } from '../door/refusal.ts';
+import type { OutputStore } from './output-store.ts';
 import {
+  fileExpiresAt,
+  uploadExpiresAt,
   fileKey,
   FILES,
   isComplete,
   uploadKey,
+  removeParts,
+  offsetOf,
+  type FileTimes,
   type FileRecords,
   type StoredFile,
   type Upload,
-} from './store/file-records.ts';
-import { removeParts } from './store/remove-parts.ts';
-import { beginUpload, type BeginUpload, type FileToUpload } from './upload/begin-upload.ts';
-import { finishUpload, shared } from './upload/finish-upload.ts';
-import { receiveUpload, type ReceiveUpload } from './upload/receive-upload.ts';
+} from './file-records.ts';
+import { beginUpload, finishUpload, shared, type BeginUpload, type FileToUpload } from './uploads.ts';
+import { receiveUpload, type ReceiveUpload } from './receive-upload.ts';
 
 /** Files that clients upload, by organisation. Every method may throw LogUnavailable, those with bytes also OutputStoreUnavailable. */
 export interface Files {
@@ -162,4 +165,29 @@ const removeUpload = async (
 ): Promise<void> => {
   await records.uploads.erase(key);
   if (file_id === null) await removeParts(store, [...parts, ...(coming ? [coming] : [])]);
+};
+
+/** The address of the API, without a slash at the end. */
+export type ApiUrl = () => string;
+
+export const presentFile = (entry: Entry<StoredFile>, times: FileTimes, apiUrl: ApiUrl): UploadedFile => {
+  const { id, filename, bytes, sha256, content_type } = entry.value;
+  const expires_at = new Date(fileExpiresAt(entry, times)).toISOString();
+  return { id, url: `${apiUrl()}/files/${id}/content`, filename, bytes, sha256, content_type, expires_at };
+};
+
+export const presentUpload = (
+  entry: Entry<Upload>,
+  file: UploadedFile | null,
+  apiUrl: ApiUrl,
+): FileUpload => {
+  const { id, bytes } = entry.value;
+  return {
+    id,
+    url: `${apiUrl()}/files/uploads/${id}`,
+    offset: offsetOf(entry.value),
+    bytes,
+    expires_at: new Date(uploadExpiresAt(entry)).toISOString(),
+    file,
+  };
 };

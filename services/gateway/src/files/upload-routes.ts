@@ -3,16 +3,13 @@ import { FileUpload } from '@runledger/contracts/http/files';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { operation, route, type Route } from '../http/operation.ts';
-import { invalid, invalidRequest, notFound, Refused } from '../http/refusal.ts';
-import { requestBody } from '../http/request-body.ts';
-import { readUploadMetadata } from './core/upload-metadata.ts';
-import type { Files } from './files.ts';
-import { presentFile, presentUpload, type ApiUrl } from './present-file.ts';
-import { uploadExpiresAt } from './store/file-lifetime.ts';
-import { isComplete, offsetOf, type Upload } from './store/file-records.ts';
+import { operation, route, type Route } from '../door/operation.ts';
+import { invalid, invalidRequest, notFound, Refused } from '../door/refusal.ts';
+import { requestBody } from '../door/json-body.ts';
+import { presentFile, presentUpload, type Files, type ApiUrl } from './files.ts';
+import { uploadExpiresAt, isComplete, offsetOf, type Upload } from './file-records.ts';
 
-export interface UploadRoutes {
+interface UploadRoutes {
   readonly files: Files;
   readonly apiUrl: ApiUrl;
 }
@@ -182,3 +179,24 @@ const WRONG_METADATA = invalid(
   'value_error',
   'Value error, write names and values in base64 with a space between, and commas between the pairs',
 );
+
+/** What a client says about a file in the header `Upload-Metadata` of tus 1.0: names, each with its value in base64. */
+interface UploadMetadata {
+  readonly filename: string;
+  readonly content_type: string;
+}
+
+/** Undefined for a text that is not in the form of tus. */
+const readUploadMetadata = (text: string, decode: (base64: string) => string): UploadMetadata | undefined => {
+  const values = new Map<string, string>();
+  for (const pair of text.split(',').map((each) => each.trim())) {
+    if (pair === '') continue;
+    const [, name = '', value = ''] = /^([^\s,]+)(?: ([A-Za-z0-9+/]*={0,2}))?$/.exec(pair) ?? [];
+    if (name === '') return undefined;
+    values.set(name, decode(value));
+  }
+  return {
+    filename: values.get('filename') ?? values.get('name') ?? '',
+    content_type: values.get('filetype') ?? values.get('type') ?? '',
+  };
+};

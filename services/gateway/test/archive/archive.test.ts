@@ -1,6 +1,6 @@
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { readGatewayConfig } from '../../src/config.ts';
-import { openArchiveObjects } from '../../src/archive/store/archive-objects.ts';
+import { openArchiveObjects } from '../../src/archive/archive-objects.ts';
 import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

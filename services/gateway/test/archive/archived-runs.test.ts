@@ -1,10 +1,10 @@
 import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
-import { eraseArchived, noteErasure } from '../../src/archive/erasing/erase-archived.ts';
-import { archivedRuns } from '../../src/archive/reading/archived-runs.ts';
-import { archivedSegments } from '../../src/archive/reading/archived-segments.ts';
-import { archiveRecords, logName } from '../../src/archive/store/archive-records.ts';
+import { eraseArchived, noteErasure } from '../../src/archive/erase-archived.ts';
+import { archivedRuns } from '../../src/archive/archived-runs.ts';
+import { archivedSegments } from '../../src/archive/run-messages.ts';
+import { archiveRecords, logName } from '../../src/archive/archive-records.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { archiveAll, objectsOf, positionOf } from './archived-runs.ts';

@@ -4,16 +4,16 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { readWholeSegment } from '../../src/archive/segment/read-segment.ts';
-import { archiveRound, type ArchiveRoundOptions } from '../../src/archive/sealing/archive-round.ts';
-import { openArchiveObjects, type ArchiveObjects } from '../../src/archive/store/archive-objects.ts';
+import { readWholeSegment } from '../../src/archive/read-segment.ts';
+import { archiveRound, type ArchiveRoundOptions } from '../../src/archive/archive-round.ts';
+import { openArchiveObjects, type ArchiveObjects } from '../../src/archive/archive-objects.ts';
 import {
   archiveRecords,
   positionKey,
   SEGMENTS,
   type ArchivePosition,
   type SegmentRecord,
-} from '../../src/archive/store/archive-records.ts';
+} from '../../src/archive/archive-records.ts';
 import type { TestBed } from '../fixtures/gateway/test-bed.ts';
 
 /** Facts are archived some milliseconds after they were stored. */

@@ -1,7 +1,7 @@
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { requestArchiveCheck } from '@runledger/request-reply/archive-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { archiveRecords, SEGMENTS } from '../../src/archive/store/archive-records.ts';
+import { archiveRecords, SEGMENTS } from '../../src/archive/archive-records.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { forgetAll } from '../fixtures/runs/forgotten-log.ts';

@@ -11,9 +11,9 @@ import {
 } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eraseArchived, noteErasure } from '../../src/archive/erasing/erase-archived.ts';
-import { removeAllSegments, removeOldSegments } from '../../src/archive/erasing/remove-old-segments.ts';
-import { archiveRecords } from '../../src/archive/store/archive-records.ts';
+import { eraseArchived, noteErasure } from '../../src/archive/erase-archived.ts';
+import { removeAllSegments, removeOldSegments } from '../../src/archive/archive.ts';
+import { archiveRecords } from '../../src/archive/archive-records.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';

@@ -1,9 +1,9 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RangeTaken } from '../../src/archive/sealing/seal-range.ts';
-import { ArchiveUnavailable, type ArchiveObjects } from '../../src/archive/store/archive-objects.ts';
-import { archiveRecords } from '../../src/archive/store/archive-records.ts';
+import { RangeTaken } from '../../src/archive/seal-range.ts';
+import { ArchiveUnavailable, type ArchiveObjects } from '../../src/archive/archive-objects.ts';
+import { archiveRecords } from '../../src/archive/archive-records.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { forgetAll } from '../fixtures/runs/forgotten-log.ts';

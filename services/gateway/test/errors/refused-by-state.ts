@@ -3,7 +3,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
-import { catalogue } from '../../src/catalogue/catalogue.ts';
+import { catalogue } from '../../src/records/catalogue/catalogue.ts';
 import { aGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey, aTenant, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { call, post } from '../fixtures/requests/requests.ts';

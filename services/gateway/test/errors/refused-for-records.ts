@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { fileRecords, uploadKey } from '../../src/files/store/file-records.ts';
-import { newPartKey } from '../../src/files/store/part-key.ts';
+import { fileRecords, uploadKey } from '../../src/files/file-records.ts';
+import { newPartKey } from '../../src/files/receive-upload.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { get, send, type Provoke, type Scene } from './a-scene.ts';

@@ -1,7 +1,7 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { describe, expect, it } from 'vitest';
-import { beginUpload, type BeginUpload } from '../../src/files/upload/begin-upload.ts';
+import { beginUpload, type BeginUpload } from '../../src/files/uploads.ts';
 
 const now = new Date('2026-11-28T12:00:00.000Z');
 const roomy: BeginUpload['quotas']['files'] = { limit: 10, within: (_org, _amount, use) => use() };

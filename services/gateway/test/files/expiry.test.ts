@@ -3,12 +3,11 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openFiles, type Files } from '../../src/files/files.ts';
-import { fileRecords } from '../../src/files/store/file-records.ts';
-import { sumFiles } from '../../src/files/store/sum-files.ts';
-import { sweepFiles } from '../../src/files/store/sweep-files.ts';
-import { openOutputStore } from '../../src/outputs/output-stores.ts';
-import { heldQuota } from '../../src/quotas/held-quota.ts';
-import { openQuotaBound } from '../../src/quotas/quota-bound.ts';
+import { fileRecords, sumFiles } from '../../src/files/file-records.ts';
+import { sweepFiles } from '../../src/keeping/sweeps.ts';
+import { openOutputStore } from '../../src/files/output-stores.ts';
+import { heldQuota } from '../../src/records/quotas/blob-quota.ts';
+import { openQuotaBound } from '../../src/records/quotas/quota-bound.ts';
 import { readGatewayConfig } from '../../src/config.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 

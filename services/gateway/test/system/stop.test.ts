@@ -4,11 +4,11 @@ import { healthPage } from '@runledger/testing/http/health-pages';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
-import { openHttpServer, type HttpServerOptions } from '../../src/server/http-server.ts';
+import { openHttpServer, type HttpServerOptions } from '../../src/door/http-server.ts';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { startGatewayProcess } from '../fixtures/gateway/a-service.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
-import { anAttempt, numbered } from '../executions/an-upload.ts';
+import { anAttempt, numbered } from '../runs/attempts/an-upload.ts';
 
 /** Responds once `finish` is called. `/stream` begins at once. */
 const aServer = async (options: Partial<HttpServerOptions> = {}) => {

@@ -6,7 +6,7 @@ import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, requeued, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
-import { cancelRun } from '../../../src/runs/cancel/cancel-run.ts';
+import { cancelRun } from '../../../src/runs/facts/cancel-run.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 
 const user = { user_id: newUuid(), traceparent: null };

@@ -1,15 +1,14 @@
 import { mkdtempDisposable, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeWithMongo } from '@runledger/testing/servers/mongo';
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { untilErased } from '../../fixtures/views/erased-views.ts';
 import { mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
-import { testMongo } from '@runledger/testing/servers/mongo';
-import { aRunWithFile } from '../retention/aged-runs.ts';
+import { aRunWithFile } from '../../keeping/retention/aged-runs.ts';
 
 const RUNS = 12;
 

@@ -2,10 +2,10 @@ import { runId } from '@runledger/contracts/ids';
 import { Type } from 'typebox';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cursorAt } from '../../../src/http/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt } from '../../../src/runs/list/list-range.ts';
-import { wordsIn } from '../../../src/http/words-in.ts';
-import { sortKeyOf } from '../../../src/projection/core/sort-key.ts';
+import { cursorAt } from '../../../src/door/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from '../../../src/runs/filter.ts';
+import { wordsIn } from '../../../src/door/nearest-name.ts';
+import { sortKeyOf } from '../../../src/views/sort-key.decide.ts';
 
 const place = sortKeyOf({
   created_at: '2026-01-31T09:30:00.001Z',

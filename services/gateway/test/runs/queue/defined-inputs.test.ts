@@ -7,7 +7,7 @@ import {
   wrongIn,
   type CatalogueApi,
   type Client,
-} from '../../catalogue/a-catalogue.ts';
+} from '../../records/catalogue/a-catalogue.ts';
 import { post, postKeyed, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 
 let catalogue: CatalogueApi;

@@ -9,8 +9,8 @@ import {
   aDeploymentWith,
   type CatalogueApi,
   type Client,
-} from '../../catalogue/a-catalogue.ts';
-import { anAttemptOf, numbered, upload as store } from '../../executions/an-upload.ts';
+} from '../../records/catalogue/a-catalogue.ts';
+import { anAttemptOf, numbered, upload as store } from '../attempts/an-upload.ts';
 import { A_SECRET_KEY } from '../../fixtures/gateway/a-gateway.ts';
 import { outputUrls } from '@runledger/webhooks/signing/output-urls';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';

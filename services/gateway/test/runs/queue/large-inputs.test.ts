@@ -4,7 +4,7 @@ import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES, MAX_RUNNER_URL } from '@runledg
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

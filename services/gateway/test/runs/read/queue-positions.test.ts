@@ -6,8 +6,11 @@ import { respondWithQueuePositions } from '@runledger/request-reply/queue-positi
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { aRun } from '@runledger/testing/events/run-events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openSchedulerClient, type SchedulerClient } from '../../../src/scheduler/scheduler-client.ts';
-import { queuePositions } from '../../../src/runs/read/queue-positions.ts';
+import {
+  openSchedulerClient,
+  type SchedulerClient,
+} from '../../../src/records/operators/scheduler-client.ts';
+import { queuePositions } from '../../../src/runs/queue-positions.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

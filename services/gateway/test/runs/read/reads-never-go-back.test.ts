@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
-import type { RunView } from '../../../src/projection/core/run-view.ts';
+import type { RunView } from '../../../src/views/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';

@@ -8,7 +8,7 @@ import {
   started,
 } from '@runledger/testing/events/run-events';
 import { expect, it } from 'vitest';
-import { runProgress } from '../../../src/runs/read/run-progress.ts';
+import { runProgress } from '../../../src/runs/queue-positions.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
 
 const report = (progress: number): ProgressReport => ({

@@ -1,7 +1,7 @@
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { revokeApiKey } from '../../../src/auth/api-keys.ts';
+import { revokeApiKey } from '../../../src/records/keys/api-keys.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -3,7 +3,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { assigned, failed, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
-import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openHere } from '../../fixtures/gateway/here.ts';

@@ -3,7 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';

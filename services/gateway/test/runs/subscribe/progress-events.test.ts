@@ -10,7 +10,7 @@ import {
   uploading,
 } from '@runledger/testing/events/run-events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { progressEvents, type Reported } from '../../../src/runs/subscribe/progress-events.ts';
+import { progressEvents, type Reported } from '../../../src/runs/run-events.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
 
 beforeEach(() => vi.useFakeTimers());

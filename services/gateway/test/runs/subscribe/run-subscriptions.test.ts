@@ -2,7 +2,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunSubscriptions } from '../../../src/runs/subscribe/run-subscriptions.ts';
+import type { RunSubscriptions } from '../../../src/runs/run-subscriptions.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { HOLDER, someSubscriptions } from './some-subscriptions.ts';

@@ -4,7 +4,7 @@ import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { listen } from '@runledger/service-kit/health/listen';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { eventStream } from '../../../src/runs/subscribe/event-stream.ts';
+import { eventStream } from '../../../src/runs/events.ts';
 import { open as openSocket } from '../../fixtures/requests/raw-request.ts';
 
 const KiB = 1024;

@@ -3,16 +3,13 @@ import { outputLists } from '@runledger/blob-store/output-lists';
 import { orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
-import { clock } from '../../../src/gateway-parts.ts';
-import type { StreamHolder, StreamLimits } from '../../../src/quotas/stream-limits.ts';
-import { currentRun } from '../../../src/runs/current/current-run.ts';
-import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
+import { clock } from '../../../src/kit.ts';
+import type { StreamHolder, StreamLimits } from '../../../src/records/quotas/stream-limits.ts';
+import { currentRun } from '../../../src/runs/facts/current-run.ts';
+import { shownWebhooks } from '../../../src/runs/facts/shown-webhooks.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
-import { freshViews } from '../../../src/projection/fresh-views.ts';
-import {
-  openRunSubscriptions,
-  type RunSubscriptions,
-} from '../../../src/runs/subscribe/run-subscriptions.ts';
+import { freshViews } from '../../../src/views/fresh-views.ts';
+import { openRunSubscriptions, type RunSubscriptions } from '../../../src/runs/run-subscriptions.ts';
 
 export const HOLDER: StreamHolder = {
   org_id: orgId('0191d3a0-0000-7000-8000-000000000001'),

@@ -3,8 +3,8 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/e
 import { createLogger } from '@runledger/service-kit/observability/logger';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deriveKey } from '../../../src/auth/derive-key.ts';
-import { authenticate, createApiKey, revokeApiKey } from '../../../src/auth/api-keys.ts';
+import { deriveKey } from '../../../src/records/keys/derive-key.ts';
+import { authenticate, createApiKey, revokeApiKey } from '../../../src/records/keys/api-keys.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';

@@ -7,8 +7,8 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-
 import { settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { revokeApiKey } from '../../../src/auth/api-keys.ts';
-import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { revokeApiKey } from '../../../src/records/keys/api-keys.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { openTestCluster, type TestCluster } from '../../fixtures/gateway/a-cluster.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 

@@ -1,7 +1,7 @@
 import { relativeCost } from '@runledger/testing/measuring/relative-cost';
 import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { expect, it } from 'vitest';
-import { runResponse } from '../../../src/runs/read/core/run-response.ts';
+import { runResponse } from '../../../src/runs/run-response.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
 import { key } from '../../fixtures/runs/run-situations.ts';

@@ -1,0 +1,114 @@
+import type { Context, Middleware } from 'koa';
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
+import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { wantsExactNumbers } from '@runledger/contracts/http/headers/exact-numbers';
+import { answerJson } from '@runledger/contracts/numbers/long-integers';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import { recordOperation } from '../records/audit/record-operation.ts';
+import { sendTagged, RenderedJson, REVALIDATED } from './responses.ts';
+import {
+  ignoredMembers,
+  unknownMembers,
+  knownParameters,
+  unknownInQuery,
+  pathText,
+  type UnknownMember,
+} from './ignored-members.ts';
+import { checkedRequest } from './checked-request.ts';
+import type { JsonBody } from './json-body.ts';
+import type { CheckedRequest, IdentifyCaller, IdentifyVisitor, RequestSchemas, Route } from './operation.ts';
+import { nearestName } from './nearest-name.ts';
+
+export interface Serving {
+  readonly identifyCaller: IdentifyCaller;
+  readonly identifyVisitor: IdentifyVisitor;
+  readonly body: JsonBody;
+  readonly record: RecordAction;
+}
+
+/** Checks a request in the order of the specification: credential, scope, rate, content type, size, validation. Then executes the operation. */
+export const serveOperation = (route: Route, serving: Serving): Middleware => {
+  const { operation } = route;
+  const { request, response } = operation;
+  const check = checkedRequest(route);
+  const known = knownParameters(operation);
+  return async (ctx) => {
+    ctx.state['operation'] = operation.id;
+    const execute = await admitted(route, serving, ctx);
+    const given = check(ctx, request.body ? await serving.body(ctx) : undefined);
+    warn(ctx, unknownMembers(request.body, given.body), known);
+    const answer = await execute(given);
+    if (response.body) {
+      ctx.status = response.status;
+      sendJson(ctx, answer, response.holdsSecret !== true && READS.has(ctx.method));
+    } else if (response.status === 204) ctx.status = 204;
+  };
+};
+
+/** Finds who calls, before anything else of the request is read, and returns what executes the operation for them. */
+const admitted = async (
+  route: Route,
+  { identifyCaller, identifyVisitor, record }: Serving,
+  ctx: Context,
+): Promise<(given: CheckedRequest<RequestSchemas>) => Promise<unknown>> => {
+  if ('handleVisitor' in route) {
+    const visitor = identifyVisitor(ctx);
+    return (given) => route.handleVisitor(given, visitor, ctx);
+  }
+  const { operation, handle } = route;
+  const caller = await identifyCaller(ctx, operation);
+  return (given) =>
+    recordOperation(operation, { record, given, caller, ctx }, () => handle(given, caller, ctx));
+};
+
+/** Names what the operation ignores. Parameters of a query are here only where an operation does not refuse them. */
+const warn = (ctx: Context, members: readonly UnknownMember[], known: readonly string[]): void => {
+  const ignored = ignoredMembers(members);
+  if (ignored !== undefined) ctx.set(IGNORED_MEMBERS_HEADER, ignored);
+  const warnings = warningsOf(members, unknownInQuery(ctx.query, known), known);
+  if (warnings.length > 0) ctx.set(WARNING_HEADER, warnings);
+};
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => {
+  const isExact = wantsExactNumbers(ctx.get('accept'));
+  const text = textOf(answer, isExact);
+  ctx.vary('Accept');
+  ctx.type = 'application/json';
+  if (!isCacheable) {
+    ctx.body = text;
+    return;
+  }
+  // A client may cache it, and has to revalidate it each time.
+  ctx.set('Cache-Control', REVALIDATED);
+  sendTagged(ctx, text, answer instanceof RenderedJson && text === answer.text ? answer.tag : undefined);
+};
+
+const textOf = (answer: unknown, isExact: boolean): string => {
+  if (answer instanceof RenderedJson) return isExact ? answer.exact : answer.text;
+  return isExact ? JSON.stringify(answer) : answerJson(answer);
+};
+
+/** Each may be as long as a name: together they must fit into the headers of a response. */
+const MAX_WARNINGS = 8;
+
+/** What a response warns of, in words that a header may have: names that the operation does not know, and ignored. */
+export const warningsOf = (
+  members: readonly UnknownMember[],
+  /** Of the query. */
+  parameters: readonly string[],
+  known: readonly string[],
+): string[] => {
+  const all = [
+    ...members.map((member) => warning('body member', member)),
+    ...parameters.map((name) => warning('query parameter', { path: [name], known })),
+  ];
+  return all.slice(0, MAX_WARNINGS);
+};
+
+const warning = (what: string, { path, known }: UnknownMember): string => {
+  const nearest = nearestName(String(path.at(-1)), known);
+  const meant = nearest === undefined ? '' : `; did you mean "${pathText([...path.slice(0, -1), nearest])}"?`;
+  return `unknown ${what} "${pathText(path)}"${meant}`;
+};

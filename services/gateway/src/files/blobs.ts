@@ -1,0 +1,115 @@
+import type { BlobStore, StoredBlob, StoredBlobs } from '@runledger/blob-store/store/blob-store';
+import type { BlobRef, BlobStream } from '@runledger/contracts/blobs';
+import type { OrgId } from '@runledger/contracts/ids';
+import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
+import type { RunViews } from '../views/run-views.ts';
+
+interface EraseBlobsOptions {
+  readonly store: Pick<BlobStore, 'find' | 'get' | 'erase' | 'put'>;
+  readonly unreferenced: FindUnreferenced;
+  readonly onErased: (blob: StoredBlob) => void;
+}
+
+/**
+ * Erases those of the blobs at once that nothing refers to. False when that is not known now: call it again later.
+ * @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {BlobStoreFull}
+ */
+export type EraseBlobs = (org_id: OrgId, blobs: readonly BlobRef[]) => Promise<boolean>;
+
+/**
+ * A request may begin to refer to a blob while it is erased. One whose reference was stored until the second look gets the bytes back;
+ * a later one finds out by `confirm` that they are gone, and stores them.
+ */
+export const eraseBlobs =
+  ({ store, unreferenced, onErased }: EraseBlobsOptions): EraseBlobs =>
+  async (org_id, blobs) => {
+    const eraseOne = async (blob: StoredBlob): Promise<boolean> => {
+      const bytes = await store.get(org_id, blob.sha256);
+      await store.erase(blob);
+      const free = await unreferenced([blob]).catch((error: unknown) => error);
+      if (Array.isArray(free) && free.length > 0) {
+        onErased(blob);
+        return true;
+      }
+      if (bytes) await store.put(org_id, bytes);
+      if (free instanceof Error) throw free;
+      return free !== undefined;
+    };
+    for (const { sha256 } of blobs) {
+      const copy = await store.find(org_id, sha256);
+      const free = copy ? await unreferenced([copy]) : [];
+      if (free === undefined) return false;
+      for (const blob of free) if (!(await eraseOne(blob))) return false;
+    }
+    return true;
+  };
+
+/**
+ * Those of the blobs that nothing refers to, for certain; undefined while that is unknown. @throws {LogUnavailable}
+ * @throws {ViewsUnavailable}
+ */
+export type FindUnreferenced = (blobs: readonly StoredBlob[]) => Promise<readonly StoredBlob[] | undefined>;
+
+export interface RunReferencesOptions extends CompleteViewsOptions {
+  readonly views: Pick<RunViews, 'position' | 'referredBlobs'>;
+}
+
+const without = async (
+  blobs: readonly StoredBlob[],
+  referred: (org_id: OrgId, hashes: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<StoredBlob[]> => {
+  const free: StoredBlob[] = [];
+  for (const [org_id, own] of byOrganisation(blobs)) {
+    const kept = await referred(
+      org_id,
+      own.map(({ sha256 }) => sha256),
+    );
+    free.push(...own.filter(({ sha256 }) => !kept.has(sha256)));
+  }
+  return free;
+};
+
+/** What no run refers to. */
+const withoutRuns =
+  ({ views, fresh }: RunReferencesOptions, stream: BlobStream) =>
+  (judged: (derivedFrom: string) => readonly StoredBlob[]): Promise<readonly StoredBlob[] | undefined> =>
+    ofCompleteViews({ views, fresh }, ({ derived_from }) =>
+      without(judged(derived_from), (org_id, hashes) => views.referredBlobs(org_id, stream, hashes)),
+    );
+
+/**
+ * Inputs and lists of outputs that no run refers to. Views that were derived again lack the runs that the log no longer had, and
+ * a copy of the views may bring them back. So blobs from before that time are not judged: they expire.
+ */
+export const unreferencedByRuns = (options: RunReferencesOptions): FindUnreferenced => {
+  const find = withoutRuns(options, 'BLOBS');
+  return (blobs) => find((derivedFrom) => storedAfter(blobs, new Date(derivedFrom)));
+};
+
+interface WorkflowReferencesOptions extends RunReferencesOptions {
+  /** The hashes of all versions of an organisation, with every acknowledged one. */
+  readonly hashesOf: (org_id: OrgId) => Promise<ReadonlySet<string>>;
+  /** When the bucket of the catalogue was created. What is older belongs to a catalogue that was lost. */
+  readonly catalogueCreated: () => Promise<string>;
+}
+
+/** Workflows that no version has, and that no run needs which has not ended. */
+export const unreferencedWorkflows = (options: WorkflowReferencesOptions): FindUnreferenced => {
+  const find = withoutRuns(options, 'WORKFLOWS');
+  return async (blobs) => {
+    const judged = storedAfter(blobs, new Date(await options.catalogueCreated()));
+    const free = await without(judged, options.hashesOf);
+    return free.length === 0 ? [] : find(() => free);
+  };
+};
+
+/** The blobs that no request in progress can refer to. They come first, in the order in which they were stored. */
+export const oldBlobs = ({ blobs, now }: StoredBlobs, erasedAfterMs: number): StoredBlob[] =>
+  blobs.filter(({ storedAt }) => now.getTime() - storedAt.getTime() >= erasedAfterMs);
+
+/** The blobs that were stored after a time. */
+const storedAfter = (blobs: readonly StoredBlob[], time: Date): StoredBlob[] =>
+  blobs.filter(({ storedAt }) => storedAt.getTime() > time.getTime());
+
+const byOrganisation = (blobs: readonly StoredBlob[]): Map<OrgId, StoredBlob[]> =>
+  Map.groupBy(blobs, ({ org_id }) => org_id);

@@ -1,0 +1,200 @@
+import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { isFull } from '@runledger/event-log/messages/refusals';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { objectChunks, readChunk } from '@runledger/event-log/read/object-chunks';
+import {
+  isOutputKey,
+  OutputStoreFull,
+  OutputStoreUnavailable,
+  storedBody,
+  type OutputStore,
+  type OutputStoreAdapter,
+  type OutputToStore,
+  type StoredOutput,
+  type ByteSpan,
+} from '../output-store.ts';
+
+const CHUNK_BYTES = 128 * 1024;
+const MS_IN_NANOS = 1_000_000;
+const STORE_WITHIN_MS = 10_000;
+const DIGEST = /^SHA-256=([\w-]{43}=?)$/;
+
+const settings = {};
+
+/** The JetStream object store OUTPUTS, which other tools of NATS can read. The settings of the log limit its size and age. */
+export const jetstream: OutputStoreAdapter<typeof settings> = {
+  settings,
+  needsLog: true,
+  open: (_config, { log }) => ({
+    ...jetstreamObjects(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' }),
+    [Symbol.asyncDispose]: async () => undefined,
+  }),
+};
+
+interface ObjectBucket {
+  readonly bucket: 'ARCHIVE' | 'OUTPUTS';
+  /** The setting of the log that limits it. */
+  readonly limit: string;
+}
+
+/** Files in an object store of the broker. */
+export const jetstreamObjects = (log: EventLog, { bucket, limit }: ObjectBucket): OutputStore => {
+  let opened: Promise<ObjectStore> | undefined;
+  const store = (): Promise<ObjectStore> => {
+    opened ??= new Objm(log.js).open(bucket).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+  const info = (key: string): Promise<ObjectInfo | null> =>
+    orUnavailable('looking for an output file', async () => (await store()).info(key));
+  return {
+    put: (output, body) => putObject(store, { bucket, limit }, output, body),
+    find: async (key) => {
+      if (!isOutputKey(key)) return undefined;
+      const found = await info(key);
+      const { filename, content_type } = found?.metadata ?? {};
+      if (!found || found.deleted || filename === undefined || content_type === undefined) return undefined;
+      return describe({ key, filename, content_type }, found);
+    },
+    read: async function* (output, span) {
+      const found = await info(output.key);
+      if (!found || found.deleted) {
+        throw new OutputStoreUnavailable(`The output file ${output.filename} is no longer in the store.`);
+      }
+      yield* readChunks(log, bucket, found, span);
+    },
+    keepsForMs: () =>
+      orUnavailable('reading how long output files are kept', async () => {
+        const { ttl } = await (await store()).status();
+        return ttl === 0 ? Number.POSITIVE_INFINITY : ttl / MS_IN_NANOS;
+      }),
+    remove: async (key) => {
+      const found = await info(key);
+      if (!found) return false;
+      // Also when it is deleted: after a crash some of its chunks may be left.
+      await orUnavailable('removing an output file', async () => {
+        await (await store()).delete(key);
+        // The driver leaves the description, which has the file's name.
+        await eraseSubjects(log, `OBJ_${bucket}`, descriptionOf(bucket, key));
+      });
+      return !found.deleted;
+    },
+  };
+};
+
+const putObject = async (
+  store: () => Promise<ObjectStore>,
+  { bucket, limit }: ObjectBucket,
+  output: OutputToStore,
+  body: AsyncIterable<Uint8Array>,
+): Promise<StoredOutput> => {
+  const { key, filename, content_type } = output;
+  const source = storedBody(body);
+  try {
+    const objects = await store();
+    const metadata = { filename, content_type };
+    const stored = await objects.put(
+      { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
+      ReadableStream.from(source.pieces),
+      { timeout: STORE_WITHIN_MS },
+    );
+    return describe(output, stored);
+  } catch (error) {
+    // The driver stops reading a body that it cannot store.
+    void source.pieces.return(undefined);
+    throw (
+      source.broken() ??
+      (isFull(error) ? full(bucket, limit, error) : unavailable('storing an output file', error))
+    );
+  }
+};
+
+/** As the driver names it: the key in base64 with the alphabet of URLs, padded. */
+const descriptionOf = (bucket: string, key: string): string =>
+  `$O.${bucket}.M.${Buffer.from(key).toString('base64').replaceAll('+', '-').replaceAll('/', '_')}`;
+
+const describe = (output: OutputToStore, { size, digest, mtime }: ObjectInfo): StoredOutput => {
+  const sha256 = DIGEST.exec(digest)?.[1];
+  if (sha256 === undefined)
+    throw new OutputStoreUnavailable(`The output ${output.key} has an unknown digest.`);
+  const { key, filename, content_type } = output;
+  return {
+    key,
+    filename,
+    content_type,
+    bytes: size,
+    sha256: Buffer.from(sha256, 'base64url').toString('hex'),
+    stored_at: mtime,
+  };
+};
+
+const orUnavailable = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw unavailable(what, error);
+  }
+};
+
+const full = (bucket: string, limit: string, cause: unknown): OutputStoreFull =>
+  new OutputStoreFull(
+    `The object store ${bucket} of the broker is full. An operator has to raise its limit (${limit} in RUNLEDGER_LOG_SETTINGS), or wait until old files expire`,
+    { cause },
+  );
+
+const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
+  const why = error instanceof Error ? error.message : String(error);
+  return new OutputStoreUnavailable(`${what}: the broker failed (${why})`, { cause: error });
+};
+
+/** The bytes of an object, from the first to the last one. */
+async function* readChunks(
+  log: EventLog,
+  bucket: string,
+  info: ObjectInfo,
+  { first, last }: ByteSpan,
+): AsyncGenerator<Uint8Array> {
+  const stream = `OBJ_${bucket}`;
+  const subject = `$O.${bucket}.C.${info.nuid}`;
+  const chunkBytes = info.options?.max_chunk_size ?? info.size;
+  const skipped = Math.floor(first / chunkBytes);
+  try {
+    const begin = skipped === 0 ? undefined : await seek(log, stream, subject, info, skipped);
+    let offset = begin === undefined ? 0 : skipped * chunkBytes;
+    for await (const data of objectChunks(log, {
+      stream,
+      subject,
+      from: begin ?? 1,
+      bytes: last + 1 - offset,
+    })) {
+      const from = offset;
+      offset += data.byteLength;
+      if (offset > first) yield data.subarray(Math.max(first - from, 0), last + 1 - from);
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OutputStoreUnavailable(`reading an output file: ${why}`, { cause: error });
+  }
+}
+
+/**
+ * The sequence of a chunk by its number, when the chunks have consecutive sequences; undefined when another file was
+ * stored at the same time, and they have to be read one by one.
+ */
+const seek = async (
+  log: EventLog,
+  stream: string,
+  subject: string,
+  { chunks }: ObjectInfo,
+  number: number,
+): Promise<number | undefined> => {
+  const [head, tail] = await Promise.all([
+    readChunk(log, stream, subject, 1),
+    lastMessage(log, stream, subject),
+  ]);
+  return tail && tail.seq - head.sequence === chunks - 1 ? head.sequence + number : undefined;
+};

@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+import { parseJson } from '@runledger/contracts/json';
+import { within } from '@runledger/resilience/within';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import {
+  FileDescription,
+  DAY_MS,
+  keepDaysConfig,
+  isOutputKey,
+  OutputStoreUnavailable,
+  storedBody,
+  OutputStoreFull,
+  type ByteSpan,
+  type OutputStore,
+  type OutputStoreAdapter,
+  type OutputStoreParts,
+  type OutputToStore,
+  type StoredOutput,
+} from '../output-store.ts';
+import {
+  contentOf,
+  descriptionOf,
+  s3Requests,
+  s3BucketOf,
+  s3Config,
+  S3Failure,
+  S3Unreachable,
+  type S3Requests,
+  type S3Bucket,
+} from './s3-requests.ts';
+import { putContent } from './s3-put.ts';
+import { openS3Expiry } from './s3-expiry.ts';
+
+/** What a failed upload has left. */
+const REMOVE_WITHIN_MS = 10_000;
+
+const settings = { ...s3Config, ...keepDaysConfig };
+
+/** Files in a bucket of an S3-compatible store, which all gateways share. */
+export const s3: OutputStoreAdapter<typeof settings> = {
+  settings,
+  needsLog: false,
+  open: (config, parts) =>
+    openS3Store(s3BucketOf(config, 'RUNLEDGER_OUTPUTS'), parts, {
+      prefix: config.RUNLEDGER_OUTPUTS_S3_PREFIX,
+      keepMs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS,
+    }),
+};
+
+export interface S3Place {
+  /** Of the names of its objects. Everything below it belongs to this store. */
+  readonly prefix: string;
+  readonly keepMs: number;
+  /** How often expired files are removed; every six hours when it is left out. */
+  readonly everyMs?: number;
+  /** Objects in one list of what is there; as many as the store gives when it is left out. */
+  readonly listed?: number;
+}
+
+/** Opens a part of a bucket as a store of files. */
+export const openS3Store = (
+  bucket: S3Bucket,
+  { logger, now }: Pick<OutputStoreParts, 'logger' | 'now'>,
+  place: S3Place,
+): OutputStore & AsyncDisposable => {
+  const requests = s3Requests(bucket);
+  const expiry = openS3Expiry({ ...place, requests, bucket: bucket.name, now, logger });
+  return {
+    ...s3OutputStore(bucket, requests, { ...place, now }),
+    [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
+  };
+};
+
+/** By its time a file expires for readers, whatever the clock of the store says. */
+const Description = Type.Object({
+  ...FileDescription.properties,
+  stored_at: Type.String({ format: 'date-time' }),
+});
+
+interface Clock {
+  readonly now: () => Date;
+}
+
+const s3OutputStore = (
+  bucket: S3Bucket,
+  requests: S3Requests,
+  { prefix, keepMs, now }: S3Place & Clock,
+): OutputStore => {
+  const orFail = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw storeError(bucket, what, error);
+    }
+  };
+  const describe = async (key: string): Promise<StoredOutput | undefined> => {
+    if (!isOutputKey(key)) return undefined;
+    const found = await findDescription(requests, prefix, key);
+    return found && Date.parse(found.stored_at) >= now().getTime() - keepMs ? found : undefined;
+  };
+  return {
+    put: async (output, body) => {
+      if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
+      const source = storedBody(body);
+      try {
+        return await putFile(requests, prefix, output, { body: source.pieces, now });
+      } catch (error) {
+        void source.pieces.return(undefined);
+        // It may have been stored although no answer says so. Without an answer to this either, it expires.
+        const removed = removeFile(requests, prefix, output.key).catch(() => undefined);
+        await within(REMOVE_WITHIN_MS, removed, () => undefined);
+        throw source.broken() ?? storeError(bucket, 'storing an output file', error);
+      }
+    },
+    find: (key) => orFail('looking for an output file', () => describe(key)),
+    read: (output, span) => readFile(output, span),
+    keepsForMs: async () => keepMs,
+    remove: (key) =>
+      orFail('removing an output file', async () => {
+        const found = await describe(key);
+        // Also without a description: after a crash the content may be left.
+        if (isOutputKey(key)) await removeFile(requests, prefix, key);
+        return found !== undefined;
+      }),
+  };
+
+  async function* readFile({ key }: StoredOutput, span: ByteSpan): AsyncGenerator<Uint8Array> {
+    try {
+      yield* readContent(requests, contentOf(prefix, key), span);
+    } catch (error) {
+      throw storeError(bucket, 'reading an output file', error);
+    }
+  }
+};
+
+interface PutOptions extends Clock {
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+const putFile = async (
+  requests: S3Requests,
+  prefix: string,
+  { key, filename, content_type }: OutputToStore,
+  { body, now }: PutOptions,
+): Promise<StoredOutput> => {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const hashed = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of body) {
+      hash.update(piece);
+      bytes += piece.byteLength;
+      yield piece;
+    }
+  };
+  // The type that a client chose is in the description. Here it would be executed by browsers that are shown a bucket.
+  const content = { name: contentOf(prefix, key), content_type: 'application/octet-stream' };
+  await putContent(requests, content, hashed());
+  const sha256 = hash.digest('hex');
+  const described = { key, filename, content_type, bytes, sha256, stored_at: now().toISOString() };
+  await requests.ask({
+    method: 'PUT',
+    name: descriptionOf(prefix, key),
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(described)),
+  });
+  return described;
+};
+
+const findDescription = async (
+  { ask }: S3Requests,
+  prefix: string,
+  key: string,
+): Promise<StoredOutput | undefined> => {
+  const name = descriptionOf(prefix, key);
+  try {
+    const described = parseJson((await ask({ method: 'GET', name })).text);
+    if (Value.Check(Description, described) && described.key === key) return described;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  throw new OutputStoreUnavailable(`The description of an output file, ${name}, is damaged.`);
+};
+
+/** First what makes it exist. To remove what is not there is no error. */
+const removeFile = async ({ ask }: S3Requests, prefix: string, key: string): Promise<void> => {
+  await ask({ method: 'DELETE', name: descriptionOf(prefix, key) });
+  await ask({ method: 'DELETE', name: contentOf(prefix, key) });
+};
+
+/** What stores say when a bucket, a disk or a quota is full: Ceph and others, MinIO. */
+const FULL = new Set([
+  'QuotaExceeded',
+  'XMinioStorageFull',
+  'XMinioAdminBucketQuotaExceeded',
+  'InsufficientStorage',
+  'InsufficientCapacity',
+]);
+const HTTP_INSUFFICIENT_STORAGE = 507;
+
+const ADVICE: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'Create the bucket, or correct RUNLEDGER_OUTPUTS_S3_BUCKET',
+  AccessDenied: 'Let the access key read, write, list and delete below the prefix',
+  InvalidAccessKeyId: 'Correct RUNLEDGER_OUTPUTS_S3_ACCESS_KEY',
+  SignatureDoesNotMatch: 'Correct RUNLEDGER_OUTPUTS_S3_SECRET_KEY',
+  AuthorizationHeaderMalformed: 'Correct RUNLEDGER_OUTPUTS_S3_REGION',
+  PermanentRedirect: 'Correct RUNLEDGER_OUTPUTS_S3_REGION and RUNLEDGER_OUTPUTS_S3_ENDPOINT',
+  RequestTimeTooSkewed: 'Set the clock of this machine',
+};
+
+const isMissing = (error: unknown): boolean => error instanceof S3Failure && error.code === 'NoSuchKey';
+
+/** The error of the port for an error of a request. `what`: what was done. */
+const storeError = ({ name }: Pick<S3Bucket, 'name'>, what: string, error: unknown): Error => {
+  if (error instanceof OutputStoreUnavailable) return error;
+  if (error instanceof S3Failure && (FULL.has(error.code) || error.status === HTTP_INSUFFICIENT_STORAGE))
+    return new OutputStoreFull(
+      `The bucket ${name} of the output files is full. An operator has to raise its quota, or let files expire sooner (RUNLEDGER_OUTPUTS_KEEP_DAYS)`,
+      { cause: error },
+    );
+  const why = error instanceof Error ? error.message : String(error);
+  const advice = error instanceof S3Failure ? ADVICE[error.code] : undefined;
+  return new OutputStoreUnavailable(
+    `${what}: the bucket ${name} failed (${why})${advice === undefined ? '' : `. ${advice}`}`,
+    { cause: error },
+  );
+};
+
+/** For the next bytes of a body, when the caller wants them. */
+const BYTES_WITHIN_MS = 30_000;
+
+/** A part of an object, as fast as the caller reads. @throws {S3Unreachable} also when the object is shorter */
+async function* readContent(
+  { read }: Pick<S3Requests, 'read'>,
+  name: string,
+  { first, last }: ByteSpan,
+): AsyncGenerator<Uint8Array> {
+  let remaining = last + 1 - first;
+  if (remaining <= 0) return;
+  const { headers, body } = await read({ method: 'GET', name, headers: { range: `bytes=${first}-${last}` } });
+  const reader = body.getReader();
+  try {
+    if (Number(headers.get('content-length')) !== remaining)
+      throw new S3Unreachable('the file has another length than it had');
+    while (remaining > 0) {
+      const { value, done } = await within(BYTES_WITHIN_MS, reader.read(), () => {
+        throw new S3Unreachable(`it sent nothing for ${BYTES_WITHIN_MS / 1_000} s`);
+      });
+      if (done) throw new S3Unreachable('it ended the file too early');
+      remaining -= value.byteLength;
+      yield value;
+    }
+  } finally {
+    // Also when the caller stops in between: the connection is free again, or closed.
+    await reader.cancel().catch(() => undefined);
+  }
+}

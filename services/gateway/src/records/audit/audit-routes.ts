@@ -1,0 +1,166 @@
+import { Readable } from 'node:stream';
+import { AuditExportQuery, AuditPage, AuditQuery, type AuditEntry } from '@runledger/contracts/http/audit';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
+import {
+  readAuditBackwards,
+  type AuditPosition,
+  type AuditRange,
+  type StoredAuditRecord,
+} from '@runledger/event-log/audit/audit-records';
+import { recordsLeft } from '@runledger/event-log/audit/audit-ring';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import type { AuditRecord } from '@runledger/contracts/audit/audit-record';
+import { lacksScope } from '../../door/caller.ts';
+import { operation, route, type Caller, type Route } from '../../door/operation.ts';
+import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { own } from '../../door/compiled.ts';
+
+const shared = {
+  method: 'GET',
+  tag: 'Audit',
+  scope: 'admin',
+  orScope: 'operator',
+  refusals: [],
+} as const;
+
+const listOperation = operation({
+  ...shared,
+  id: 'listAudit',
+  path: '/audit',
+  summary: 'List audit records',
+  description:
+    'Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored before the action is carried out, and `completed`, with its outcome. Nobody can change or remove a record. Records are kept for a year by default, and of each kind only the newest: `left` says where older ones may be missing. Pages skip no record and repeat none, also while records are stored.',
+  request: { query: AuditQuery },
+  response: { status: 200, description: 'A page of records.', body: AuditPage },
+});
+
+const exportOperation = operation({
+  ...shared,
+  id: 'exportAudit',
+  path: '/audit/export',
+  summary: 'Export audit records',
+  description:
+    'All records that match, newest first, as JSON lines: each as an item of `listAudit`. A response that was cut off ends without the end of a chunk; go on with `until`.',
+  request: { query: AuditExportQuery },
+  response: { status: 200, description: 'One record on each line.', contentType: 'application/x-ndjson' },
+});
+
+/** Bounds the work of one page when few records match. */
+const MOST_READ = 4_000;
+const PIECE_LENGTH = 32 * 1024;
+
+export const auditRoutes = (log: EventLog): Route[] => [
+  route(
+    listOperation,
+    async ({ query }, caller) => {
+      const range = { ...rangeOf(query, caller), below: positionIn(query.cursor) };
+      const [page, left] = await Promise.all([readPage(log, query, range), leftOf(log, range)]);
+      return { ...page, left };
+    },
+    ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
+  ),
+  route(exportOperation, async ({ query }, caller, ctx) => {
+    const spans = readAuditBackwards(log, rangeOf(query, caller));
+    ctx.set('Cache-Control', 'no-store');
+    ctx.type = 'application/x-ndjson';
+    if (ctx.method === 'HEAD') return;
+    // The first records are read before the response begins, so that a log which cannot be read is refused.
+    const first = await spans.next();
+    const lines = async function* (): AsyncGenerator<string> {
+      if (first.done) return;
+      yield linesOf(first.value.records.filter(isOf(query)));
+      for await (const { records } of spans) yield linesOf(records.filter(isOf(query)));
+    };
+    ctx.body = Readable.from(lines(), { objectMode: false, highWaterMark: PIECE_LENGTH });
+  }),
+];
+
+const readPage = async (
+  log: EventLog,
+  query: AuditQuery,
+  range: AuditRange,
+): Promise<Pick<AuditPage, 'records' | 'next_cursor'>> => {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const matches = isOf(query);
+  const records: AuditEntry[] = [];
+  let position = range.below ?? {};
+  let read = 0;
+  const page = (next: AuditPosition | undefined) => ({ records, next_cursor: cursorOf(next) });
+  for await (const span of readAuditBackwards(log, range)) {
+    for (const record of span.records) {
+      position = { ...position, [record.stream]: record.sequence };
+      if (matches(record)) records.push(shown(record));
+      if (records.length === limit) return page(position);
+    }
+    position = span.below;
+    read += span.read;
+    if (read >= MOST_READ) return page(position);
+  }
+  return page(undefined);
+};
+
+const leftOf = async (log: EventLog, { org_id, action }: AuditRange): Promise<AuditPage['left']> =>
+  org_id === undefined
+    ? null
+    : (await recordsLeft(log, org_id, action)).map(({ ring, before }) => ({
+        ring,
+        before: before.toISOString(),
+      }));
+
+const linesOf = (records: readonly StoredAuditRecord[]): string =>
+  records.map((record) => `${JSON.stringify(shown(record))}\n`).join('');
+
+const shown = ({
+  version: _version,
+  stream: _stream,
+  sequence: _sequence,
+  ...record
+}: StoredAuditRecord): AuditEntry => record;
+
+/** An operator sees all; anybody else their own organisation. @throws {Refused} */
+const rangeOf = (
+  { action, organisation, since, until }: AuditExportQuery,
+  { org_id, key }: Caller,
+): Omit<AuditRange, 'below'> => {
+  const isOperator = allows(key.scopes, 'operator');
+  if (organisation !== undefined && organisation !== org_id && !isOperator)
+    throw lacksScope('operator', 'Leave organisation out to see your own');
+  return {
+    org_id: isOperator ? organisation : org_id,
+    action,
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+  };
+};
+
+const POSITION = /^\d{0,15}\.\d{0,15}$/;
+const isPosition = (text: string): boolean => POSITION.test(text);
+
+/** The position in each stream, in their order; empty for its end. */
+const cursorOf = (position: AuditPosition | undefined): string | null =>
+  cursorAt(position && AUDIT_STREAMS.map((stream) => position[stream]?.toString() ?? '').join('.'));
+
+const positionIn = (cursor: string | undefined): AuditPosition | undefined => {
+  if (cursor === undefined) return undefined;
+  const parts = decodeCursor(cursor).split('.');
+  return Object.fromEntries(
+    AUDIT_STREAMS.flatMap((stream, at) => (parts[at] ? [[stream, Number(parts[at])]] : [])),
+  );
+};
+
+interface AuditSelection {
+  readonly key_id?: string | undefined;
+  readonly user_id?: string | undefined;
+  /** The id of a target. */
+  readonly target?: string | undefined;
+}
+
+/** Whether a record is about these; what is left out does not matter. */
+const isOf =
+  ({ key_id, user_id, target }: AuditSelection) =>
+  ({ actor, target: { id } }: Pick<AuditRecord, 'actor' | 'target'>): boolean =>
+    (key_id === undefined || (actor.kind === 'key' && actor.key_id === key_id)) &&
+    (user_id === undefined ||
+      ((actor.kind === 'key' || actor.kind === 'session') && actor.user_id === user_id)) &&
+    (target === undefined || id === target);

@@ -1,0 +1,86 @@
+import { DeploymentPlan } from '@runledger/contracts/http/catalogue/deployments';
+import { jsonBytes } from '@runledger/contracts/json';
+import { newUuid, type OrgId } from '@runledger/contracts/ids';
+import type { Static } from 'typebox';
+import { operation, route, type Route } from '../../door/operation.ts';
+import { invalid, invalidRequest } from '../../door/refusal.ts';
+import { changedDeployment, newDeployment } from './deployment.decide.ts';
+import type { DeploymentParts } from './deployment-rules.decide.ts';
+import { partsOf, refusedDeployment } from './deployments.ts';
+import { found, newOrigin, withinQuota, withinWorkflowQuota, type RecordRoutes } from './record-answers.ts';
+import { checkNewVersion } from './versions.ts';
+
+const checkDeploymentOperation = operation({
+  id: 'checkDeployment',
+  method: 'POST',
+  path: '/deployments/check',
+  tag: 'Catalogue',
+  summary: 'Check a deployment before it is made',
+  description:
+    'Refuses what the requests would be refused for that make or change the deployment, its version and its machine, and the workflow of these. Nothing is stored.',
+  scope: 'admin',
+  audit: { unrecorded: 'it changes nothing' },
+  request: { body: DeploymentPlan },
+  response: { status: 204, description: 'All of it can be made.' },
+  refusals: [404, 409],
+});
+
+export const checkDeploymentRoute = ({ records, longestRun, quotas, now }: RecordRoutes): Route =>
+  route(
+    checkDeploymentOperation,
+    async ({ body }, { org_id }) => {
+      const { deployment_id, machine: _machine, name, ...plan } = body;
+      const present =
+        typeof deployment_id === 'string'
+          ? found(await records.deployments.get(org_id, deployment_id.toLowerCase()), 'Deployment')
+          : undefined;
+      if (present === undefined && typeof name !== 'string')
+        throw invalidRequest(invalid(['body', 'name'], 'missing', 'Field required'));
+      const parts = await plannedParts({ records, longestRun }, org_id, plan);
+      const asked = { ...plan, workflow_version_id: NEW, machine_id: NEW };
+      const decided = present
+        ? changedDeployment(present, asked, parts)
+        : newDeployment({ ...asked, name: name ?? '' }, parts, newOrigin(org_id, now));
+      if (decided.kind === 'refused') throw refusedDeployment(decided.why);
+      const bytes = plan.workflow === undefined ? 0 : jsonBytes(plan.workflow) + jsonBytes(plan.inputs ?? []);
+      await withinQuota(quotas.catalogue_records, { org_id, records: recordsOf(body) }, () =>
+        withinWorkflowQuota(quotas.workflow_bytes, org_id, bytes, async () => null),
+      );
+      return undefined;
+    },
+    checkNewVersion,
+  );
+
+/** How many records would be made. */
+const recordsOf = ({
+  deployment_id,
+  workflow_id,
+  machine_id,
+  workflow,
+  machine,
+}: Static<typeof DeploymentPlan>): number =>
+  (workflow === undefined ? 0 : typeof workflow_id === 'string' ? 1 : 2) +
+  (machine && typeof machine_id !== 'string' ? 1 : 0) +
+  (typeof deployment_id === 'string' ? 0 : 1);
+
+/** Of a record that would be made. */
+const NEW = newUuid();
+
+/** What is there by its present state, and what would be made as it would be. */
+const plannedParts = async (
+  sources: Pick<RecordRoutes, 'records' | 'longestRun'>,
+  org_id: OrgId,
+  { workflow_version_id, machine_id }: Static<typeof DeploymentPlan>,
+): Promise<DeploymentParts> => {
+  const present = await partsOf(sources, org_id, {
+    workflow_version_id: workflow_version_id?.toLowerCase() ?? NEW,
+    machine_id: machine_id?.toLowerCase() ?? NEW,
+  });
+  const isNewVersion = typeof workflow_version_id !== 'string';
+  return {
+    longestRunS: present.longestRunS,
+    machine: typeof machine_id === 'string' ? present.machine : { archived: false },
+    version: isNewVersion ? { workflow_id: NEW, archived: false } : present.version,
+    workflow: isNewVersion ? { archived: false } : present.workflow,
+  };
+};

@@ -1,0 +1,315 @@
+import {
+  Deployment,
+  DeploymentChange,
+  DeploymentPage,
+  DeploymentPath,
+  DeploymentsQuery,
+  NewDeployment,
+} from '@runledger/contracts/http/catalogue/deployments';
+import type {
+  Deployment as StoredDeployment,
+  Deployment as DeploymentRecord,
+  Machine,
+} from '@runledger/contracts/catalogue/records';
+import type { Context } from 'koa';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import type { ShortageResponse } from '@runledger/contracts/requests/shortage';
+import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
+import {
+  shownDeployment,
+  changedDeployment,
+  newDeployment,
+  type DeploymentChange as ChangedSettings,
+  type DeploymentRequest,
+} from './deployment.decide.ts';
+import type { DeploymentRefusal, DeploymentParts } from './deployment-rules.decide.ts';
+import { operation, route, type Route } from '../../door/operation.ts';
+import { cursorAt } from '../../door/pagination.ts';
+import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
+import {
+  changed,
+  created,
+  deleted,
+  found,
+  newOrigin,
+  withinQuota,
+  checkRecordCursor,
+  isNamed,
+  recordSpan,
+  type RecordRoutes,
+} from './record-answers.ts';
+import type { RecordOrigin, ChangedRecord, CreatedRecord } from './records.ts';
+import type { LongestRun } from '../longest-run.ts';
+import type { CatalogueRecords } from './catalogue.ts';
+import { SchedulerUnavailable, type SchedulerClient } from '../operators/scheduler-client.ts';
+import { pathText } from '../../door/ignored-members.ts';
+
+const tag = 'Catalogue';
+
+const createDeploymentOperation = operation({
+  id: 'createDeployment',
+  method: 'POST',
+  path: '/deployments',
+  tag,
+  summary: 'Create a deployment',
+  description:
+    'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no executor that is there could take its runs, the header `Runledger-Warning` says why.',
+  scope: 'admin',
+  audit: { action: 'deployment.created' },
+  request: { body: NewDeployment },
+  response: {
+    status: 201,
+    description: 'The deployment.',
+    body: Deployment,
+    links: {
+      to: ['getDeployment', 'changeDeployment', 'deleteDeployment'],
+      parameters: { deployment_id: '/id' },
+    },
+  },
+  refusals: [409],
+});
+
+const listDeployments = operation({
+  id: 'listDeployments',
+  method: 'GET',
+  path: '/deployments',
+  tag,
+  summary: 'List deployments',
+  description: 'Newest first.',
+  scope: 'runs:read',
+  request: { query: DeploymentsQuery },
+  response: { status: 200, description: 'A page of deployments.', body: DeploymentPage },
+  refusals: [],
+});
+
+const getDeployment = operation({
+  id: 'getDeployment',
+  method: 'GET',
+  path: '/deployments/{deployment_id}',
+  tag,
+  summary: 'Read a deployment',
+  scope: 'runs:read',
+  request: { path: DeploymentPath },
+  response: { status: 200, description: 'The deployment.', body: Deployment },
+  refusals: [404],
+});
+
+const changeDeploymentOperation = operation({
+  id: 'changeDeployment',
+  method: 'PATCH',
+  path: '/deployments/{deployment_id}',
+  tag,
+  summary: 'Change, archive or restore a deployment',
+  description:
+    'Queued runs keep the version and the settings that they were queued with. An archived deployment accepts no runs.',
+  scope: 'admin',
+  audit: { action: 'deployment.changed', target: 'deployment_id' },
+  request: { path: DeploymentPath, body: DeploymentChange },
+  response: { status: 200, description: 'The deployment as it is now.', body: Deployment },
+  refusals: [404, 409],
+});
+
+const deleteDeploymentOperation = operation({
+  id: 'deleteDeployment',
+  method: 'DELETE',
+  path: '/deployments/{deployment_id}',
+  tag,
+  summary: 'Delete a deployment',
+  description:
+    'It must have been archived for a minute. A deployment with runs in progress cannot be deleted. Runs that have ended keep showing its id, and cannot be run again.',
+  scope: 'admin',
+  audit: { action: 'deployment.deleted', target: 'deployment_id' },
+  request: { path: DeploymentPath },
+  response: { status: 204, description: 'The deployment is deleted.' },
+  refusals: [404, 409],
+});
+
+export const deploymentRoutes = ({
+  records,
+  deletion,
+  longestRun,
+  scheduler,
+  quotas,
+  now,
+}: RecordRoutes): Route[] => {
+  const shownWithWarning = async (ctx: Context, deployment: StoredDeployment): Promise<Deployment> => {
+    const machine = await records.machines.get(deployment.org_id, deployment.machine_id);
+    if (machine && !deployment.archived) await warnOfShortage(ctx, scheduler, { deployment, machine });
+    return shownDeployment(deployment);
+  };
+  return [
+    route(createDeploymentOperation, async ({ body }, { org_id }, ctx) => {
+      const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
+        createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
+      );
+      return shownWithWarning(ctx, created(result, refusedDeployment));
+    }),
+    route(
+      listDeployments,
+      async ({ query }, { org_id }) => {
+        const { workflow_id } = query;
+        const page = await records.deployments.page(
+          org_id,
+          recordSpan(query),
+          (one) => isNamed(query)(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
+        );
+        return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
+      },
+      checkRecordCursor,
+    ),
+    route(getDeployment, async ({ path }, { org_id }) =>
+      shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
+    ),
+    route(changeDeploymentOperation, async ({ path, body }, { org_id }, ctx) => {
+      const result = await changeDeployment(
+        { records, longestRun },
+        { org_id, id: path.deployment_id },
+        lowerCase(body),
+      );
+      return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
+    }),
+    route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
+      deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
+    ),
+  ];
+};
+
+interface Names {
+  readonly workflow_version_id?: string | null;
+  readonly machine_id?: string | null;
+}
+
+/** UUIDs are accepted in either case. Keys have them in lower case. */
+const lowerCase = <Body extends Names>(body: Body): Body => ({
+  ...body,
+  ...(typeof body.machine_id === 'string' ? { machine_id: body.machine_id.toLowerCase() } : {}),
+  ...(typeof body.workflow_version_id === 'string'
+    ? { workflow_version_id: body.workflow_version_id.toLowerCase() }
+    : {}),
+});
+
+export const refusedDeployment = (refusal: DeploymentRefusal): Refused => {
+  switch (refusal.kind) {
+    case 'not_restorable':
+      return new Refused({ code: 'deployment_not_restorable', why: refusal.why });
+    case 'invalid': {
+      const problems = refusal.wrong.map(({ member, index, why }) =>
+        invalid(
+          ['body', ...[member, index].filter((part) => part !== undefined)],
+          'value_error',
+          `Value error, ${why}`,
+        ),
+      );
+      return invalidRequest(...problems);
+    }
+  }
+};
+
+/** What a deployment is decided on. */
+interface DeploymentSources {
+  readonly records: CatalogueRecords;
+  readonly longestRun: LongestRun;
+}
+
+/** @throws {LogUnavailable} */
+const createDeployment = async (
+  parts: DeploymentSources,
+  request: DeploymentRequest,
+  origin: RecordOrigin,
+): Promise<CreatedRecord<DeploymentRecord, DeploymentRefusal>> => {
+  const decide = async () => newDeployment(request, await partsOf(parts, origin.org_id, request), origin);
+  const decided = await decide();
+  if (decided.kind === 'refused') return decided;
+  return parts.records.deployments.create(decided.record, async () => {
+    const again = await decide();
+    return again.kind === 'refused' ? again.why : undefined;
+  });
+};
+
+/** @throws {LogUnavailable} */
+const changeDeployment = (
+  parts: DeploymentSources,
+  { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
+  change: ChangedSettings,
+): Promise<ChangedRecord<DeploymentRecord, DeploymentRefusal>> =>
+  parts.records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {
+    const named = {
+      machine_id: change.machine_id ?? deployment.machine_id,
+      workflow_version_id: change.workflow_version_id ?? deployment.workflow_version_id,
+    };
+    return changedDeployment(deployment, change, await partsOf(parts, org_id, named));
+  });
+
+/** @throws {LogUnavailable} */
+export const partsOf = async (
+  { records: { machines, versions, workflows }, longestRun }: DeploymentSources,
+  org: string,
+  named: Pick<DeploymentRecord, 'machine_id' | 'workflow_version_id'>,
+): Promise<DeploymentParts> => {
+  const [longestRunS, machine, version] = await Promise.all([
+    longestRun(),
+    machines.get(org, named.machine_id),
+    versions.get(org, named.workflow_version_id),
+  ]);
+  return {
+    longestRunS,
+    machine,
+    version,
+    workflow: version && (await workflows.get(org, version.workflow_id)),
+  };
+};
+
+interface Placed {
+  readonly deployment: DeploymentRecord;
+  readonly machine: Machine;
+}
+
+/** Says in the response when no executor that is there could take runs of a deployment. Nothing without a scheduler, who knows it. */
+const warnOfShortage = async (
+  ctx: Context,
+  scheduler: Pick<SchedulerClient, 'shortage'>,
+  placed: Placed,
+): Promise<void> => {
+  const { deployment, machine } = placed;
+  try {
+    const { shortage } = await scheduler.shortage({
+      org_id: deployment.org_id,
+      gpus: gpusOf(placed),
+      machine_id: machine.id,
+      machine_name: machine.name,
+      runner: machine.runner,
+      labels: deployment.labels ?? [],
+    });
+    if (shortage !== null) ctx.append(WARNING_HEADER, sentence(shortage, placed));
+  } catch (error) {
+    if (!(error instanceof SchedulerUnavailable)) throw error;
+  }
+};
+
+const gpusOf = ({ deployment: { gpu, gpu_fallbacks = [] }, machine }: Placed): Machine['gpu'][] =>
+  gpu === undefined ? [machine.gpu] : [gpu, ...gpu_fallbacks.map((fallback) => fallback.gpu)];
+
+/** It has no comma, which separates warnings. */
+const sentence = (shortage: NonNullable<ShortageResponse['shortage']>, placed: Placed): string =>
+  `runs of this deployment will wait: ${why(shortage, placed)}`;
+
+const why = (shortage: NonNullable<ShortageResponse['shortage']>, placed: Placed): string => {
+  const { deployment, machine } = placed;
+  const gpus = gpusOf(placed).join(' or ');
+  switch (shortage) {
+    case 'no_executor':
+      return 'no executor is there now';
+    case 'no_gpu':
+      return `no executor that is there has the GPU ${gpus}`;
+    case 'not_served':
+      return `no executor that has the GPU ${gpus} serves machine ${named(machine.name)}`;
+    case 'no_runner': {
+      const offers = runnerKindOf(machine.runner).offers(machine.runner, named);
+      return `no executor that has the GPU ${gpus} and serves the machine ${offers}`;
+    }
+    case 'no_label':
+      return `no executor that could execute them has the labels ${(deployment.labels ?? []).map(named).join(' and ')}`;
+  }
+};
+
+const named = (name: string): string => pathText([name]);

@@ -1,0 +1,153 @@
+import { newUuid, isUuid, type OrgId } from '@runledger/contracts/ids';
+import type { DeleteRecords } from './delete-records.ts';
+import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin } from './records.ts';
+import type { LongestRun } from '../longest-run.ts';
+import type { CatalogueRecords } from './catalogue.ts';
+import { notFound, Refused, type Conflict, type RecordKind } from '../../door/refusal.ts';
+import { overQuota, type Quotas } from '../quotas/quotas.ts';
+import type { QuotaBound } from '../quotas/quota-bound.ts';
+import type { SchedulerClient } from '../operators/scheduler-client.ts';
+import type { RecordSpan } from './known-records.ts';
+import type { ExtraCheck } from '../../door/operation.ts';
+import { cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { own } from '../../door/compiled.ts';
+
+/** What the routes of records need. */
+export interface RecordRoutes {
+  readonly records: CatalogueRecords;
+  readonly deletion: DeleteRecords;
+  readonly longestRun: LongestRun;
+  readonly scheduler: Pick<SchedulerClient, 'shortage'>;
+  readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
+  readonly now: () => Date;
+}
+
+/** Creates records, one unless it is said, unless the organisation would have more than it may have. */
+export const withinQuota = async <Result>(
+  quota: QuotaBound,
+  { org_id, records = 1 }: { readonly org_id: OrgId; readonly records?: number },
+  create: () => Promise<Result>,
+): Promise<Result> => {
+  const result = await quota.within(org_id, records, create);
+  if (result !== 'over_quota') return result;
+  throw overQuota(
+    `${tooMany(quota.limit, records)}: change one of them, or ask the operator for a higher RUNLEDGER_QUOTA_CATALOGUE_RECORDS`,
+  );
+};
+
+const tooMany = (limit: number, records: number): string =>
+  records === 1
+    ? `The organisation has ${limit} machines, workflows, versions and deployments, archived ones included, which is its limit`
+    : `This needs ${records} more machines, workflows, versions and deployments, and the organisation may have ${limit}, archived ones included`;
+
+/** Stores these bytes of a workflow, unless the organisation would then have more than it may have. */
+export const withinWorkflowQuota = async <Result>(
+  quota: QuotaBound,
+  org_id: OrgId,
+  bytes: number,
+  store: () => Promise<Result>,
+): Promise<Result> => {
+  const result = await quota.within(org_id, bytes, store);
+  if (result !== 'over_quota') return result;
+  throw overQuota(
+    `The workflows of the organisation, with the definitions of their inputs, would have more than its limit of ${quota.limit} bytes: ask the operator for a higher RUNLEDGER_QUOTA_WORKFLOW_BYTES`,
+  );
+};
+
+/** What a record of the caller's organisation begins with. */
+export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
+  id: newUuid(),
+  org_id,
+  created_at: now().toISOString(),
+});
+
+/** The record, if the caller's organisation has it. */
+export const found = <Stored>(record: Stored | undefined, what: RecordKind): Stored => {
+  if (record === undefined) throw notFound(what);
+  return record;
+};
+
+/** The created record. */
+export const created = <Stored, No = never>(
+  result: CreatedRecord<Stored, No>,
+  refused: (why: No) => Refused,
+): Stored => {
+  switch (result.kind) {
+    case 'created':
+      return result.record;
+    case 'refused':
+      throw refused(result.why);
+  }
+};
+
+/** The record as it is now. */
+export const changed = <Stored, No>(
+  result: ChangedRecord<Stored, No>,
+  what: RecordKind,
+  refused: (why: No) => Refused,
+): Stored => {
+  switch (result.kind) {
+    case 'changed':
+      return result.record;
+    case 'refused':
+      throw refused(result.why);
+    case 'none':
+      throw notFound(what);
+    case 'too_busy':
+      throw tooBusy(what);
+  }
+};
+
+/** Nothing is left of the record. */
+export const deleted = (result: RemovedRecord<Conflict>, what: RecordKind): undefined => {
+  switch (result.kind) {
+    case 'removed':
+      return undefined;
+    case 'refused':
+      throw new Refused(result.why);
+    case 'none':
+      throw notFound(what);
+    case 'too_busy':
+      throw tooBusy(what);
+  }
+};
+
+export const tooBusy = (what: RecordKind): Refused =>
+  new Refused({
+    code: 'changed_concurrently',
+    why: `The ${what.toLowerCase()} was changed again and again at the same time. Nothing was done: try again`,
+  });
+
+/** The refusal of a change that the present state forbids. */
+export const refusedBy = (why: Conflict): Refused => new Refused(why);
+
+interface ListQuery {
+  readonly archived?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** The part of a list of records that a query asks for. */
+export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: ListQuery): RecordSpan => ({
+  archived,
+  limit,
+  after: cursor === undefined ? undefined : decodeCursor(cursor),
+});
+
+/** Whether a record has the name that a query asks for. */
+export const isNamed =
+  ({ name }: { readonly name?: string }) =>
+  (record: { readonly name: string }): boolean =>
+    name === undefined || record.name === name;
+
+/** Whether a cursor comes from a list of records. A cursor that is not a string is left to the schema. */
+export const checkRecordCursor: ExtraCheck = ({ query }) =>
+  cursorProblems(own(query, 'cursor'), 'query', isRecordSortKey);
+
+/** The same for lists of numbered things. */
+export const checkNumberCursor: ExtraCheck = ({ query }) =>
+  cursorProblems(own(query, 'cursor'), 'query', isNumber);
+
+const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;
+const isRecordSortKey = (text: string): boolean => isUuid(SORT_KEY.exec(text)?.[1] ?? '');
+const isNumber = (text: string): boolean => /^[1-9]\d{0,9}$/.test(text);

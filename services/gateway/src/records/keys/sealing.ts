@@ -1,0 +1,140 @@
+import {
+  ResealRequest,
+  SealedValuesPage,
+  SealedValuesQuery,
+  type SealedCounts,
+  type UnreadableValue,
+} from '@runledger/contracts/http/sealed-values';
+import type { SealedRecords } from '@runledger/webhooks/signing/sealed-records';
+import type { SecretBox } from '@runledger/webhooks/signing/secret-box';
+import { operation, route, type Route } from '../../door/operation.ts';
+import { cursorAt, cursorProblems, decodeCursor } from '../../door/pagination.ts';
+import { Refused } from '../../door/refusal.ts';
+import { own } from '../../door/compiled.ts';
+
+const shared = { tag: 'Sealed values', scope: 'operator' } as const;
+
+const checkOperation = operation({
+  ...shared,
+  id: 'checkSealedValues',
+  method: 'GET',
+  path: '/sealed-values',
+  summary: 'Check the sealed values',
+  description:
+    'Reads and opens stored values that are sealed, and counts those that the sealing key sealed and those that another key did. No value is shown. When all pages together have `old` and `unreadable` 0, no other key is needed any more, except for the secret inputs of runs that were queued before, which are never written again.',
+  request: { query: SealedValuesQuery },
+  response: { status: 200, description: 'Up to 100 values.', body: SealedValuesPage },
+  refusals: [],
+});
+
+const resealOperation = operation({
+  ...shared,
+  id: 'resealValues',
+  method: 'POST',
+  path: '/sealed-values/reseal',
+  summary: 'Seal values again',
+  description:
+    'Seals values that another key sealed with the sealing key, each at once: what a client changes at the same time stays as the client changed it. Follow `next_cursor` until it is null. A request can be repeated, and after an interruption the first one finds what is left.',
+  audit: {
+    action: 'sealed_values.resealed',
+    installation: true,
+    details: ({ body: { sealing_key } }) => ({ sealing_key }),
+  },
+  request: { body: ResealRequest },
+  response: { status: 200, description: 'Up to 100 values.', body: SealedValuesPage },
+  refusals: [409],
+});
+
+interface SealingRoutes {
+  readonly kinds: readonly SealedRecords[];
+  readonly box: Pick<SecretBox, 'keyIds'>;
+}
+
+/** What operators do with the keys of RUNLEDGER_SECRET_KEYS, which seal values of all organisations. */
+export const sealingRoutes = ({ kinds, box: { keyIds } }: SealingRoutes): Route[] => {
+  const [sealing_key = '', ...other_keys] = keyIds;
+  const page = async (
+    cursor: string | null | undefined,
+    action: 'inspect' | 'reseal',
+  ): Promise<SealedValuesPage> => {
+    const { next, ...found } = await nextSealedValues(kinds, positionIn(cursor), action);
+    return { sealing_key, other_keys, ...found, next_cursor: cursorAt(next && textOf(next)) };
+  };
+  return [
+    route(
+      checkOperation,
+      ({ query: { cursor } }) => page(cursor, 'inspect'),
+      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
+    ),
+    route(
+      resealOperation,
+      ({ body }) => {
+        if (body.sealing_key !== sealing_key)
+          throw new Refused({
+            code: 'sealing_key_differs',
+            why: `This gateway seals with the key ${sealing_key}, not with ${body.sealing_key}. Put the same key first in RUNLEDGER_SECRET_KEYS of all gateways and notifiers, restart them, and begin again`,
+          });
+        return page(body.cursor, 'reseal');
+      },
+      ({ body }) => cursorProblems(own(body, 'cursor'), 'body', isPosition),
+    ),
+  ];
+};
+
+const textOf = ({ kind, behind }: SealedPosition): string => `${kind} ${behind}`;
+
+const POSITION = /^(\d{1,2}) (\d{1,15})$/;
+const isPosition = (text: string): boolean => POSITION.test(text);
+
+const positionIn = (cursor: string | null | undefined): SealedPosition => {
+  const [, kind = 0, behind = 0] = POSITION.exec(decodeCursor(cursor ?? '')) ?? [];
+  return { kind: Number(kind), behind: Number(behind) };
+};
+
+/** How far a walk through all kinds has come. */
+interface SealedPosition {
+  /** The index of a kind. */
+  readonly kind: number;
+  readonly behind: number;
+}
+
+interface SealedPage {
+  readonly counts: SealedCounts[];
+  readonly unreadable: UnreadableValue[];
+  /** Undefined at the end. */
+  readonly next: SealedPosition | undefined;
+}
+
+/** Bounds the time of a request: each value is read, and written when it is sealed again. */
+const PAGE_SIZE = 100;
+
+/**
+ * Goes through the next sealed values. A value that changes meanwhile comes again later, so nothing is missed; nothing is remembered, so
+ * a walk can be repeated or continued at another gateway. @throws {LogUnavailable}
+ */
+const nextSealedValues = async (
+  kinds: readonly SealedRecords[],
+  from: SealedPosition,
+  action: 'inspect' | 'reseal',
+): Promise<SealedPage> => {
+  const counts = kinds.map(({ kind }) => ({ kind, current: 0, resealed: 0, old: 0, unreadable: 0 }));
+  const unreadable: UnreadableValue[] = [];
+  let at = from;
+  for (let read = 0; read < PAGE_SIZE;) {
+    const records = kinds[at.kind];
+    const count = counts[at.kind];
+    if (records === undefined || count === undefined) return { counts, unreadable, next: undefined };
+    const found = await records.next(at.behind);
+    if (found === undefined) {
+      at = { kind: at.kind + 1, behind: 0 };
+      continue;
+    }
+    const state = await records[action](found.key);
+    at = { kind: at.kind, behind: found.revision };
+    read += 1;
+    if (state.kind === 'gone') continue;
+    count[state.kind] += 1;
+    if (state.kind === 'unreadable') unreadable.push({ kind: records.kind, id: found.key, why: state.why });
+  }
+  return { counts, unreadable, next: at };
+};

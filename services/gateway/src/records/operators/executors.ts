@@ -1,0 +1,223 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  MAX_LISTED_EXECUTORS,
+  type ExecutorState,
+  type ExecutorsResponse,
+  type ExecutorsRequest,
+} from '@runledger/contracts/requests/executor-state';
+import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
+import {
+  Draining,
+  ExecutorPage,
+  ExecutorPath,
+  ExecutorsQuery,
+  NamedExecutors,
+  type Executor,
+} from '@runledger/contracts/http/executors';
+import { shownPlacement } from '@runledger/contracts/run-view/shown-attempts';
+import { newUuid } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { appendFleet } from '@runledger/event-log/messages/append-fleet';
+import { operation, route, type Route } from '../../door/operation.ts';
+import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { notFound, Refused } from '../../door/refusal.ts';
+import { own } from '../../door/compiled.ts';
+import type { SchedulerClient } from './scheduler-client.ts';
+
+const shared = { tag: 'Executors', scope: 'operator' } as const;
+
+const listOperation = operation({
+  ...shared,
+  id: 'listExecutors',
+  method: 'GET',
+  path: '/executors',
+  summary: 'List executors',
+  description:
+    'All executors that the leading scheduler knows, with runs of all organisations in their slots, and the drained names without an executor.',
+  request: { query: ExecutorsQuery },
+  response: { status: 200, description: 'A page of them.', body: ExecutorPage },
+  refusals: [],
+});
+
+const showOperation = operation({
+  ...shared,
+  id: 'getExecutor',
+  method: 'GET',
+  path: '/executors/{name}',
+  summary: 'Read an executor',
+  request: { path: ExecutorPath },
+  response: { status: 200, description: 'All executors with the name.', body: NamedExecutors },
+  refusals: [404],
+});
+
+const drainOperation = operation({
+  ...shared,
+  id: 'drainExecutor',
+  method: 'POST',
+  path: '/executors/{name}/drain',
+  summary: 'Drain an executor',
+  description:
+    'The executor gets no new runs until it is resumed, also after a restart. Its present runs continue. Repeating the request changes nothing. Of a drain and a resume at the same time, the one that was stored last holds, and both responses show it.',
+  audit: { action: 'executor.drained', target: 'name', installation: true },
+  request: { path: ExecutorPath },
+  response: {
+    status: 200,
+    description:
+      'The state once the scheduler has read the request: no new runs, unless `draining` is false.',
+    body: Draining,
+  },
+  refusals: [404],
+});
+
+const resumeOperation = operation({
+  ...shared,
+  id: 'resumeExecutor',
+  method: 'POST',
+  path: '/executors/{name}/resume',
+  summary: 'Resume an executor',
+  description:
+    'The executor gets runs again, unless it is stopping. Of a drain and a resume at the same time, the one that was stored last holds, and both responses show it.',
+  audit: { action: 'executor.resumed', target: 'name', installation: true },
+  request: { path: ExecutorPath },
+  response: {
+    status: 200,
+    description:
+      'What holds, once the scheduler has read the request: runs again, unless `draining` is true.',
+    body: Draining,
+  },
+  refusals: [404],
+});
+
+interface ExecutorRoutes {
+  readonly executors: Executors;
+  readonly drain: DrainExecutor;
+}
+
+/** What operators do with the fleet, which no organisation owns. */
+export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] => {
+  const request = async (type: FleetRequest['type'], name: string, key_id: string): Promise<Draining> => {
+    const drained = await drain(type, name, key_id);
+    switch (drained.kind) {
+      case 'read':
+        return { name, draining: drained.draining, runs: drained.runs };
+      case 'unknown':
+        throw notFound('Executor');
+      case 'not_read_yet':
+        throw new Refused({
+          code: 'scheduler_behind',
+          why: 'The request is stored and holds once the scheduler has read it, unless a later request replaces it. Read the executor to see its state',
+        });
+    }
+  };
+  return [
+    route(
+      listOperation,
+      async ({ query: { limit = DEFAULT_LIMIT, cursor } }) => {
+        const page = await executors.page(sortKeyIn(cursor), limit);
+        const last = page.more ? page.executors.at(-1) : undefined;
+        return { executors: page.executors.map(shownExecutor), next_cursor: cursorAt(last && textOf(last)) };
+      },
+      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorSortKey),
+    ),
+    route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
+      const { executors: named } = await executors.named(name);
+      if (named.length === 0) throw notFound('Executor');
+      return { name, executors: named.map(shownExecutor) };
+    }),
+    route(drainOperation, ({ path: { name } }, { key }) => request('ExecutorDrainRequested', name, key.id)),
+    route(resumeOperation, ({ path: { name } }, { key }) => request('ExecutorResumeRequested', name, key.id)),
+  ];
+};
+
+const shownExecutor = (executor: ExecutorState): Executor => ({
+  ...executor,
+  slots: executor.slots.map(({ run, ...slot }) => ({
+    ...slot,
+    run: run && { ...run, placement: shownPlacement(run.placement) },
+  })),
+});
+
+const textOf = ({ name, executor_id }: ExecutorState): string => `${name} ${executor_id ?? ''}`;
+
+const SORT_KEY = /^([A-Za-z0-9_-]{1,64}) ((?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?)?)$/;
+const isExecutorSortKey = (text: string): boolean => text.length <= 130 && SORT_KEY.test(text);
+
+const sortKeyIn = (cursor: string | undefined): ExecutorSortKey | null => {
+  if (cursor === undefined) return null;
+  const [, name = '', executor_id = ''] = SORT_KEY.exec(decodeCursor(cursor)) ?? [];
+  return { name, executor_id: executor_id === '' ? null : executor_id };
+};
+
+/** The executor behind which a page begins. */
+type ExecutorSortKey = NonNullable<ExecutorsRequest['after']>;
+
+/** The executors as the leading scheduler knows them. Every method throws SchedulerUnavailable while none responds. */
+interface Executors {
+  page(after: ExecutorSortKey | null, limit: number): Promise<ExecutorsResponse>;
+  /** Empty for a name that has no executor and is not drained. */
+  named(name: string): Promise<ExecutorsResponse>;
+}
+
+export const executors = (scheduler: Pick<SchedulerClient, 'executors'>): Executors => ({
+  page: (after, limit) => scheduler.executors({ name: null, after, limit }),
+  named: (name) => scheduler.executors({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
+});
+
+type DrainedExecutor =
+  /** The state once the scheduler has read the request. A later request may have changed it again. */
+  | ({ readonly kind: 'read' } & Draining)
+  | { readonly kind: 'unknown' }
+  /** The request is stored; the scheduler did not read it in time. */
+  | { readonly kind: 'not_read_yet' };
+
+/** Drains or resumes all executors of a name. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
+type DrainExecutor = (
+  type: FleetRequest['type'],
+  name: string,
+  requested_by: string,
+) => Promise<DrainedExecutor>;
+
+interface DrainExecutorOptions {
+  readonly log: EventLog;
+  readonly executors: Executors;
+  readonly now: () => Date;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+const READ_WITHIN_MS = 5_000;
+const POLL_EVERY_MS = 50;
+
+/**
+ * The request is stored each time, also when the name is drained already. Otherwise an older request, whose response was
+ * lost, could reach the scheduler last and win.
+ */
+export const drainExecutor =
+  ({ log, executors, now, clock }: DrainExecutorOptions): DrainExecutor =>
+  async (type, name, requested_by) => {
+    if ((await executors.named(name)).executors.length === 0) return { kind: 'unknown' };
+    const time = now().toISOString();
+    const event_id = newUuid();
+    const stored = await appendFleet(log, {
+      type,
+      version: 1,
+      event_id,
+      executor_name: name,
+      requested_by,
+      time,
+    });
+    const deadline = clock() + READ_WITHIN_MS;
+    for (;;) {
+      const { executors: present, read_up_to } = await executors.named(name);
+      // A resumed name without an executor is not listed at all.
+      const draining = present.some(({ drain }) => drain !== null);
+      if (read_up_to >= stored) {
+        return { kind: 'read', name, draining, runs: runsOn(present) };
+      }
+      if (clock() >= deadline) return { kind: 'not_read_yet' };
+      await pause(POLL_EVERY_MS);
+    }
+  };
+
+const runsOn = (executors: readonly ExecutorState[]): number =>
+  executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;

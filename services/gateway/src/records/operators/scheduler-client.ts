@@ -1,0 +1,89 @@
+import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
+import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
+import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { requestExecutors } from '@runledger/request-reply/executors';
+import { requestPools } from '@runledger/request-reply/pools';
+import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
+import { requestShortage } from '@runledger/request-reply/shortage';
+import { requestWaitReason } from '@runledger/request-reply/wait-reason';
+import { openBreaker, type Breaker } from '../../breaker.ts';
+
+/** No scheduler leads, or the leading one has not responded in time. */
+export class SchedulerUnavailable extends Error {
+  override readonly name = 'SchedulerUnavailable';
+}
+
+/** Requests to the leading scheduler, each with a circuit breaker. */
+export interface SchedulerClient extends Disposable {
+  /** One for each run, in their order: undefined for a run that does not wait, and for all of them without a response. */
+  queuePositions(keys: readonly RunKey[]): Promise<readonly (QueuePosition | undefined)[]>;
+  /** Null for a run that does not wait, or that the scheduler does not know yet. @throws {SchedulerUnavailable} */
+  waitReason(key: RunKey): Promise<WaitReason | null>;
+  /** @throws {SchedulerUnavailable} */
+  executors(request: ExecutorsRequest): Promise<ExecutorsResponse>;
+  /** @throws {SchedulerUnavailable} */
+  pools(request: PoolsRequest): Promise<PoolsResponse>;
+  /** @throws {SchedulerUnavailable} */
+  shortage(request: ShortageRequest): Promise<ShortageResponse>;
+}
+
+/** The scheduler responds from memory, so this is long. */
+const RESPONSE_TIMEOUT_MS = 2_000;
+/** A queue position is worth having, and no reason to wait. */
+const POSITIONS_TIMEOUT_MS = 250;
+
+export const openSchedulerClient = (log: EventLog): SchedulerClient => {
+  using opened = new DisposableStack();
+  const positions = opened.use(
+    openBreaker<[readonly RunKey[]], readonly (QueuePosition | undefined)[]>({
+      action: async (_signal, keys) =>
+        orSchedulerUnavailable(await requestQueuePositions(log, keys, POSITIONS_TIMEOUT_MS)),
+      timeoutMs: POSITIONS_TIMEOUT_MS,
+      opensOn: 'first_failure',
+      fallback: (_why, keys) => keys.map(() => undefined),
+    }),
+  );
+  const waitReasons = opened.use(
+    openRequired((key: RunKey) => requestWaitReason(log, key, RESPONSE_TIMEOUT_MS)),
+  );
+  const executors = opened.use(
+    openRequired((request: ExecutorsRequest) => requestExecutors(log, request, RESPONSE_TIMEOUT_MS)),
+  );
+  const pools = opened.use(
+    openRequired((request: PoolsRequest) => requestPools(log, request, RESPONSE_TIMEOUT_MS)),
+  );
+  const shortages = opened.use(
+    openRequired((request: ShortageRequest) => requestShortage(log, request, RESPONSE_TIMEOUT_MS)),
+  );
+  const kept = opened.move();
+  return {
+    queuePositions: (keys) => positions.call(keys),
+    waitReason: async (key) => (await waitReasons.call(key)).wait,
+    executors: (request) => executors.call(request),
+    pools: (request) => pools.call(request),
+    shortage: (request) => shortages.call(request),
+    [Symbol.dispose]: () => kept.dispose(),
+  };
+};
+
+/** A request whose caller cannot go on without the response. */
+const openRequired = <Request, Response>(
+  send: (request: Request) => Promise<Response | undefined>,
+): Breaker<[Request], Response> =>
+  openBreaker<[Request], Response>({
+    action: async (_signal, request) => orSchedulerUnavailable(await send(request)),
+    timeoutMs: RESPONSE_TIMEOUT_MS,
+    opensOn: 'most_fail',
+    fallback: () => {
+      throw new SchedulerUnavailable('no scheduler has responded');
+    },
+  });
+
+const orSchedulerUnavailable = <Response>(response: Response | undefined): Response => {
+  if (response === undefined) throw new SchedulerUnavailable('no scheduler has responded');
+  return response;
+};

@@ -1,0 +1,207 @@
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { KeyScope, ApiKey } from '@runledger/contracts/catalogue/records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { signer } from '@runledger/webhooks/signing/signer';
+import { scopesOfMember } from '@runledger/contracts/accounts/roles';
+import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
+import { mayStill, type Maker } from './maker.ts';
+import { memberships, type Memberships } from './membership.ts';
+import { people, personIn, type People, type Person } from './people.ts';
+import { sessions, type Sessions, type Session } from './sessions.ts';
+import { signInLimit, type SignInLimit } from './sign-in-limit.ts';
+import { signInLinks, linkRecords, type SignInLinks } from './sign-in-links.ts';
+import { accountRows, hashOf, TABLES, RowExists, type Row, type AccountRows } from './account-rows.ts';
+import { invitationRecords, type InvitationRecords } from './invitation-records.ts';
+import { memberRecords, type MemberRecords } from './member-records.ts';
+import type { Credential } from '../../door/caller.ts';
+import { Refused } from '../../door/refusal.ts';
+import type { Identity } from './open-id-provider.ts';
+
+/** People, their sessions, and the organisations that they are members of. */
+export interface Accounts {
+  readonly people: People;
+  readonly sessions: Sessions;
+  readonly callers: SessionCallers;
+  readonly memberships: Memberships;
+  readonly invitations: InvitationRecords;
+  /** Whether somebody may still give what they gave. @throws {LogUnavailable} */
+  readonly mayStill: (maker: Maker, scope: KeyScope) => Promise<boolean>;
+  readonly links: SignInLinks;
+  readonly identities: Identities;
+  readonly limit: SignInLimit;
+}
+
+interface AccountsOptions {
+  readonly log: EventLog;
+  /** RUNLEDGER_SECRET_KEYS. */
+  readonly secretKeys: readonly string[];
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
+
+export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Accounts => {
+  const rows = accountRows(log);
+  const secret = signer(secretKeys, 'accounts').sign('better-auth');
+  let opening: Promise<AuthLibrary> | undefined;
+  const open = async (): Promise<AuthLibrary> => {
+    const { openAuthLibrary } = await import('./auth-library.ts');
+    return openAuthLibrary({ rows, secret, logger });
+  };
+  const library: OpenAuthLibrary = () => (opening ??= open());
+  const members = memberRecords(log);
+  const ofLinks = linkRecords(log);
+  const ofPeople = people(rows, library);
+  const ofSessions = sessions(rows, library, now);
+  const invitations = invitationRecords(log);
+  const ofMembers = memberships({ log, members, invitations, links: ofLinks, people: ofPeople, now });
+  const given = { log, members, now };
+  return {
+    people: ofPeople,
+    sessions: ofSessions,
+    callers: sessionCallers({ log, sessions: ofSessions, members }),
+    memberships: ofMembers,
+    invitations,
+    mayStill: (maker, scope) => mayStill(given, maker, scope),
+    identities: identities(rows, library),
+    links: signInLinks({ ...given, links: ofLinks, people: ofPeople }),
+    limit: signInLimit(log),
+  };
+};
+
+/** What sessions permit. */
+interface SessionCallers {
+  /**
+   * Undefined when the session is unknown or has ended. The reads count only if a quorum of the brokers is in touch, as with keys (ADR 41).
+   * @throws {Refused} when the person is no member of the organisation of the session @throws {LogUnavailable}
+   */
+  find(text: string): Promise<Credential | undefined>;
+  /** Whether a session still permits what it did when `find` returned this. @throws {LogUnavailable} */
+  isValid(key: ApiKey): Promise<boolean>;
+}
+
+interface SessionCallersOptions {
+  readonly log: Pick<EventLog, 'freshSequence'>;
+  readonly sessions: Pick<Sessions, 'find' | 'findById'>;
+  readonly members: Pick<MemberRecords, 'of'>;
+}
+
+const sessionCallers = ({ log, sessions, members }: SessionCallersOptions): SessionCallers => {
+  const keyOf = async (session: Session): Promise<ApiKey | undefined> => {
+    const { org_id, user_id } = session;
+    if (org_id === null) return undefined;
+    const member = (await members.of(org_id)).find((one) => one.user_id === user_id);
+    if (member === undefined) return undefined;
+    const scopes = scopesOfMember(member);
+    return {
+      id: session.id,
+      user_id,
+      org_id,
+      name: 'session',
+      prefix: '',
+      // Another role, or another organisation, is another key.
+      sha256: hashOf(session.id, org_id, ...scopes),
+      scopes,
+      // A person has one rate, in however many browsers.
+      rate_key: user_id,
+      created_at: new Date(session.created_at).toISOString(),
+      expires_at: new Date(session.expires_at).toISOString(),
+    };
+  };
+  return {
+    find: async (text) => {
+      const session = await sessions.find(text);
+      const key = session && (await keyOf(session));
+      await log.freshSequence?.();
+      if (session === undefined) return undefined;
+      if (key === undefined) throw notChosen();
+      return { key, session: { id: session.id } };
+    },
+    isValid: async ({ id, sha256 }) => {
+      const session = await sessions.findById(id);
+      const key = session && (await keyOf(session));
+      await log.freshSequence?.();
+      return key?.sha256 === sha256;
+    },
+  };
+};
+
+const notChosen = (): Refused =>
+  new Refused({
+    code: 'organisation_not_chosen',
+    why: 'You are no member of the organisation in which this session acts. Choose another one with PATCH /session, or ask an owner for an invitation',
+  });
+
+type IdentityId = Pick<Identity, 'issuer' | 'subject'>;
+
+/**
+ * Which identity of a provider is whose. An identity is one person's: its row is claimed by issuer and subject. A person has one identity
+ * of a provider: the row of the person names it, and is changed by compare-and-set. Only where both agree, the identity signs in.
+ * Every method may throw LogUnavailable, and may be called again then.
+ */
+interface Identities {
+  personOf(identity: IdentityId): Promise<Person | undefined>;
+  /**
+   * False when the person has another identity of the provider, or the identity is another person's. `prepare` is called when nothing
+   * forbids it, before the identity signs in.
+   */
+  link(user_id: string, identity: IdentityId, prepare: () => Promise<void>): Promise<boolean>;
+  /** The provider at which the person signs in; undefined when the person does not. */
+  issuerOf(user_id: string): Promise<string | undefined>;
+}
+
+const identities = (rows: AccountRows, library: OpenAuthLibrary): Identities => {
+  const ownerOf = async ({ issuer, subject }: IdentityId): Promise<string | undefined> => {
+    const row = await rows.findUnique(TABLES.account, [providerIdOf(issuer), subject]);
+    return row && String(row['userId']);
+  };
+  return {
+    personOf: async (identity) => {
+      const owner = await ownerOf(identity);
+      const row = owner === undefined ? undefined : await rows.find(TABLES.user, owner);
+      return row?.[FIELD] === textOf(identity) ? personIn(row) : undefined;
+    },
+    link: async (user_id, identity, prepare) => {
+      const before = await ownerOf(identity);
+      if (before !== undefined && before !== user_id) return false;
+      const text = textOf(identity);
+      const named = await rows.change(TABLES.user, user_id, (row) =>
+        issuerIn(row) === identity.issuer ? row : { ...row, [FIELD]: text },
+      );
+      if (named?.[FIELD] !== text) return false;
+      await prepare();
+      if (before === user_id) return true;
+      try {
+        const { internalAdapter } = (await library()).context;
+        await internalAdapter.linkAccount({
+          userId: user_id,
+          providerId: providerIdOf(identity.issuer),
+          accountId: identity.subject,
+        });
+        return true;
+      } catch (error) {
+        if (!(error instanceof RowExists)) throw error;
+        if ((await ownerOf(identity)) === user_id) return true;
+        // Another person got it at the same moment.
+        await rows.change(TABLES.user, user_id, (row) =>
+          row[FIELD] === text ? { ...row, [FIELD]: null } : row,
+        );
+        return false;
+      }
+    },
+    issuerOf: async (user_id) => {
+      const row = await rows.find(TABLES.user, user_id);
+      return row && issuerIn(row);
+    },
+  };
+};
+
+/** Of the row of a person. */
+const FIELD = 'identity';
+
+const providerIdOf = (issuer: string): string => `oidc ${issuer}`;
+
+const textOf = ({ issuer, subject }: IdentityId): string => `${issuer} ${subject}`;
+
+/** An issuer has no space. */
+const issuerIn = ({ [FIELD]: text }: Row): string | undefined =>
+  typeof text === 'string' ? text.split(' ', 1)[0] : undefined;

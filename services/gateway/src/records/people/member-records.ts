@@ -1,0 +1,144 @@
+import { Role } from '@runledger/contracts/accounts/roles';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { Type } from 'typebox';
+
+const Uuid = Type.String({ format: 'uuid' });
+
+const Members = Type.Object({
+  members: Type.Array(
+    Type.Object({
+      user_id: Uuid,
+      email: Type.String({ maxLength: 254 }),
+      name: Type.String({ maxLength: 128 }),
+      role: Role,
+      operator: Type.Boolean(),
+      since: Type.String({ format: 'date-time' }),
+    }),
+  ),
+});
+
+const Membership = Type.Object({ org_id: Uuid });
+
+/**
+ * Who may sign in to an organisation, in the bucket ACCOUNTS: `members.<org_id>` is all its members in one record, so that it has an owner
+ * whoever changes them at the same time. `memberships.<user_id>.<org_id>` is written before a person becomes a member and erased
+ * after they were removed, so it has every organisation of a person, and perhaps one more.
+ * Every method may throw LogUnavailable.
+ */
+export interface MemberRecords {
+  of(org_id: string): Promise<readonly Member[]>;
+  /** `change` is pure: it is called again when the members were changed meanwhile. */
+  change(org_id: string, change: (members: readonly Member[]) => MembersResult): Promise<MembersResult>;
+  /** Before the person becomes a member. */
+  note(user_id: string, org_id: string): Promise<void>;
+  /** After the person was removed. */
+  forget(user_id: string, org_id: string): Promise<void>;
+  /** The organisations of a person, by their ids, in the order in which the person became a member. */
+  organisationsOf(user_id: string): Promise<readonly string[]>;
+  /** Removes all members of an organisation. */
+  erase(org_id: string): Promise<void>;
+}
+
+const MAX_TRIES = 50;
+
+export const memberRecords = (log: EventLog): MemberRecords => {
+  const bucket = openBucket(log, 'ACCOUNTS', Members);
+  const memberships = openBucket(log, 'ACCOUNTS', Membership);
+  const keyOf = (org_id: string): string => `members.${org_id}`;
+  const membershipKey = (user_id: string, org_id: string): string => `memberships.${user_id}.${org_id}`;
+  return {
+    of: async (org_id) => (await bucket.get(keyOf(org_id)))?.value.members ?? [],
+    change: async (org_id, change) => {
+      const key = keyOf(org_id);
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const present = await bucket.get(key);
+        const result = change(present?.value.members ?? []);
+        if (result.kind !== 'changed') return result;
+        const value = { members: [...result.members] };
+        const written = present
+          ? await bucket.update(key, value, present.revision)
+          : await bucket.create(key, value);
+        if (written !== false) return result;
+      }
+      throw new LogUnavailable(`The members of ${org_id} change too fast to be changed. Try again.`);
+    },
+    note: async (user_id, org_id) => {
+      await memberships.create(membershipKey(user_id, org_id), { org_id });
+    },
+    forget: (user_id, org_id) => memberships.erase(membershipKey(user_id, org_id)),
+    organisationsOf: async (user_id) =>
+      (await memberships.list(`memberships.${user_id}`))
+        .toSorted((one, other) => one.revision - other.revision)
+        .map(({ value }) => value.org_id),
+    erase: (org_id) => bucket.erase(keyOf(org_id)),
+  };
+};
+
+/** A member as the organisation stores it. */
+export interface Member {
+  readonly user_id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly operator: boolean;
+  readonly since: string;
+}
+
+export interface MemberUpdate {
+  readonly role?: Role | undefined;
+  readonly operator?: boolean | undefined;
+}
+
+export type MembersResult =
+  | { readonly kind: 'changed'; readonly members: readonly Member[]; readonly member: Member }
+  | { readonly kind: 'not_found' }
+  /** What made the person a member does not stand any more. */
+  | { readonly kind: 'withdrawn' }
+  | { readonly kind: 'last_owner' }
+  | { readonly kind: 'too_many'; readonly most: number };
+
+/** They are one record, which is read for each request of a session. */
+export const MOST_MEMBERS = 200;
+
+/** The person as a member. A member who is there stays, with the rights of both. */
+export const withMember = (members: readonly Member[], added: Member): MembersResult => {
+  const present = members.find(({ user_id }) => user_id === added.user_id);
+  if (present === undefined) {
+    if (members.length >= MOST_MEMBERS) return { kind: 'too_many', most: MOST_MEMBERS };
+    return { kind: 'changed', members: [...members, added], member: added };
+  }
+  const role = RANKS[added.role] > RANKS[present.role] ? added.role : present.role;
+  return replaced(members, { ...present, role, operator: present.operator || added.operator });
+};
+
+const RANKS: Readonly<Record<Role, number>> = { viewer: 0, developer: 1, owner: 2 };
+
+export const withChangedMember = (
+  members: readonly Member[],
+  user_id: string,
+  { role, operator }: MemberUpdate,
+): MembersResult => {
+  const present = members.find((member) => member.user_id === user_id);
+  if (present === undefined) return { kind: 'not_found' };
+  const changed = { ...present, role: role ?? present.role, operator: operator ?? present.operator };
+  if (changed.role !== 'owner' && isOnlyOwner(members, present)) return { kind: 'last_owner' };
+  return replaced(members, changed);
+};
+
+export const withoutMember = (members: readonly Member[], user_id: string): MembersResult => {
+  const member = members.find((one) => one.user_id === user_id);
+  if (member === undefined) return { kind: 'not_found' };
+  if (isOnlyOwner(members, member)) return { kind: 'last_owner' };
+  return { kind: 'changed', members: members.filter((one) => one !== member), member };
+};
+
+const replaced = (members: readonly Member[], member: Member): MembersResult => ({
+  kind: 'changed',
+  members: members.map((one) => (one.user_id === member.user_id ? member : one)),
+  member,
+});
+
+/** Without an owner, nobody could invite one. */
+const isOnlyOwner = (members: readonly Member[], { user_id, role }: Member): boolean =>
+  role === 'owner' && !members.some((one) => one.role === 'owner' && one.user_id !== user_id);

@@ -1,0 +1,194 @@
+import { scopesOfMember, type Role } from '@runledger/contracts/accounts/roles';
+import { orgId } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import { keyStore } from '../keys/key-store.ts';
+import { revokeWithDescendants } from '../keys/api-keys.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
+import {
+  withChangedMember,
+  withMember,
+  withoutMember,
+  type Member,
+  type MembersResult,
+  type MemberUpdate,
+  type MemberRecords,
+} from './member-records.ts';
+import { isGivenBy, type Maker } from './maker.ts';
+import type { People, Person } from './people.ts';
+import type { InvitationRecords } from './invitation-records.ts';
+import type { LinkRecords } from './sign-in-links.ts';
+
+/** An organisation of a person. */
+interface Membership {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly operator: boolean;
+}
+
+interface NewMember {
+  readonly person: Person;
+  readonly role: Role;
+  readonly operator: boolean;
+}
+
+interface Invited {
+  readonly made_by: Maker;
+  /** Asked once the person is a member: whoever revokes the invitation, or the key that made it, does so before, or this sees it. */
+  readonly stands: () => Promise<boolean>;
+}
+
+/** Who may sign in to which organisation. Every method may throw LogUnavailable, and may be called again then. */
+export interface Memberships {
+  list(org_id: string): Promise<readonly Member[]>;
+  /** The organisations of a person, the first one first. */
+  of(user_id: string): Promise<Membership[]>;
+  /** `not_found` for an organisation that is erased, `withdrawn` for an invitation that does not stand: then they are as they were before. */
+  add(org_id: string, member: NewMember, invited?: Invited): Promise<MembersResult>;
+  /** Revokes what the person has, and has given to others, that the new role does not permit: API keys and invitations. */
+  change(org_id: string, user_id: string, update: MemberUpdate): Promise<MembersResult>;
+  /**
+   * Also their API keys of the organisation, all that they gave to others, invitations for them, and the account of a person who is a member
+   * of no other. After an interruption it is repeated, though the person is no member any more.
+   */
+  remove(
+    org_id: string,
+    user_id: string,
+  ): Promise<Exclude<MembersResult, { kind: 'changed' }> | { readonly kind: 'removed' }>;
+  /** Removes all members of an organisation, and its invitations. Resolves with how many there were. */
+  erase(org_id: string): Promise<number>;
+}
+
+export interface MembershipsOptions {
+  readonly log: EventLog;
+  readonly members: MemberRecords;
+  readonly links: Pick<LinkRecords, 'erase'>;
+  readonly invitations: Pick<InvitationRecords, 'list' | 'revoke'>;
+  readonly people: Pick<People, 'find' | 'remove'>;
+  readonly now: () => Date;
+}
+
+export const memberships = (options: MembershipsOptions): Memberships => {
+  const { log, members, now } = options;
+  const records = catalogue(log);
+  return {
+    list: (org_id) => members.of(org_id),
+    of: async (user_id) => {
+      const ids = await members.organisationsOf(user_id);
+      const all = await Promise.all(
+        ids.map(async (id) => {
+          const [organisation, present] = await Promise.all([records.getOrganisation(id), members.of(id)]);
+          const member = present.find((one) => one.user_id === user_id);
+          if (organisation === undefined || member === undefined) return undefined;
+          return { id, name: organisation.name, role: member.role, operator: member.operator };
+        }),
+      );
+      return all.filter((one) => one !== undefined);
+    },
+    add: async (org_id, { person, role, operator }, invited) => {
+      const { id: user_id, email, name } = person;
+      const since = now().toISOString();
+      const before = (await members.of(org_id)).find((one) => one.user_id === user_id);
+      await members.note(user_id, org_id);
+      const added = { user_id, email, name, role, operator, since };
+      const result = await members.change(org_id, (present) =>
+        invited?.made_by.org_id !== org_id || isGivenBy(present, invited.made_by, 'admin')
+          ? withMember(present, added)
+          : { kind: 'withdrawn' },
+      );
+      const isTakenBack = result.kind === 'changed' && invited !== undefined && !(await invited.stands());
+      if (isTakenBack)
+        await members.change(org_id, (present) =>
+          before ? withChangedMember(present, user_id, before) : withoutMember(present, user_id),
+        );
+      if (isTakenBack || result.kind === 'withdrawn') {
+        if (!before) await leave(options, org_id, user_id);
+        return { kind: 'withdrawn' };
+      }
+      if (result.kind !== 'changed') return result;
+      await records.createUser({ id: user_id, org_id, name, created_at: since });
+      // An erasure removes every member who was there before it was requested.
+      if (!(await records.wasErased(org_id))) return result;
+      await eraseMembers(options, org_id);
+      return { kind: 'not_found' };
+    },
+    change: async (org_id, user_id, update) => {
+      const result = await members.change(org_id, (present) => withChangedMember(present, user_id, update));
+      if (result.kind === 'changed') await revokeGiven(options, org_id, result.member);
+      return result;
+    },
+    remove: async (org_id, user_id) => {
+      const result = await members.change(org_id, (present) => withoutMember(present, user_id));
+      const isHalfDone =
+        result.kind === 'not_found' && (await members.organisationsOf(user_id)).includes(org_id);
+      if (result.kind !== 'changed' && !isHalfDone) return result;
+      await revokeGiven(options, org_id, { user_id });
+      await leave(options, org_id, user_id);
+      return { kind: 'removed' };
+    },
+    erase: (org_id) => eraseMembers(options, org_id),
+  };
+};
+
+/** After a person was removed. */
+const leave = async (options: MembershipsOptions, org_id: string, user_id: string): Promise<void> => {
+  const { members } = options;
+  const isMember = async (): Promise<boolean> =>
+    (await members.of(org_id)).some((one) => one.user_id === user_id);
+  // Somebody may have added the person again meanwhile.
+  if (await isMember()) return;
+  await endWithout(options, org_id, user_id);
+  if (await isMember()) await members.note(user_id, org_id);
+};
+
+/** A person without any organisation has no account. That the person belonged to this one is forgotten last: until then it is repeated. */
+const endWithout = async (
+  { members, links, people }: MembershipsOptions,
+  org_id: string,
+  user_id: string,
+): Promise<void> => {
+  const others = (await members.organisationsOf(user_id)).filter((id) => id !== org_id);
+  const person = others.length > 0 ? undefined : await people.find(user_id);
+  if (person) {
+    await links.erase(person.email);
+    await people.remove(user_id);
+  }
+  await members.forget(user_id, org_id);
+};
+
+const eraseMembers = async (options: MembershipsOptions, org_id: string): Promise<number> => {
+  const { log, members } = options;
+  const present = await members.of(org_id);
+  // The record goes last: an interrupted erasure finds everybody again.
+  for (const { user_id } of present) await endWithout(options, org_id, user_id);
+  await members.erase(org_id);
+  const invitations = await eraseSubjects(log, 'KV_ACCOUNTS', `$KV.ACCOUNTS.invitations.${orgId(org_id)}.>`);
+  return present.length + invitations;
+};
+
+/**
+ * What a person has in an organisation, or gave to others, that permits more than the person may: API keys, with those that these made, and
+ * invitations. All of it, and invitations for them, for somebody who is no member any more.
+ */
+const revokeGiven = async (
+  { log, invitations, people, now }: MembershipsOptions,
+  org_id: string,
+  person: Pick<Member, 'user_id'> & Partial<Pick<Member, 'role' | 'operator'>>,
+): Promise<void> => {
+  const { user_id, role, operator = false } = person;
+  const scopes = role === undefined ? [] : scopesOfMember({ role, operator });
+  const store = keyStore(log);
+  for (const { value } of await store.listIndexed(org_id)) {
+    const { record } = value;
+    const isTooMuch = record.scopes.some((scope) => !allows(scopes, scope));
+    if ((record.user_id === user_id || record.made_by === user_id) && isTooMuch)
+      await revokeWithDescendants(store, value);
+  }
+  if (allows(scopes, 'admin')) return;
+  const email = role === undefined ? (await people.find(user_id))?.email : undefined;
+  for (const invitation of await invitations.list(org_id, now()))
+    if (invitation.made_by.user_id === user_id || invitation.email === email)
+      await invitations.revoke(org_id, invitation.id);
+};

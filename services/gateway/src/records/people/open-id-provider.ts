@@ -1,0 +1,251 @@
+import { Email } from '@runledger/contracts/http/accounts/members';
+import { NewName } from '@runledger/contracts/http/fields/names';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type * as OpenIdClient from 'openid-client';
+import type { CustomFetch } from 'openid-client';
+import pLimit from 'p-limit';
+import { Compile } from 'typebox/compile';
+import { Refused } from '../../door/refusal.ts';
+import { isPrivateAddress, type OidcSettings } from './oidc-config.ts';
+import {
+  isUnreachable,
+  providerBusy,
+  providerInvalid,
+  providerRefused,
+  providerUnavailable,
+} from './pending-sign-ins.ts';
+
+interface OpenIdProviderOptions extends DiscoveryOptions {
+  readonly logger: Logger;
+}
+
+const SCOPE = 'openid email profile';
+/** Each waits for the provider for some seconds at most. */
+const MOST_AT_ONCE = 16;
+const MOST_WAITING = 64;
+
+const accepted = {
+  isEmail: (text: string) => EMAIL.Check(text),
+  isName: (text: string) => NAME.Check(text),
+};
+const EMAIL = Compile(Email);
+const NAME = Compile(NewName);
+
+/** A provider of OpenID Connect: the authorization code flow with PKCE, state and nonce. It is asked for its endpoints at the first use. */
+export const openIdProvider = (options: OpenIdProviderOptions): IdentityProvider => {
+  const { settings, logger } = options;
+  const issuer = new URL(settings.issuer).href;
+  const discovered = openDiscovery(options);
+  const limit = pLimit(MOST_AT_ONCE);
+  const refusalFor = refusals(logger);
+  const asking = async <Result>(work: (client: typeof OpenIdClient) => Promise<Result>): Promise<Result> => {
+    if (limit.pendingCount >= MOST_WAITING) throw providerBusy();
+    try {
+      return await limit(async () => work(await import('openid-client')));
+    } catch (error) {
+      throw refusalFor(error);
+    }
+  };
+  return {
+    name: settings.name,
+    issuer,
+    begin: (redirect_uri) =>
+      asking(async (client) => {
+        const configuration = await discovered(client);
+        const checks = {
+          state: client.randomState(),
+          nonce: client.randomNonce(),
+          code_verifier: client.randomPKCECodeVerifier(),
+        };
+        const url = client.buildAuthorizationUrl(configuration, {
+          redirect_uri,
+          scope: SCOPE,
+          state: checks.state,
+          nonce: checks.nonce,
+          code_challenge: await client.calculatePKCECodeChallenge(checks.code_verifier),
+          code_challenge_method: 'S256',
+        });
+        if (!isPrivateAddress(url))
+          throw new TypeError(`The authorization endpoint of ${issuer} is not https`);
+        return { url: url.href, checks };
+      }),
+    finish: (answer, { state, nonce, code_verifier }) =>
+      asking(async (client) => {
+        const configuration = await discovered(client);
+        const tokens = await client.authorizationCodeGrant(configuration, answer, {
+          pkceCodeVerifier: code_verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+        });
+        const claims = tokens.claims();
+        if (claims === undefined || new URL(claims.iss).href !== issuer)
+          throw new TypeError(`The ID token is not of ${issuer}`);
+        const known = { issuer, subject: claims.sub };
+        return identityIn(
+          known,
+          await withUserInfo(client, configuration, tokens.access_token, claims),
+          accepted,
+        );
+      }),
+  };
+};
+
+/** Many providers tell the e-mail only there. The library checks that it is of the same subject. */
+const withUserInfo = async (
+  client: typeof OpenIdClient,
+  configuration: OpenIdClient.Configuration,
+  accessToken: string,
+  claims: Claims & { readonly sub: string },
+): Promise<Claims> => {
+  const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
+  if (typeof claims['email'] === 'string' || !hasUserInfo) return claims;
+  return { ...claims, ...(await client.fetchUserInfo(configuration, accessToken, claims.sub)) };
+};
+
+/** What a person is told. The operator finds the reason in the log: once, however many people a failed discovery refuses. */
+const refusals = (logger: Logger): ((error: unknown) => unknown) => {
+  let logged: unknown;
+  return (error) => {
+    if (error instanceof Refused) return error;
+    if (error instanceof Error && error.name === 'AuthorizationResponseError') return providerRefused();
+    if (error !== logged) logger.warn({ err: error }, 'a sign-in with OpenID Connect failed');
+    logged = error;
+    return isUnreachable(error) ? providerUnavailable() : providerInvalid();
+  };
+};
+
+/** The endpoints of the provider, and this installation as its client. */
+type Discovered = (client: typeof OpenIdClient) => Promise<OpenIdClient.Configuration>;
+
+/** In seconds: a person waits for it. */
+const TIMEOUT_S = 5;
+/** Providers change their endpoints, and their keys, without a word. */
+const KEEP_MS = 3_600_000;
+/** A provider that is down is asked once a second, however many people try. */
+const KEEP_FAILURE_MS = 1_000;
+
+interface Asked {
+  readonly answer: Promise<OpenIdClient.Configuration>;
+  keptUntil: number;
+}
+
+interface DiscoveryOptions {
+  readonly settings: OidcSettings;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Asks at the first use, and once an hour. All who need it at once wait for the same answer. */
+const openDiscovery = ({ settings, clock }: DiscoveryOptions): Discovered => {
+  let asked: Asked | undefined;
+  return (client) => {
+    if (asked !== undefined && clock() < asked.keptUntil) return asked.answer;
+    const asking: Asked = { answer: discover(client, settings), keptUntil: clock() + KEEP_MS };
+    asked = asking;
+    asking.answer.catch(() => {
+      asking.keptUntil = clock() + KEEP_FAILURE_MS;
+    });
+    return asking.answer;
+  };
+};
+
+const discover = (
+  client: typeof OpenIdClient,
+  { issuer, clientId, clientSecret }: OidcSettings,
+): Promise<OpenIdClient.Configuration> => {
+  const server = new URL(issuer);
+  const basic = client.ClientSecretBasic(clientSecret);
+  const post = client.ClientSecretPost(clientSecret);
+  return client.discovery(
+    server,
+    clientId,
+    {},
+    // Without a word of the provider it accepts Basic (OpenID Connect Discovery 1.0, section 3).
+    (provider, ...rest) =>
+      (provider.token_endpoint_auth_methods_supported ?? ['client_secret_basic']).includes(
+        'client_secret_basic',
+      )
+        ? basic(provider, ...rest)
+        : post(provider, ...rest),
+    {
+      timeout: TIMEOUT_S,
+      [client.customFetch]: boundedFetch,
+      // The signature of the ID token is checked too, though it comes from the provider itself.
+      execute: [
+        client.enableNonRepudiationChecks,
+        ...(server.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+      ],
+    },
+  );
+};
+
+/** Documents of providers have a few KiB. */
+const MAX_BYTES = 512 * 1024;
+
+/** Fetches what a provider answers. @throws TypeError, as for a failed connection, when it is more than 512 KiB */
+const boundedFetch: CustomFetch = async (url, options) => {
+  const { body = null } = options;
+  const response = await fetch(url, { ...options, body });
+  const { status, statusText, headers } = response;
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new TypeError(`${url} answered with more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return new Response(chunks.length === 0 ? null : new Blob(chunks), { status, statusText, headers });
+};
+
+/** What an answer of the provider has to fit: it goes to the provider, or is kept, and comes back once. */
+interface SignInChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly code_verifier: string;
+}
+
+/** A provider at which people sign in. Both methods throw Refused with a code that says what is wrong. */
+export interface IdentityProvider {
+  /** How people know it. */
+  readonly name: string;
+  readonly issuer: string;
+  /** The address at the provider to which a browser goes, and what its answer has to fit. */
+  begin(redirectUri: string): Promise<{ readonly url: string; readonly checks: SignInChecks }>;
+  /** Who signed in. `answer`: the address of the redirect with the query that the provider added. */
+  finish(answer: URL, checks: SignInChecks): Promise<Identity>;
+}
+
+/** Who signed in at the provider, as its ID token says. */
+export interface Identity {
+  readonly issuer: string;
+  /** The provider's id of the person, which stays when everything else changes. */
+  readonly subject: string;
+  /** In lower case; undefined when the provider names none, or has not verified that it belongs to the person. */
+  readonly email: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** The claims of an ID token, and of the UserInfo of the same person. */
+type Claims = Readonly<Record<string, unknown>>;
+
+/** `isEmail`, `isName`: what the accounts accept. */
+interface AcceptedValues {
+  readonly isEmail: (text: string) => boolean;
+  readonly isName: (text: string) => boolean;
+}
+
+/** The identity that claims describe. Only `email_verified: true` counts, the JSON value: a text or a missing claim proves nothing. */
+const identityIn = (
+  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
+  claims: Claims,
+  { isEmail, isName }: AcceptedValues,
+): Identity => {
+  const { email, email_verified, name } = claims;
+  const isProven = email_verified === true && typeof email === 'string' && isEmail(email);
+  return {
+    issuer,
+    subject,
+    email: isProven ? email.toLowerCase() : undefined,
+    name: typeof name === 'string' && isName(name) ? name : undefined,
+  };
+};

@@ -1,0 +1,289 @@
+import {
+  ProviderAnswerRequest,
+  ProviderSignInItem,
+  ProviderSignInRequest,
+  SessionItem,
+} from '@runledger/contracts/http/accounts/session';
+import type { Entry } from '@runledger/event-log/streams/bucket';
+import type { Context } from 'koa';
+import {
+  openOperation,
+  openRoute,
+  requestOf,
+  type Route,
+  type PlainRoute,
+  type Visitor,
+} from '../../door/operation.ts';
+import { Refused } from '../../door/refusal.ts';
+import { providerNotOffered, otherIdentity } from './pending-sign-ins.ts';
+import type { AccountRoutes } from './account-routes.ts';
+import { beginSession, sessionOf, type SignedIn } from './session-routes.ts';
+import { CONSOLE_PATH } from '../../document/console.ts';
+import { networkOf } from '../audit/record-operation.ts';
+import type { Identity } from './open-id-provider.ts';
+import type { Person } from './people.ts';
+import { nameOf } from './sign-in-links.ts';
+import type { Invitation } from './invitation-records.ts';
+import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
+
+const shared = { method: 'POST', tag: 'Accounts', scope: 'none' } as const;
+
+const beginOperation = openOperation({
+  ...shared,
+  id: 'beginProviderSignIn',
+  path: '/session/oidc',
+  summary: 'Begin a sign-in with the provider',
+  description:
+    'The page keeps `pending` where only pages of its own origin can read it, and leads the browser to `url`, where the person signs in. The provider leads it back to `GET /session/oidc/callback`, and that to `/console/sign-in#answer=…`, from where the page finishes the sign-in within 10 minutes.',
+  audit: { unrecorded: 'the person may sign in, or not: what follows is recorded' },
+  request: { body: ProviderSignInRequest },
+  response: {
+    status: 200,
+    description: 'Where the sign-in goes on.',
+    body: ProviderSignInItem,
+    holdsSecret: true,
+  },
+  refusals: [404],
+});
+
+const finishOperation = openOperation({
+  ...shared,
+  id: 'finishProviderSignIn',
+  path: '/session/oidc/answer',
+  summary: 'Finish a sign-in with the provider',
+  description: 'Only the page that began it can finish it, once.',
+  audit: { recordedWithin: 'session.created' },
+  request: { body: ProviderAnswerRequest },
+  response: {
+    status: 200,
+    description: 'The session.',
+    body: SessionItem,
+    holdsSecret: true,
+    beginsSession: true,
+  },
+  refusals: [404, 409, 410],
+});
+
+export const providerRoutes = (options: AccountRoutes): Route[] => {
+  const { provider, pending, redirectUri, accounts, onRefused } = options;
+  return [
+    openRoute(beginOperation, async ({ body: { invitation } }) => {
+      if (provider === undefined) throw providerNotOffered();
+      const { url, checks } = await provider.begin(redirectUri());
+      return {
+        url,
+        pending: pending.seal({ checks, ...(typeof invitation === 'string' && { invitation }) }),
+      };
+    }),
+    openRoute(finishOperation, async ({ body }, visitor, ctx) => {
+      if (provider === undefined) throw providerNotOffered();
+      const by = { ctx, visitor };
+      const { address } = visitor;
+      const answer = new URL(redirectUri());
+      answer.search = body.answer;
+      try {
+        // Of two states neither counts.
+        const state = answer.searchParams.getAll('state').join(' ');
+        const { checks, invitation } = pending.open(body.pending, state);
+        const signedIn = await accounts.limit.attempt({ address }, async () =>
+          signInAs(options, by, await provider.finish(answer, checks), invitation),
+        );
+        return await beginSession(options, by, { ...signedIn, made_by: 'oidc' });
+      } catch (error) {
+        if (error instanceof Refused) onRefused({ why: 'sign_in', address: address ?? undefined });
+        throw error;
+      }
+    }),
+  ];
+};
+
+interface ProviderCallback {
+  readonly basePath: string;
+  /** The address for browsers, without a slash at the end. */
+  readonly publicUrl: () => string;
+}
+
+const PATH = '/session/oidc/callback';
+
+/** The address to register at the provider. `publicUrl`: without a slash at the end. */
+export const redirectUri = (
+  publicUrl: string,
+  { RUNLEDGER_BASE_PATH }: { readonly RUNLEDGER_BASE_PATH: string },
+): string => `${publicUrl}${RUNLEDGER_BASE_PATH}${PATH}`;
+
+const SEE_OTHER = 303;
+
+/**
+ * `GET /session/oidc/callback`: a browser comes back from the provider. Nobody is signed in here: the browser may have been led by any page.
+ * It is led to our own page with the answer of the provider in the fragment, which no server gets, and the page finishes what it began.
+ */
+export const providerCallback = ({ basePath, publicUrl }: ProviderCallback): PlainRoute => ({
+  method: 'GET',
+  path: `${basePath}${PATH}`,
+  serve: async (ctx) => {
+    ctx.status = SEE_OTHER;
+    ctx.set(
+      'Location',
+      `${publicUrl()}${CONSOLE_PATH}/sign-in#answer=${encodeURIComponent(ctx.querystring)}`,
+    );
+  },
+});
+
+interface By {
+  readonly ctx: Context;
+  readonly visitor: Visitor;
+}
+
+/**
+ * Whom an identity of the provider signs in, and where. The first time it becomes that of the person with its verified e-mail; with the
+ * token of an invitation the person becomes a member, as with a password. @throws {Refused} @throws {AuditNotStored} @throws {LogUnavailable}
+ */
+const signInAs = async (
+  options: AccountRoutes,
+  by: By,
+  identity: Identity,
+  token: string | undefined,
+): Promise<Pick<SignedIn, 'person' | 'org_id'>> => {
+  const entry = token === undefined ? undefined : await invitationOf(options, token);
+  const decision = await decide(options, by, identity, entry?.value);
+  if (entry !== undefined) refuseClosed(entry.value, personOf(decision), options.now());
+  const accepting = await carryOut(options, by, { identity, decision, org_id: entry?.value.org_id });
+  if (entry !== undefined) await acceptInvitation(options, entry, accepting, by);
+  return { person: accepting.person, org_id: entry?.value.org_id };
+};
+
+type Decided = Exclude<SignInDecision<Person>, { readonly kind: 'refused' }>;
+
+const personOf = (decision: Decided): Person | undefined =>
+  decision.kind === 'create' ? undefined : decision.person;
+
+const decide = async (
+  { accounts }: AccountRoutes,
+  { visitor }: By,
+  identity: Identity,
+  invitation: Entry<Invitation>['value'] | undefined,
+): Promise<Decided> => {
+  const { people, memberships, identities } = accounts;
+  const { email } = identity;
+  const [linked, person, session] = await Promise.all([
+    identities.personOf(identity),
+    email === undefined ? undefined : people.findByEmail(email),
+    sessionOf({ accounts }, visitor),
+  ]);
+  const isMember = person !== undefined && (await memberships.of(person.id)).length > 0;
+  const owner = person && { person, isMember };
+  const decision = decideSignIn({ identity, linked, owner, invitation, signedIn: session?.user_id });
+  if (decision.kind === 'refused') throw new Refused({ code: decision.why, why: WHY[decision.why] });
+  return decision;
+};
+
+interface CarryOut {
+  readonly identity: Identity;
+  readonly decision: Decided;
+  /** Of the invitation. */
+  readonly org_id: string | undefined;
+}
+
+const carryOut = async (options: AccountRoutes, by: By, order: CarryOut): Promise<Accepting> => {
+  const { identity, decision, org_id } = order;
+  switch (decision.kind) {
+    case 'known':
+      return { person: decision.person, isNew: false };
+    case 'link':
+      await link(options, by, { ...decision, identity, org_id });
+      return { person: decision.person, isNew: false };
+    case 'create': {
+      const { people } = options.accounts;
+      const person = await people.create(decision.email, identity.name ?? nameOf(decision.email));
+      // Somebody else accepts the invitation at this moment.
+      if (person === undefined) throw otherIdentity();
+      await link(options, by, { person, keepsPassword: true, identity, org_id });
+      return { person, isNew: true };
+    }
+  }
+};
+
+interface Link extends Pick<CarryOut, 'identity' | 'org_id'> {
+  readonly person: Person;
+  readonly keepsPassword: boolean;
+}
+
+/** Whoever chose the password, and has sessions with it, may not be the person: an account does not verify its e-mail, and the provider did. */
+const link = async (options: AccountRoutes, { ctx, visitor }: By, order: Link): Promise<void> => {
+  const { accounts, record } = options;
+  const { people, sessions, identities, memberships } = accounts;
+  const { person, identity, keepsPassword } = order;
+  const removes_password = !keepsPassword && (await people.hasPassword(person.id));
+  await record(
+    {
+      action: 'identity.linked',
+      org_id: order.org_id ?? (await memberships.of(person.id))[0]?.id ?? null,
+      actor: { kind: 'unknown', network: networkOf(visitor.address ?? undefined) },
+      target: { kind: 'identity', id: person.id },
+      request_id: requestOf(ctx).request_id,
+      details: { removes_password },
+    },
+    async () => {
+      const isLinked = await identities.link(person.id, identity, async () => {
+        if (keepsPassword) return;
+        await people.removePassword(person.id);
+        await sessions.endOthers(person.id, undefined);
+      });
+      if (!isLinked) throw otherIdentity();
+    },
+  );
+};
+
+const WHY = {
+  email_not_verified:
+    'The provider does not say that it has verified your e-mail, so nobody knows which account is yours. Verify it there, or sign in with a password or a link',
+  person_unknown:
+    'Nobody with your e-mail is a member of an organisation here. Ask an owner of the organisation for an invitation, and open its link',
+  invitation_for_another:
+    'This invitation is for another e-mail than yours at the provider. Sign in there with the account that is invited, or ask for another invitation',
+} as const;
+
+interface KnownPerson {
+  readonly id: string;
+  readonly email: string;
+}
+
+/** What is known when somebody has signed in at the provider. */
+export interface Claimant<Account extends KnownPerson> {
+  readonly identity: Pick<Identity, 'email'>;
+  /** Whose identity it is already. */
+  readonly linked: Account | undefined;
+  /** Who has the e-mail of the identity here, and whether they are a member of an organisation. */
+  readonly owner: { readonly person: Account; readonly isMember: boolean } | undefined;
+  /** The invitation with which the sign-in began. */
+  readonly invitation: { readonly email: string } | undefined;
+  /** Who was signed in with this browser when it began. */
+  readonly signedIn: string | undefined;
+}
+
+type SignInDecision<Account extends KnownPerson> =
+  | { readonly kind: 'known'; readonly person: Account }
+  /** The identity becomes that of the person. Without `keepsPassword`, whoever chose the password may be somebody else. */
+  | { readonly kind: 'link'; readonly person: Account; readonly keepsPassword: boolean }
+  | { readonly kind: 'create'; readonly email: string }
+  | {
+      readonly kind: 'refused';
+      readonly why: 'email_not_verified' | 'person_unknown' | 'invitation_for_another';
+    };
+
+/** Who is signed in. An identity stays with its person, whatever the e-mail is later; before, only a verified e-mail says whose it is. */
+export const decideSignIn = <Account extends KnownPerson>(
+  claimant: Claimant<Account>,
+): SignInDecision<Account> => {
+  const { identity, linked, owner, invitation, signedIn } = claimant;
+  const email = linked?.email ?? identity.email;
+  if (email === undefined) return { kind: 'refused', why: 'email_not_verified' };
+  if (invitation !== undefined && invitation.email !== email)
+    return { kind: 'refused', why: 'invitation_for_another' };
+  if (linked !== undefined) return { kind: 'known', person: linked };
+  if (owner === undefined)
+    return invitation ? { kind: 'create', email } : { kind: 'refused', why: 'person_unknown' };
+  const { person, isMember } = owner;
+  if (!isMember && invitation === undefined) return { kind: 'refused', why: 'person_unknown' };
+  return { kind: 'link', person, keepsPassword: signedIn === person.id };
+};

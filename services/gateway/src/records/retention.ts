@@ -1,0 +1,133 @@
+import { Retention, RetentionChange } from '@runledger/contracts/http/retention';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { Retention as RetentionRecord } from '@runledger/contracts/catalogue/records';
+import type { OrgId } from '@runledger/contracts/ids';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { operation, route, type Route } from '../door/operation.ts';
+import { invalid, invalidRequest, Refused } from '../door/refusal.ts';
+import {
+  DAY_MS,
+  retentionOf,
+  retentionProblems,
+  NOTHING_CHOSEN,
+  type InstallationRetention,
+} from './retention.decide.ts';
+import { changeRecord, type ChangedRecord, type Decide } from './catalogue/records.ts';
+
+const tag = 'Organisation';
+
+const getRetention = operation({
+  id: 'getRetention',
+  method: 'GET',
+  path: '/retention',
+  tag,
+  summary: 'Read for how long runs and their output files are kept',
+  scope: 'runs:read',
+  request: {},
+  response: { status: 200, description: 'What the organisation chose, and what it has.', body: Retention },
+  refusals: [],
+});
+
+const changeRetention = operation({
+  id: 'changeRetention',
+  method: 'PATCH',
+  path: '/retention',
+  tag,
+  summary: 'Choose for how long runs and their output files are kept',
+  description:
+    '`runs_days` counts from the creation of a run. Then the run goes, with its inputs, outputs and files: it is 404, and its idempotency key is free. A run that has not ended stays, and one whose final notification is not settled, or of which the log still holds something. `outputs_days` counts from the end of a run. Then its output files go: the run stays, and their addresses are 404. It is applied within minutes, also to runs that are there already.',
+  scope: 'admin',
+  audit: { action: 'retention.changed' },
+  request: { body: RetentionChange },
+  response: { status: 200, description: 'What the organisation has now.', body: Retention },
+  refusals: [],
+});
+
+interface RetentionRoutes {
+  readonly log: EventLog;
+  readonly records: RetentionRecords;
+  /** Days for which the installation keeps runs. */
+  readonly runsDays: number;
+  /** How long output files are kept, in milliseconds. */
+  readonly keepsOutputsForMs: () => Promise<number>;
+}
+
+export const retentionRoutes = ({ log, records, runsDays, keepsOutputsForMs }: RetentionRoutes): Route[] => {
+  const installation = async (): Promise<InstallationRetention> => {
+    const [{ maxAgeMs }, outputsMs] = await Promise.all([readLogAge(log), keepsOutputsForMs()]);
+    return { log: maxAgeMs / DAY_MS, runs: runsDays, outputs: outputsMs / DAY_MS };
+  };
+  return [
+    route(getRetention, async (_request, { org_id }) => {
+      const [chosen, kept] = await Promise.all([records.get(org_id), installation()]);
+      return retentionOf(chosen, kept);
+    }),
+    route(changeRetention, async ({ body }, { org_id }) => {
+      const kept = await installation();
+      const result = await records.change(org_id, async (before) => {
+        const record = { ...before, ...withoutOmitted(body) };
+        const problems = retentionProblems(body, record, kept);
+        return problems.length > 0 ? { kind: 'refused', why: problems } : { kind: 'changed', record };
+      });
+      switch (result.kind) {
+        case 'changed':
+          return retentionOf(result.record, kept);
+        case 'refused':
+          throw invalidRequest(
+            ...result.why.map(({ member, why }) =>
+              invalid(['body', member], 'value_error', `Value error, ${why}`),
+            ),
+          );
+        case 'none':
+        case 'too_busy':
+          throw new Refused({
+            code: 'changed_concurrently',
+            why: 'The retention was changed again and again at the same time. Nothing was done: try again',
+          });
+      }
+    }),
+  ];
+};
+
+/** Null is a choice, and undefined is none. */
+const withoutOmitted = ({
+  runs_days,
+  outputs_days,
+}: RetentionChange): Partial<Record<keyof RetentionChange, number | null>> => ({
+  ...(runs_days === undefined ? {} : { runs_days }),
+  ...(outputs_days === undefined ? {} : { outputs_days }),
+});
+
+/** What organisations chose. One without a record chose nothing. Every method may throw LogUnavailable. */
+export interface RetentionRecords {
+  get(org_id: OrgId): Promise<RetentionRecord>;
+  /** Of all organisations that have one, as each has it when it is read. One that changes it meanwhile may come twice. */
+  all(): AsyncIterable<RetentionRecord>;
+  change<No>(org_id: OrgId, decide: Decide<RetentionRecord, No>): Promise<ChangedRecord<RetentionRecord, No>>;
+}
+
+const KIND = 'retention';
+const keyOf = (org_id: OrgId): string => `${KIND}.${org_id}`;
+
+export const retentionRecords = (log: EventLog): RetentionRecords => {
+  const records = openBucket(log, 'CATALOGUE', RetentionRecord);
+  return {
+    get: async (org_id) => (await records.get(keyOf(org_id)))?.value ?? { org_id, ...NOTHING_CHOSEN },
+    all: async function* () {
+      for (let behind = 0; ;) {
+        const write = await records.nextWrite(KIND, behind);
+        if (!write) return;
+        const entry = await records.get(write.key);
+        // The bucket keeps earlier revisions too.
+        if (entry?.revision === write.revision) yield entry.value;
+        behind = write.revision;
+      }
+    },
+    change: async (org_id, decide) => {
+      // False when it exists, by now.
+      await records.create(keyOf(org_id), { org_id, ...NOTHING_CHOSEN });
+      return changeRecord(records, keyOf(org_id), decide);
+    },
+  };
+};

@@ -1,0 +1,125 @@
+import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readLog } from '@runledger/event-log/streams/logs';
+import { readKeptLogs, type FoundLogs } from '../files/kept-logs.ts';
+import type { ReadCurrentRun } from './facts/current-run.ts';
+import {
+  countLines,
+  lineFromEnd,
+  logItems,
+  LOG_BEGIN,
+  type AttemptLines,
+  type IsoTime,
+  type ShownItem,
+  type LogPosition,
+} from './logs.decide.ts';
+
+interface RunAttemptLog extends LoggedAttempt {
+  /** Whether the attempt is over: a reader waits for nothing more of it. */
+  readonly isOver: boolean;
+}
+
+/** The attempts of a run whose logs may be shown, the first one first. */
+export const loggedAttempts = (run: Run): RunAttemptLog[] => {
+  const { org_id, run_id, attempt: last } = run;
+  const earlier = run.earlier_attempts.map(({ number, executor_id }) => ({
+    org_id,
+    run_id,
+    attempt: number,
+    executor_id,
+    isOver: true,
+  }));
+  if (!last || earlier.at(-1)?.attempt === last.number) return earlier;
+  const { number: attempt, executor_id } = last;
+  return [...earlier, { org_id, run_id, attempt, executor_id, isOver: isEnded(run) }];
+};
+
+/** @throws {LogUnavailable} */
+export type ReadAttemptLog = (run: Run, of: RunAttemptLog) => Promise<AttemptLines>;
+
+interface AttemptLogsOptions {
+  readonly log: EventLog;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly current: ReadCurrentRun;
+}
+
+/** The log of an attempt: as it is kept with the run, or as the brokers still have it. */
+export const attemptLogs =
+  ({ log, blobs, current }: AttemptLogsOptions): ReadAttemptLog =>
+  async (run, of) => {
+    const kept = await readKeptLogs(blobs, run);
+    const known = keptOf(kept, of);
+    if (known) return known;
+    const { chunks, isCleared } = await readLog(log, of);
+    if (!isCleared) return { chunks, ...(isEnded(run) && { notice: noticeOf(kept, chunks.length > 0) }) };
+    // The attempt has ended since the run was read.
+    const found = await current(of);
+    const moved = found.kind === 'found' ? await readKeptLogs(blobs, found.run) : kept;
+    return keptOf(moved, of) ?? { chunks: [], notice: noticeOf(moved, false) };
+  };
+
+const keptOf = (found: FoundLogs, of: LoggedAttempt): AttemptLines | undefined => {
+  const log =
+    found.kind === 'found' ? found.logs.attempts.find(({ attempt }) => attempt === of.attempt) : undefined;
+  return log && { chunks: log.chunks, written: log };
+};
+
+const NOT_KEPT =
+  'The log of this attempt is not kept with the run: the attempt was ended from outside, such as by its start deadline or the loss of its executor, ' +
+  'or there was no room for it, or no gateway could be reached. It is shown as long as the brokers still have it.';
+
+/** Undefined for an attempt that wrote nothing. */
+const noticeOf = ({ kind }: FoundLogs, isShown: boolean): string | undefined => {
+  if (kind === 'gone') return 'The logs of this run have expired.';
+  if (kind === 'damaged') return 'The logs of this run are damaged in the store.';
+  return isShown ? NOT_KEPT : undefined;
+};
+
+export const isoTime: IsoTime = (ms) => new Date(ms).toISOString();
+
+/** Which part of a run's logs is read. */
+interface LogSelection {
+  /** Undefined for all attempts. */
+  readonly attempt: number | undefined;
+  /** The number of last lines; undefined for all lines. */
+  readonly tail: number | undefined;
+}
+
+export const selectedAttempts = (
+  run: Run,
+  { attempt }: Pick<LogSelection, 'attempt'>,
+): readonly RunAttemptLog[] =>
+  loggedAttempts(run).filter((logged) => attempt === undefined || logged.attempt === attempt);
+
+/** Where to begin. @throws {LogUnavailable} */
+export const beginOf = async (
+  read: ReadAttemptLog,
+  run: Run,
+  selection: LogSelection,
+): Promise<LogPosition> => {
+  if (selection.tail === undefined) return LOG_BEGIN;
+  let left = selection.tail;
+  for (const logged of selectedAttempts(run, selection).toReversed()) {
+    const lines = await read(run, logged);
+    const known = countLines(lines);
+    if (known >= left) return { attempt: logged.attempt, line: lineFromEnd(lines, left) };
+    left -= known;
+  }
+  return LOG_BEGIN;
+};
+
+/** The log from a place on. At most one attempt's log is in memory. @throws {LogUnavailable} */
+export async function* readLogs(
+  read: ReadAttemptLog,
+  run: Run,
+  selection: LogSelection,
+  from: LogPosition,
+): AsyncGenerator<ShownItem> {
+  for (const logged of selectedAttempts(run, selection)) {
+    if (logged.attempt < from.attempt) continue;
+    const line = logged.attempt === from.attempt ? from.line : 0;
+    yield* logItems({ attempt: logged.attempt, line }, await read(run, logged), isoTime);
+  }
+}

@@ -1,0 +1,240 @@
+import { RunOutputs, type StoredFile } from '@runledger/contracts/events/run-event-data';
+import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Middleware, Context } from 'koa';
+import { problemOfFileName } from '@runledger/contracts/file-name';
+import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
+import { jsonBlob } from '@runledger/blob-store/json-blob';
+import type { BlobRef } from '@runledger/contracts/blobs';
+import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
+import { MAX_EVENT_NESTING, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { Value } from 'typebox/value';
+import { Refused, invalid, invalidRequest, type Invalid } from '../../door/refusal.ts';
+import { requestBody, lengthRequired, jsonBody } from '../../door/json-body.ts';
+import { OutputStoreFull, type OutputStore } from '../../files/output-store.ts';
+import type { AdmitUpload } from '../../records/quotas/admit-upload.ts';
+import { newOutputKey, pathOf, isOutputKeyOf, type AttemptFiles } from './attempt-files.ts';
+import { namedAttempt, permittedRun } from './attempt-permission.ts';
+import { contentTypeIn } from '../../door/responses.ts';
+import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
+
+interface UploadLimits {
+  readonly fileBytes: number;
+  /** Of all files of a run. */
+  readonly runBytes: number;
+  readonly files: number;
+}
+
+interface UploadRoute {
+  readonly log: EventLog;
+  readonly store: OutputStore;
+  readonly files: AttemptFiles;
+  readonly admit: AdmitUpload;
+  readonly limits: UploadLimits;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  readonly onUploaded: (bytes: number) => void;
+}
+
+/** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
+export const uploadRoute =
+  ({ log, store, files, admit, limits, logger, clock, onUploaded }: UploadRoute): Middleware =>
+  async (ctx) => {
+    const named = namedAttempt(ctx);
+    const { run, attempt } = named;
+    const permitted = await permittedRun(log, ctx, named);
+    const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, limits.fileBytes);
+    const announced = announcedBytes(permitted.run, limits);
+    using open = new DisposableStack();
+    open.use(await admit(run.org_id, bytes));
+    const key = newOutputKey(permitted.token, { subfolder, filename });
+    const file = { path: pathOf({ subfolder, filename }), bytes, key };
+    const begun = files.begin(run, attempt, file, { files: limits.files, bytes: announced });
+    if (begun.kind !== 'begun') throw notBegun(begun, attempt, limits);
+
+    const began = clock();
+    const cleanUp = async (removal: Promise<unknown>): Promise<void> => {
+      // A file that stays takes space, but its address is unknown.
+      await removal.catch((err: unknown) =>
+        logger.warn({ err, run_id: run.run_id }, 'an output file could not be removed'),
+      );
+    };
+    for (const left of begun.left) await cleanUp(store.remove(left));
+    const storeFile = async (): Promise<{ readonly sha256: string; readonly replaced: string | null }> => {
+      try {
+        const { sha256 } = await store.put({ key, filename, content_type }, requestBody(ctx));
+        // The attempt may have been lost during the upload.
+        await permittedRun(log, ctx, named);
+        const committed = files.commit(run, attempt, file);
+        if (committed.kind === 'superseded') throw superseded(attempt);
+        return { sha256, replaced: committed.replaced };
+      } catch (error) {
+        await cleanUp(store.remove(key));
+        files.release(run, attempt, file);
+        throw error;
+      }
+    };
+    const { sha256, replaced } = await storeFile().catch(refuseFullStore);
+    onUploaded(bytes);
+    if (replaced !== null) await cleanUp(store.remove(replaced));
+    const upload_duration = Math.round(clock() - began) / 1000;
+    ctx.status = 201;
+    ctx.body = {
+      key,
+      filename,
+      subfolder,
+      content_type,
+      bytes,
+      sha256,
+      type,
+      upload_duration,
+    } satisfies StoredFile;
+  };
+
+/** @throws the error, as a refusal that ends the attempt when a store is full */
+const refuseFullStore = (error: unknown): never => {
+  throw error instanceof OutputStoreFull
+    ? new Refused({ code: 'output_store_full', why: error.message })
+    : error;
+};
+
+/** The bytes of all its files, as the attempt has announced them in the log. @throws {Refused} */
+const announcedBytes = ({ status, output_bytes }: ExecutingRun, { runBytes }: UploadLimits): number => {
+  if (status !== 'uploading') {
+    throw new Refused({
+      code: 'output_not_announced',
+      why: 'The attempt has not announced its files: RunUploading comes first',
+    });
+  }
+  if (output_bytes <= runBytes) return output_bytes;
+  throw new Refused({
+    code: 'outputs_too_large',
+    why: `The files of a run may have at most ${runBytes} bytes together, and those of this run have ${output_bytes}`,
+  });
+};
+
+const notBegun = (
+  begun: Exclude<ReturnType<AttemptFiles['begin']>, { readonly kind: 'begun' }>,
+  attempt: number,
+  limits: UploadLimits,
+): Refused => {
+  switch (begun.kind) {
+    case 'too_many_files':
+      return new Refused({
+        code: 'too_many_outputs',
+        why: `A run may store at most ${limits.files} files`,
+      });
+    case 'not_announced':
+      return new Refused({
+        code: 'output_not_announced',
+        why: `With this file the attempt would have stored ${begun.bytes} bytes, more than it has announced`,
+      });
+    case 'superseded':
+      return superseded(attempt);
+  }
+};
+
+const superseded = (attempt: number): Refused =>
+  new Refused({
+    code: 'output_superseded',
+    why: `A later attempt than ${attempt} stores its files, or this file was sent again meanwhile`,
+  });
+
+interface UploadRequest {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: StoredFile['type'];
+  readonly content_type: string;
+  readonly bytes: number;
+}
+
+const MAX_SUBFOLDER = 1_024;
+
+/** The description of the file that an executor is about to send. Refuses with 411, 413 or 422. */
+const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
+  const length = ctx.get('content-length');
+  if (length === '') throw lengthRequired();
+  const bytes = Number(length);
+  if (!(bytes <= maxBytes)) {
+    throw new Refused({
+      code: 'file_too_large',
+      why: `An output file may have at most ${maxBytes} bytes, and this one has ${length}`,
+    });
+  }
+  const wrong: Invalid[] = [];
+  const filename = single(ctx, 'filename') ?? '';
+  const problem = problemOfFileName(filename);
+  if (problem !== null)
+    wrong.push(invalid(['query', 'filename'], 'value_error', `Value error, the file name ${problem}`));
+  const subfolder = single(ctx, 'subfolder') ?? '';
+  if (subfolder.length > MAX_SUBFOLDER || (subfolder !== '' && !isRelativePath(subfolder))) {
+    const msg = 'Value error, a subfolder is a relative path of names between slashes, without "." and ".."';
+    wrong.push(invalid(['query', 'subfolder'], 'value_error', msg));
+  }
+  const type = single(ctx, 'type') ?? 'output';
+  if (type !== 'output' && type !== 'temp') {
+    wrong.push(invalid(['query', 'type'], 'enum', "Input should be 'output' or 'temp'"));
+  }
+  if (wrong.length > 0 || (type !== 'output' && type !== 'temp')) {
+    throw invalidRequest(...wrong);
+  }
+  const content_type = contentTypeIn(ctx.get('content-type'));
+  return { filename, subfolder, type, content_type, bytes };
+};
+
+const single = (ctx: Context, name: string): string | undefined => {
+  const value = ctx.query[name];
+  return Array.isArray(value) ? value.at(-1) : value;
+};
+
+const isRelativePath = (path: string): boolean =>
+  path.split('/').every((name) => problemOfFileName(name) === null);
+
+interface OutputListRoute {
+  readonly log: EventLog;
+  readonly blobs: BlobQuota;
+}
+
+/** `PUT /executions/{org_id}/{run_id}/{attempt}/output-list`: stores a list that is too large for the event that ends the run. */
+export const outputListRoute = ({ log, blobs }: OutputListRoute): Middleware => {
+  const body = jsonBody(MAX_OUTPUTS_BYTES);
+  return async (ctx) => {
+    const named = namedAttempt(ctx);
+    const { token } = await permittedRun(log, ctx, named);
+    const list = await body(ctx);
+    if (!filesIn(list).every((file) => isOutputKeyOf(token, file))) {
+      throw refused('Value error, the list names a file that this attempt did not store');
+    }
+    const ref = await blobs.put(named.run.org_id, jsonBlob(list ?? null)).catch(refuseFullBlobs);
+    if (ref === 'over_quota') throw overQuota(blobs.limit);
+    ctx.body = ref satisfies BlobRef;
+    ctx.status = 201;
+  };
+};
+
+/** The files in a list of outputs. @throws {Refused} for anything else */
+const filesIn = (list: JsonValue | undefined): StoredFile[] => {
+  if (!Value.Check(RunOutputs, list) || !isNestedAtMost(MAX_EVENT_NESTING, list)) {
+    throw refused('Value error, the body is not a list of outputs');
+  }
+  return list.flatMap(({ data }) =>
+    Object.values(data).flatMap((items) =>
+      items.filter((item): item is StoredFile => typeof item !== 'string'),
+    ),
+  );
+};
+
+const refused = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
+
+/** It ends the attempt. */
+const overQuota = (limit: number): Refused =>
+  new Refused({
+    code: 'storage_quota_reached',
+    why: `With this list of outputs the inputs and lists of outputs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
+  });
+
+const refuseFullBlobs = (error: unknown): never => {
+  throw error instanceof BlobStoreFull ? new Refused({ code: 'blob_store_full', why: error.message }) : error;
+};

@@ -1,0 +1,84 @@
+import { RunDeliveries, DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RecordedDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
+import type { RunId } from '@runledger/contracts/ids';
+import { deliveriesResponse, NO_ATTEMPTS, listedDelivery } from './redeliver.decide.ts';
+import { showCallback } from './facts/shown-webhooks.ts';
+import type { ReadCurrentRun } from './facts/current-run.ts';
+import { operation, route, type Route } from '../door/operation.ts';
+import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { WEBHOOK_STATUSES } from '../views/stored-run.decide.ts';
+import type { RunViews } from '../views/run-views.ts';
+import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
+import { own } from '../door/compiled.ts';
+
+interface DeliveriesRoute {
+  readonly current: ReadCurrentRun;
+  /** @throws {LogUnavailable} */
+  readonly attempts: (key: RunKey) => Promise<RecordedDeliveries>;
+}
+
+const deliveriesOperation = operation({
+  id: 'getDeliveries',
+  method: 'GET',
+  path: '/run/{run_id}/deliveries',
+  tag: 'Webhooks',
+  summary: "Read the outcome of a run's notifications",
+  description: 'Every delivery attempt of the run, and the state of its delivery.',
+  scope: 'runs:read',
+  request: { path: RunPath },
+  response: { status: 200, description: 'The delivery attempts.', body: RunDeliveries },
+  refusals: [404],
+});
+
+export const deliveriesRoute = ({ current, attempts }: DeliveriesRoute): Route =>
+  route(deliveriesOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
+    const found = await current(key);
+    if (found.kind !== 'found') throw notFoundRun(found);
+    const { run, webhook } = found;
+    const kept = run.request.webhook === null ? NO_ATTEMPTS : await attempts(key);
+    return deliveriesResponse(run, webhook.state, kept, showCallback(caller.key.scopes));
+  });
+
+interface ListDeliveriesRoute {
+  readonly views: RunViews;
+  /** The states of the deliveries of several runs. @throws {LogUnavailable} */
+  readonly states: (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, DeliveryState>>;
+}
+
+const listDeliveriesOperation = operation({
+  id: 'listDeliveries',
+  method: 'GET',
+  path: '/webhooks/deliveries',
+  tag: 'Webhooks',
+  summary: 'List runs with a webhook',
+  description: 'Newest first, with the outcome of their notifications.',
+  scope: 'runs:read',
+  request: { query: DeliveryQuery },
+  response: { status: 200, description: 'A page of runs.', body: DeliveryPage },
+  refusals: [],
+});
+
+export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Route =>
+  route(
+    listDeliveriesOperation,
+    async ({ query }, caller) => {
+      const { items, end } = await views.listWebhooks({
+        org_id: caller.org_id,
+        statuses: query.status ?? WEBHOOK_STATUSES,
+        ...(query.host === undefined ? {} : { host: query.host.toLowerCase() }),
+        ...listRange(query, sortKeyAt(query.cursor)),
+        limit: query.limit ?? DEFAULT_LIMIT,
+      });
+      const stored = await states(items);
+      const show = showCallback(caller.key.scopes);
+      return {
+        deliveries: items.map((row) => listedDelivery(row, stored.get(row.run_id), show)),
+        next_cursor: cursorAt(end),
+      };
+    },
+    ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
+  );

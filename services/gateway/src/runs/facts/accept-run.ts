@@ -1,0 +1,269 @@
+import { createHash } from 'node:crypto';
+import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids';
+import { append } from '@runledger/event-log/append/append';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { keyedMutex } from '@runledger/resilience/keyed-mutex';
+import type { UnknownInput } from './check-inputs.ts';
+import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
+import type { QuotaBound } from '../../records/quotas/quota-bound.ts';
+import type { LogRoom } from './log-room.ts';
+import { tooLongLife } from '../../records/catalogue/deployment-rules.decide.ts';
+import type { InputSecrets } from './input-secrets.ts';
+import type { LongestRun } from '../../records/longest-run.ts';
+import type { Envelope } from './envelope.ts';
+import {
+  maxInlineInputs,
+  runQueued,
+  identityText,
+  requestText,
+  scheduledIdentityText,
+  type RequestedRun,
+  type KeptInputs,
+  type NewRun,
+  type QueueDecision,
+  type ScheduledTime,
+} from './queue-run.decide.ts';
+import { delayOf } from './request-bounds.decide.ts';
+import type { RunNumbers } from './run-numbers.ts';
+import { keepInputs } from './keep-inputs.ts';
+import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
+import { uuid8 } from '../../uuid8.ts';
+
+export type Acceptance =
+  /** The broker has acknowledged it. */
+  | { readonly kind: 'accepted'; readonly run_id: RunId }
+  /** The same request was accepted before, with the same key. Its run may be in any state. */
+  | { readonly kind: 'accepted_before'; readonly run_id: RunId }
+  /** Another request was accepted with this key. */
+  | { readonly kind: 'key_taken' }
+  /** A run was accepted with this key, and was deleted. */
+  | { readonly kind: 'key_of_deleted_run' }
+  | { readonly kind: 'log_nearly_full' }
+  /** Its facts could expire before it ends. */
+  | { readonly kind: 'outlives_log'; readonly why: string }
+  /** The organisation has reached its limit of queued runs. */
+  | { readonly kind: 'queue_full' }
+  /** The run that it repeats has no inputs any more, and the request has none. */
+  | { readonly kind: 'inputs_gone' }
+  /** The store of large inputs is full. */
+  | { readonly kind: 'inputs_store_full' }
+  /** With the defaults of its version its inputs are too large. */
+  | { readonly kind: 'inputs_too_large'; readonly limit: number }
+  /** With its inputs the organisation would have more bytes in that store than it may have. */
+  | { readonly kind: 'inputs_over_quota'; readonly limit: number }
+  /** Whether the key was used cannot be known now. */
+  | Extract<CurrentRun, { kind: 'views_unavailable' | 'unreadable' }>;
+
+export interface QueueCaller {
+  readonly org_id: OrgId;
+  readonly user_id: string;
+  /** From the client, for requests that it may repeat. */
+  readonly idempotencyKey: string | undefined;
+  readonly correlation_id: string;
+  readonly traceparent: string | null;
+  /** Takes the names of inputs that the version does not define, before the run is stored. */
+  readonly onUnknownInputs?: (unknown: readonly UnknownInput[]) => void;
+}
+
+interface AcceptRunOptions {
+  readonly log: EventLog;
+  /** Keeps large inputs. */
+  readonly blobs: Pick<BlobStore, 'get' | 'confirm'>;
+  readonly blobQuota: BlobQuota;
+  readonly maxInputsBytes: number;
+  readonly secrets: Pick<InputSecrets, 'hashOf' | 'isRunOf'>;
+  readonly current: ReadCurrentRun;
+  readonly longestRun: LongestRun;
+  readonly room: LogRoom;
+  readonly queued: QuotaBound;
+  readonly numbers: Pick<RunNumbers, 'next'>;
+  readonly writer: Envelope['writer'];
+  readonly now: () => Date;
+}
+
+type Refused<No> = Extract<QueueDecision<No>, { kind: 'refused' }>;
+
+/**
+ * Every run begins here. `decide` is only called when the request has no run yet.
+ * @throws {LogUnavailable} when the run may or may not be stored; repeat the request with its key to find out
+ * @throws {EventTooLarge}
+ */
+export type AcceptRun = <No>(
+  caller: QueueCaller,
+  requested: RequestedRun,
+  decide: () => Promise<QueueDecision<No>>,
+) => Promise<Acceptance | Refused<No>>;
+
+export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
+  const inTurn = keyedMutex();
+  const earlier = earlierAcceptance(options);
+  return async (caller, requested, decide) => {
+    const { org_id } = caller;
+    const identity = runIdentity(org_id, caller.idempotencyKey, requested);
+    const { run_id } = identity;
+    const beginOnce = async () => {
+      const present = await earlier(org_id, identity);
+      if (present) return present;
+      const decision = await decide();
+      if (decision.kind === 'refused') return decision;
+      const begun = await begin(options, caller, identity, decision.run);
+      if (begun.kind !== 'exists') return begun;
+      const first = await earlier(org_id, identity);
+      if (first) return first;
+      throw new Error(`The id ${run_id} of a new run is in the log already, at ${begun.head}.`);
+    };
+    // Nobody else requests a random id.
+    if (identity.kind === 'random') return beginOnce();
+    // Equal requests run one after the other: one begins the run, and none is refused for a run that another one began.
+    const begun = await inTurn(run_id, beginOnce);
+    // Another gateway may have accepted it meanwhile.
+    return (NOT_BEGUN.has(begun.kind) ? await earlier(org_id, identity) : undefined) ?? begun;
+  };
+};
+
+const NOT_BEGUN: ReadonlySet<string> = new Set([
+  'refused',
+  'log_nearly_full',
+  'queue_full',
+  'inputs_gone',
+  'inputs_store_full',
+  'inputs_too_large',
+  'inputs_over_quota',
+]);
+
+type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Acceptance | undefined>;
+
+/** The acceptance of an earlier request with the key; undefined for none. */
+const earlierAcceptance =
+  ({ current, room, secrets }: AcceptRunOptions): EarlierAcceptance =>
+  async (org_id, identity) => {
+    if (identity.kind === 'random') return undefined;
+    const { run_id } = identity;
+    const found = await current({ org_id, run_id });
+    switch (found.kind) {
+      case 'found':
+        return identity.kind === 'of_schedule' || secrets.isRunOf(found.run, identity.request_sha256)
+          ? { kind: 'accepted_before', run_id }
+          : { kind: 'key_taken' };
+      case 'none':
+        return undefined;
+      case 'deleted':
+        return { kind: 'key_of_deleted_run' };
+      case 'views_unavailable':
+        // Only a run that has expired from the log could be in the views alone.
+        return (await room.hasEverything()) ? undefined : found;
+      case 'unreadable':
+        return found;
+    }
+  };
+
+/** Stores the first event of the run, if there is room for it. */
+const begin = async (
+  {
+    log,
+    blobs,
+    blobQuota: quota,
+    secrets,
+    longestRun,
+    room,
+    queued,
+    numbers,
+    writer,
+    now,
+    ...options
+  }: AcceptRunOptions,
+  { org_id, correlation_id, traceparent }: QueueCaller,
+  identity: RunIdentity,
+  run: NewRun,
+): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
+  const { max_attempts: attempts, retry_on: on } = run.settings;
+  const retry = { attempts, ...(on && { on }) };
+  const requestedAt = now();
+  const delay_s = delayOf(run.settings, requestedAt.getTime());
+  const why = tooLongLife({ ...run.settings, retry, delay_s }, await longestRun());
+  if (why !== undefined) return { kind: 'outlives_log', why };
+  const { run_id } = identity;
+  const time = requestedAt.toISOString();
+  const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
+  const idempotency =
+    identity.kind === 'of_key'
+      ? { request_sha256: secrets.hashOf(org_id, run, identity.request_sha256) }
+      : undefined;
+  const firstFact = (inputs: KeptInputs, number: number) =>
+    runQueued({ ...run.settings, ...inputs }, number, idempotency, envelope);
+  const keep = (maxInlineBytes: number) =>
+    keepInputs(run.inputs, {
+      org_id,
+      blobs,
+      quota,
+      maxInlineBytes,
+      maxBytes: options.maxInputsBytes,
+      logger: log.logger,
+    });
+  const store = () => storeFirst({ log, blobs, number: () => numbers.next(org_id) }, keep, firstFact);
+  const appended = await room.within(() => queued.within(org_id, 1, store));
+  if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
+  if (appended === 'over_quota') return { kind: 'queue_full' };
+  switch (appended.kind) {
+    case 'appended':
+      return { kind: 'accepted', run_id };
+    case 'conflict':
+      return { kind: 'exists', head: appended.head };
+    case 'inputs_gone':
+    case 'inputs_store_full':
+    case 'inputs_too_large':
+      return appended;
+    case 'inputs_over_quota':
+      return { ...appended, limit: quota.limit };
+  }
+};
+
+type FirstFact = (inputs: KeptInputs, number: number) => RunEventOf<'RunQueued'>;
+type Keep = (maxInlineBytes: number) => ReturnType<typeof keepInputs>;
+
+/** With it a fact is the largest. */
+const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER;
+
+interface FirstStores extends Pick<AcceptRunOptions, 'log' | 'blobs'> {
+  /** Takes the next one. It is only taken for a fact that is appended at once, so that few are left out. */
+  readonly number: () => Promise<number>;
+}
+
+/** The inputs first, then the fact that refers to them. */
+const storeFirst = async ({ log, blobs, number }: FirstStores, keep: Keep, firstFact: FirstFact) => {
+  const kept = await keep(maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }, LARGEST_NUMBER)));
+  if (kept.kind !== 'kept') return kept;
+  const first = firstFact(kept.inputs, await number());
+  const appended = await append(log, first, 0);
+  // A run with equal inputs may have been deleted meanwhile.
+  if (kept.blob && appended.kind === 'appended') await blobs.confirm(first.org_id, kept.blob);
+  return appended;
+};
+
+type RunIdentity =
+  | { readonly kind: 'random'; readonly run_id: RunId }
+  /** Of a time of a schedule, whatever the schedule requests then. */
+  | { readonly kind: 'of_schedule'; readonly run_id: RunId }
+  /** The same at every gateway for every request with the key. */
+  | { readonly kind: 'of_key'; readonly run_id: RunId; readonly request_sha256: string };
+
+/** The id of the run that a request asks for. With an idempotency key, it is made from the key. */
+export const runIdentity = (org_id: OrgId, key: string | undefined, requested: RequestedRun): RunIdentity => {
+  if (requested.kind === 'schedule')
+    return { kind: 'of_schedule', run_id: runIdOfSchedule(org_id, requested.schedule) };
+  if (key === undefined) return { kind: 'random', run_id: runId(newUuid()) };
+  const request_sha256 = sha256(requestText(requested)).toString('hex');
+  return { kind: 'of_key', run_id: runIdOfKey(org_id, key), request_sha256 };
+};
+
+/** The id of the run of a time of a schedule. No client's key makes it. */
+export const runIdOfSchedule = (org_id: OrgId, time: ScheduledTime): RunId =>
+  runId(uuid8(sha256(scheduledIdentityText(org_id, time))));
+
+/** The id of the run that a request with this idempotency key queues. */
+export const runIdOfKey = (org_id: OrgId, key: string): RunId =>
+  runId(uuid8(sha256(identityText(org_id, key))));
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

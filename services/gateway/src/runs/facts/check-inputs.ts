@@ -1,0 +1,187 @@
+import { numberText } from '@runledger/contracts/numbers/exact-number';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import { jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts/json';
+import type { Context } from 'koa';
+import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import {
+  FILE_FORMS,
+  FILE_LIST,
+  ONE_FILE,
+  type WrongInput,
+} from '../../records/catalogue/input-values.decide.ts';
+import { invalid, Refused, type Invalid } from '../../door/refusal.ts';
+import {
+  aboveMaximum,
+  belowMinimum,
+  MISSING,
+  notListed,
+  tooFewItems,
+  tooManyItems,
+  wrongType,
+  EXTRA,
+  type Words,
+} from '../../door/pydantic-words.decide.ts';
+import { nearestName } from '../../door/nearest-name.ts';
+import { pathText } from '../../door/ignored-members.ts';
+import { nestingProblems } from '../../door/checked-request.ts';
+import { isRecord } from '../../door/compiled.ts';
+import type { BeyondBound } from './request-bounds.decide.ts';
+
+/** Inputs that do not fit their definitions, as a client sees it. */
+export const invalidInputs = (wrong: readonly WrongInput[]): Invalid[] =>
+  wrong.map((input) => {
+    const { type, msg } = wordsOf(input);
+    const item = input.kind === 'no_file' && input.item !== undefined ? [input.item] : [];
+    return invalid(['body', 'inputs', input.name, ...item], type, msg);
+  });
+
+/** What is wrong with a file, and what to do. */
+export const noFile = (why: string): Words => ({ type: 'value_error', msg: `Value error, ${why}` });
+
+const wrongLength = (kind: 'too_short' | 'too_long', length: number): Words => ({
+  type: `string_${kind}`,
+  msg: `String should have at ${kind === 'too_short' ? 'least' : 'most'} ${length} characters`,
+});
+
+const wordsOf = (wrong: WrongInput): Words => {
+  switch (wrong.kind) {
+    case 'missing':
+      return MISSING;
+    case 'wrong_type':
+      return wrongType({ schema: { type: wrong.type }, value: wrong.value, isText: false });
+    case 'no_file':
+      return noFile(FILE_FORMS);
+    case 'one_file':
+      return noFile(ONE_FILE);
+    case 'file_list':
+      return noFile(FILE_LIST);
+    case 'too_few_items':
+      return tooFewItems(wrong.limit, wrong.count);
+    case 'too_many_items':
+      return tooManyItems(wrong.limit, wrong.count);
+    case 'not_listed':
+      return notListed(wrong.values);
+    case 'below_minimum':
+      return belowMinimum(numberText(wrong.minimum));
+    case 'above_maximum':
+      return aboveMaximum(numberText(wrong.maximum));
+    case 'too_short':
+    case 'too_long':
+      return wrongLength(wrong.kind, wrong.length);
+  }
+};
+
+/** A name in the inputs of a request that a version does not define. */
+export interface UnknownInput {
+  readonly name: string;
+  /** The one that is probably meant. */
+  readonly meant: string | undefined;
+}
+
+/** None for a version that defines no inputs: then every name is its own. */
+export const unknownInputs = (
+  definitions: readonly Pick<WorkflowInput, 'name'>[],
+  inputs: JsonObject,
+): UnknownInput[] => {
+  if (definitions.length === 0) return [];
+  const known = definitions.map(({ name }) => name);
+  const free = known.filter((name) => !Object.hasOwn(inputs, name));
+  return Object.keys(inputs)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ name, meant: nearestName(name, free) }));
+};
+
+/** The refusal of names that a strict deployment or request does not permit. */
+export const refusedInputs = (unknown: readonly UnknownInput[]): Invalid[] =>
+  unknown.map(({ name, meant }) =>
+    invalid(
+      ['body', 'inputs', name],
+      EXTRA.type,
+      meant === undefined ? EXTRA.msg : `${EXTRA.msg}; did you mean ${JSON.stringify(meant)}?`,
+    ),
+  );
+
+/** A response has room for so many. */
+const MAX_WARNINGS = 8;
+
+/** Names them in the response, which says that they are passed on. */
+export const warnOfInputs = (ctx: Context, unknown: readonly UnknownInput[]): void => {
+  const sentences = unknown
+    .slice(0, MAX_WARNINGS)
+    .map(
+      ({ name, meant }) =>
+        `unknown input "${pathText([name])}" is passed to the workflow${meant === undefined ? '' : `; did you mean "${pathText([meant])}"?`}`,
+    );
+  if (sentences.length > 0) ctx.append(WARNING_HEADER, sentences);
+};
+
+export interface InputLimits {
+  readonly inputs: number;
+  readonly inputsBytes: number;
+  readonly inputNameLength: number;
+}
+
+/** What is wrong with inputs beyond their types. @throws {Refused} for too many inputs or too large ones */
+export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] => {
+  if (!isRecord(value)) return [];
+  // It comes from a JSON body.
+  const inputs = value as JsonObject;
+  const names = Object.keys(inputs);
+  if (names.length > limits.inputs) {
+    throw new Refused({ code: 'too_many_inputs', why: `A run may have at most ${limits.inputs} inputs` });
+  }
+  const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
+  const isShallow = !problems.some(({ type }) => type === 'json_invalid');
+  // A data URL becomes a file, unless its input has no definition: then it is counted when the run is accepted.
+  if (isShallow && jsonBytes(withoutDataUrls(inputs)) > limits.inputsBytes) {
+    throw new Refused({
+      code: 'inputs_too_large',
+      why: `All inputs of a run together may have at most ${limits.inputsBytes} bytes as JSON`,
+    });
+  }
+  return problems;
+};
+
+const withoutDataUrls = (inputs: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(inputs)
+      .filter(([, value]) => !isDataUrl(value))
+      .map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.filter((item) => !isDataUrl(item)) : value,
+      ]),
+  );
+
+const isDataUrl = (value: JsonValue): boolean => readFileValue(value)?.kind === 'data';
+
+const inputProblems = (name: string, value: unknown, { inputNameLength }: InputLimits): Invalid[] => {
+  const problems: Invalid[] = [];
+  const isLong = !isAtMost(inputNameLength, name);
+  const loc = ['body', 'inputs', isLong ? beginning(name, inputNameLength) : name];
+  if (isLong) {
+    const msg = `String should have at most ${inputNameLength} characters`;
+    problems.push(invalid([...loc, '[key]'], 'string_too_long', msg));
+  }
+  return [...problems, ...nestingProblems(value, loc)];
+};
+
+/** Counts characters as Unicode and pydantic do: an emoji outside the first plane is one. */
+const isAtMost = (most: number, text: string): boolean =>
+  text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most);
+
+const beginning = (text: string, count: number): string =>
+  Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join('');
+
+/** Values that the deployment does not allow, as a client sees it: which setting of it bounds them, and what to do. */
+export const invalidBounds = (beyond: readonly BeyondBound[]): Invalid[] =>
+  beyond.map(({ member, kind, bound, setting }) => {
+    const { type, msg } = kind === 'below_minimum' ? belowMinimum(Number(bound)) : aboveMaximum(bound);
+    return invalid(
+      ['body', member],
+      type,
+      `${msg}, as \`${setting}\` of the deployment says. Send such a value, or change the deployment`,
+    );
+  });

@@ -1,0 +1,254 @@
+import { isEnded } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import { messagesOfRun } from '@runledger/event-log/read/messages-of-run';
+import { ArchiveUnavailable } from '../../archive/archive-objects.ts';
+import type { ReadArchivedRun } from '../../archive/archived-runs.ts';
+import { existing, upTo, type RunView, type StoredView } from '../../views/run-view.ts';
+import { ViewsUnavailable, type RunViews } from '../../views/run-views.ts';
+import type { FreshViews } from '../../views/fresh-views.ts';
+import type { ShownWebhooks } from './shown-webhooks.ts';
+import { factSubject, foldedOf, foldMessage, type Folded } from '../../views/fold-run.decide.ts';
+import { openBreaker, type Breaker } from '../../breaker.ts';
+
+export type CurrentRun =
+  | ({ readonly kind: 'found' } & RunView)
+  | { readonly kind: 'none' }
+  /** A client deleted it. */
+  | { readonly kind: 'deleted' }
+  /** Neither the log nor the views show the state of the run. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  /** The views cannot be read, and the log does not have the run. */
+  | { readonly kind: 'views_unavailable'; readonly why: string };
+
+/** @throws {LogUnavailable} @throws {ArchiveUnavailable} */
+export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
+
+interface CurrentRunOptions {
+  readonly log: EventLog;
+  readonly find: FindView;
+  readonly fresh: Pick<FreshViews, 'areComplete' | 'areFresh'>;
+  readonly shown: ShownWebhooks;
+  readonly archived: ReadArchivedRun;
+  /** Nothing is read without the log: for whoever stores something about another run by it, which the log would not refuse. */
+  readonly mustConfirm?: boolean;
+  /** Called with the view of a run that has a fact behind its first end, which former releases took for its end. */
+  readonly onSecondEnd?: (first: RunView) => void;
+  readonly logger: Logger;
+  /** Called with where a run was found. */
+  readonly onRead?: (from: 'views' | 'log') => void;
+}
+
+/**
+ * The run now, never less than any response showed before. Its view is compared with the last message of the run at the
+ * stream's leader; when the view is behind or missing, the log is folded. While the log is unavailable, a run that has ended is
+ * shown as its view has it, and no less than this gateway showed, unless the log must confirm it.
+ */
+export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
+  const { shown } = options;
+  const read = readNow(options);
+  return async (key) => {
+    const now = await firstEnd(options, key, await read(key));
+    if (now.kind === 'found') shown.remember(key, now.webhook);
+    return now;
+  };
+};
+
+const readNow =
+  (options: CurrentRunOptions): ReadCurrentRun =>
+  async (key) => {
+    const { log, find, fresh, shown, logger, onRead } = options;
+    // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
+    const [areFresh] = await Promise.allSettled([log.connected() && fresh.areFresh()]);
+    const found = await find(key);
+    const stored = found instanceof ViewsUnavailable ? undefined : found;
+    const view = stored && existing(stored);
+    // Nothing follows a deletion.
+    if (stored && !view) return DELETED;
+    const behind = (): Promise<ReadBehind> => readBehind(log, key, view, areFresh);
+    const read = options.mustConfirm ? await behind() : await unlessEnded(view, log, behind);
+    if (read.kind === 'found') onRead?.('log');
+    else if (view) onRead?.('views');
+    switch (read.kind) {
+      case 'as_viewed':
+        return foundAs(read.view);
+      case 'log_unavailable':
+        return foundAs({ ...read.view, webhook: shown.latest(key, read.view.webhook) });
+      case 'found': {
+        const { run, history, webhook } = read;
+        if (!webhook) {
+          logger.error({ run_id: key.run_id }, 'the webhook facts of a run contradict each other');
+        }
+        return foundAs({
+          run,
+          head: history.head,
+          webhook: laterOf(webhook, view?.webhook),
+        });
+      }
+      case 'deleted':
+        return DELETED;
+      case 'none':
+        return (
+          (await olderThanLog(options, key, view, 'nothing')) ??
+          (found instanceof ViewsUnavailable
+            ? { kind: 'views_unavailable', why: found.message }
+            : { kind: 'none' })
+        );
+      case 'damaged':
+        // Usually the beginning of the run has expired. Its view, and the archive, are kept longer.
+        logger[view ? 'debug' : 'error'](
+          { run_id: key.run_id, why: read.why },
+          'the history of a run is damaged',
+        );
+        return (await olderThanLog(options, key, view, 'a part')) ?? { kind: 'unreadable', why: read.why };
+      case 'newer_version':
+        return {
+          kind: 'unreadable',
+          why: `${read.type} in version ${read.version} was written by a later release`,
+        };
+    }
+  };
+
+/** A run of which the log has nothing, or not the beginning. Views that are not complete may know less of it than the archive does. */
+const olderThanLog = async (
+  { find, fresh, archived }: Pick<CurrentRunOptions, 'find' | 'fresh' | 'archived'>,
+  key: RunKey,
+  view: RunView | undefined,
+  held: 'a part' | 'nothing',
+): Promise<CurrentRun | undefined> => {
+  const isComplete = view !== undefined && (await fresh.areComplete());
+  // Again, since it may have become complete after it was read.
+  const found = isComplete ? await find(key) : view;
+  const present = found instanceof ViewsUnavailable ? view : found;
+  // A view that is behind what the log still has would show less than was shown.
+  const left = held === 'nothing' ? present : undefined;
+  const stored = isComplete ? present : ((await archived(key, view)) ?? left);
+  if (!stored) return undefined;
+  const later = existing(stored);
+  return later ? foundAs(laterView(later, view)) : DELETED;
+};
+
+/** One of another log has no positions here. */
+const laterView = (read: RunView, viewed: RunView | undefined): RunView =>
+  viewed && (upTo(viewed) > upTo(read) || (isEnded(viewed.run) && !isEnded(read.run))) ? viewed : read;
+
+/**
+ * Former releases stored that a run had expired which had ended, when the log had forgotten the end and the views did not know it. Its first
+ * end is in the archive, and counts.
+ */
+const firstEnd = async (
+  { archived, logger, onSecondEnd }: Pick<CurrentRunOptions, 'archived' | 'logger' | 'onSecondEnd'>,
+  key: RunKey,
+  now: CurrentRun,
+): Promise<CurrentRun> => {
+  if (now.kind !== 'found' || !isEnded(now.run) || now.run.end_reason !== 'log_expired') return now;
+  const read = await archived(key, undefined).catch((error: unknown) => {
+    if (!(error instanceof ArchiveUnavailable)) throw error;
+    logger.debug({ run_id: key.run_id, err: error }, 'whether an expired run had ended before is unknown');
+    return undefined;
+  });
+  const first = read && existing(read);
+  if (!first || !isEnded(first.run) || first.run.end_reason === 'log_expired') return now;
+  onSecondEnd?.(first);
+  return foundAs(first);
+};
+
+type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
+
+/** The log may have lost the webhook facts of a run that ended later, or their beginning. */
+const laterOf = (read: WebhookHistory | undefined, viewed: WebhookHistory = EMPTY_HISTORY): WebhookHistory =>
+  read && read.head >= viewed.head ? read : viewed;
+
+const DELETED = { kind: 'deleted' } as const;
+
+const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
+
+/** What the log says beyond the view. */
+const readBehind = async (
+  log: EventLog,
+  key: RunKey,
+  view: RunView | undefined,
+  areFresh: PromiseSettledResult<boolean>,
+): Promise<ReadBehind> => {
+  if (areFresh.status === 'rejected') throw areFresh.reason;
+  if (view && areFresh.value) return { kind: 'as_viewed', view };
+  const present = await lastOfRun(log, key);
+  if (present === 0) return { kind: 'none', head: 0 };
+  if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
+  const read = await readRun(log, key, { atLeast: present });
+  const rest = view && isWithoutBeginning(read) ? await readRest(log, view, present) : undefined;
+  return rest ? { kind: 'as_viewed', view: rest } : read;
+};
+
+/** What came before may be in the view. An expiry says everything, and counts only for a run that had not ended. */
+const isWithoutBeginning = (read: ReadRun): boolean =>
+  read.kind === 'damaged' || (read.kind === 'found' && read.facts[0]?.event.type === 'RunExpired');
+
+const unlessEnded = async (
+  view: RunView | undefined,
+  log: EventLog,
+  read: () => Promise<ReadBehind>,
+): Promise<ReadBehind> => {
+  if (!view || !isEnded(view.run)) return read();
+  // A read would wait for the broker for seconds.
+  if (!log.connected()) return { kind: 'log_unavailable', view };
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof LogUnavailable) return { kind: 'log_unavailable', view };
+    throw error;
+  }
+};
+
+/**
+ * The run when its beginning has expired: its view, and what the log still has of it up to `atLeast`. Undefined when facts that
+ * the view lacks have expired too, or cannot be read. @throws {LogUnavailable}
+ */
+export const readRest = async (
+  log: EventLog,
+  view: RunView,
+  atLeast: number,
+): Promise<RunView | undefined> => {
+  let folded: Folded = foldedOf(view);
+  for (const message of await messagesOfRun(log, view.run)) {
+    const about = factSubject(message.subject);
+    const next = about && foldMessage(folded, about.chain, message);
+    if (next?.kind === 'gap' || next?.kind === 'newer_version') return undefined;
+    if (next && next.kind !== 'known') ({ folded } = next);
+  }
+  const { history, webhook } = folded;
+  if (!history.state) return undefined;
+  const read = existing({ head: history.head, run: history.state, webhook });
+  return read && upTo(read) >= atLeast ? read : undefined;
+};
+
+type FindView = (key: RunKey) => Promise<StoredView | ViewsUnavailable | undefined>;
+
+/** Longer than the views themselves take to report that they are unavailable. */
+const TIMEOUT_MS = 5_000;
+
+/** Unavailable views are a value: the caller continues with the log. */
+export const openFindView = (
+  views: Pick<RunViews, 'find'>,
+  logger: Logger,
+): Breaker<[RunKey], Awaited<ReturnType<FindView>>> =>
+  openBreaker<[RunKey], Awaited<ReturnType<FindView>>>({
+    action: (_signal, key) => views.find(key),
+    timeoutMs: TIMEOUT_MS,
+    opensOn: 'first_failure',
+    fallback: (why) => {
+      if (why.kind !== 'failed') return new ViewsUnavailable(`the run views are unavailable (${why.kind})`);
+      if (!(why.error instanceof ViewsUnavailable)) throw why.error;
+      logger.debug({ err: why.error }, 'a run view could not be read');
+      return why.error;
+    },
+    onChange: (state) => {
+      if (state === 'open')
+        logger.warn({ views: 'unavailable' }, 'the run views are unavailable; runs are read from the log');
+      else logger.info({ views: 'available' }, 'the run views are available again');
+    },
+  });

@@ -1,0 +1,205 @@
+import {
+  isDeleted,
+  isEnded,
+  type ExecutingRun,
+  type QueuedRun,
+  type RunState,
+} from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
+import { newUuid } from '@runledger/contracts/ids';
+import type { ChainEvent } from '@runledger/event-log/append/append';
+import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { head as headOf, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import { isUnsettled } from '@runledger/contracts/fold/webhook';
+import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import {
+  isExpiring,
+  runExpired,
+  decideLost,
+  notificationExpired,
+  type ExpiryEnvelope,
+  type LostRunDecision,
+} from './expiring.decide.ts';
+import type { ReadArchivedRun } from '../../archive/archived-runs.ts';
+import type { FreshViews } from '../../views/fresh-views.ts';
+import type { RunViews } from '../../views/run-views.ts';
+import { existing, type RunView } from '../../views/run-view.ts';
+
+interface ExpireRunOptions extends ExpiryOptions {
+  readonly onExpired: () => void;
+}
+
+/** Ends the run if its log has expired, or is about to. @throws {LogUnavailable} @throws {ViewsUnavailable} */
+export type ExpireRun = (key: RunKey) => Promise<void>;
+
+export const expireRun =
+  ({ onExpired, ...options }: ExpireRunOptions): ExpireRun =>
+  async (key) => {
+    const { log } = options;
+    const isAppended = await appendExpiry(options, key, {
+      read: async (atLeast) => {
+        const read = await readOrLost(options, key, atLeast);
+        return read && { ...knownOf(read), age: await readLogAge(log) };
+      },
+      decide: ({ run, head, held, age }, envelope) =>
+        isOpen(run) && (held === 'nothing' || isExpiring(run, age, held === 'everything'))
+          ? { event: runExpired(run, age, envelope), expected: head }
+          : undefined,
+      message:
+        'the log no longer holds the beginning of a run that has not ended, or is about to lose it: the run is ended',
+    });
+    if (isAppended) onExpired();
+  };
+
+const isOpen = (run: RunState): run is QueuedRun | ExecutingRun => !isEnded(run) && !isDeleted(run);
+
+const knownOf = (read: NonNullable<ReadOrLost>) =>
+  read.kind === 'found'
+    ? ({ run: read.run, head: read.history.head, held: 'everything' } as const)
+    : { run: read.view.run, head: read.head, held: read.held };
+
+interface ExpiryOptions extends ReadLostOptions {
+  readonly writer: ExpiryEnvelope['writer'];
+  readonly now: () => Date;
+  readonly onConflict: () => void;
+}
+
+/** What ends with the log's facts of a run. */
+interface Expiry<Known> {
+  /** Undefined when nothing can be decided on what is known now. */
+  readonly read: (atLeast: number | undefined) => Promise<Known | undefined>;
+  /** Undefined when nothing expires. */
+  readonly decide: (known: Known, envelope: ExpiryEnvelope) => ExpiryFact | undefined;
+  /** For the operator, when the fact is stored. */
+  readonly message: string;
+}
+
+interface ExpiryFact {
+  readonly event: ChainEvent;
+  /** The head of its chain. */
+  readonly expected: number;
+}
+
+/**
+ * An expiry that another gateway stored could have left the log again, so that the fence of an empty chain holds, while this one stood still.
+ * Far less than the shortest age of the log.
+ */
+const DECIDED_WITHIN_MS = 30_000;
+
+/**
+ * Stores that something of a run has expired with the log. False when it has not, or when reading took so long that it has to be read again.
+ * @throws {LogUnavailable} @throws what `read` throws
+ */
+export const appendExpiry = async <Known>(
+  { log, writer, now, onConflict }: ExpiryOptions,
+  key: RunKey,
+  { read, decide, message }: Expiry<Known>,
+): Promise<boolean> => {
+  let readFrom = now();
+  const decided = await decideAndAppend<Known | undefined, undefined>(log, {
+    read: (atLeast) => {
+      readFrom = now();
+      return read(atLeast);
+    },
+    decide: (known) => {
+      const time = now();
+      const isFresh = time.getTime() - readFrom.getTime() < DECIDED_WITHIN_MS;
+      const envelope = { event_id: newUuid(), ...key, time: time.toISOString(), writer };
+      const fact = known && isFresh ? decide(known, envelope) : undefined;
+      return fact ? { kind: 'append', ...fact, answer: undefined } : { kind: 'answer', answer: undefined };
+    },
+    onConflict,
+  });
+  if (decided.kind !== 'appended') return false;
+  log.logger.error({ run_id: key.run_id, sequence: decided.sequence }, message);
+  return true;
+};
+
+interface ReadLostOptions {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'find' | 'save'>;
+  readonly fresh: Pick<FreshViews, 'areComplete'>;
+  readonly archived: ReadArchivedRun;
+}
+
+type Lost = Extract<LostRunDecision, { kind: 'lost' }>;
+
+/** Undefined when nothing may end because the log has lost it. */
+type ReadOrLost = Extract<ReadRun, { kind: 'found' }> | Lost | undefined;
+
+/**
+ * The run as the log's leader has it, or its view when neither the log nor the archive has more of it. What the archive has more comes into
+ * the views. `atLeast`: as `readRun`. @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {ArchiveUnavailable}
+ */
+const readOrLost = async (options: ReadLostOptions, key: RunKey, atLeast?: number): Promise<ReadOrLost> => {
+  const { log } = options;
+  const head = atLeast ?? (await headOf(log, key));
+  const read = await readRun(log, key, { atLeast: head });
+  switch (read.kind) {
+    case 'found':
+      return read;
+    case 'none':
+      return lostOrRecovered(options, key, 'nothing', read.head);
+    case 'damaged':
+      return lostOrRecovered(options, key, 'a part', head);
+    case 'deleted':
+    case 'newer_version':
+      return undefined;
+  }
+};
+
+/** Behind the read of the log, in this order: see `LostRun`. */
+const lostOrRecovered = async (
+  { views, fresh, archived }: ReadLostOptions,
+  key: RunKey,
+  held: Lost['held'],
+  head: number,
+): Promise<Lost | undefined> => {
+  const areViewsComplete = await fresh.areComplete();
+  const view = await views.find(key);
+  const decision = decideLost({
+    held,
+    head,
+    areViewsComplete,
+    view,
+    archived: areViewsComplete ? await archived(key, view) : undefined,
+  });
+  if (decision.kind === 'recover') await views.save([decision.view]);
+  return decision.kind === 'lost' ? decision : undefined;
+};
+
+/** Gives up the final notification of a run whose beginning the log has lost. @throws {LogUnavailable} @throws {ViewsUnavailable} */
+export type ExpireNotification = (key: RunKey) => Promise<void>;
+
+/**
+ * A notification is made from the facts of its run, and the notifier knows of it from them, or from TIMERS. The first fact says
+ * where it goes. When the log has lost that one and TIMERS had no room for the notification, only the view says that it was not
+ * settled.
+ */
+export const expireNotification =
+  (options: ExpiryOptions): ExpireNotification =>
+  async (key) => {
+    await appendExpiry(options, key, {
+      read: () => readLost(options, key),
+      decide: ({ view, end }, envelope) =>
+        end.status !== 'settled' && isUnsettled(view.run, view.webhook.state)
+          ? { event: notificationExpired(view, end, envelope), expected: end.head }
+          : undefined,
+      message:
+        'the log has lost the beginning of a run whose final notification was not settled: the notification is given up',
+    });
+  };
+
+interface LostNotification {
+  readonly view: RunView;
+  /** Of its webhook facts, which may be younger. */
+  readonly end: WebhookEnd;
+}
+
+const readLost = async (options: ReadLostOptions, key: RunKey): Promise<LostNotification | undefined> => {
+  const read = await readOrLost(options, key);
+  const view = read?.kind === 'lost' ? existing(read.view) : undefined;
+  return view && { view, end: await readWebhookEnd(options.log, key) };
+};

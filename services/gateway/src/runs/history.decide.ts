@@ -1,0 +1,198 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import type { RunHistoryEntry, RunHistoryFact, RunHistoryGap } from '@runledger/contracts/http/run-history';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import { executorName, isExecutorId } from '@runledger/contracts/ids';
+import { isJsonObject, type JsonValue, type JsonObject } from '@runledger/contracts/json';
+import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { runChanges } from '@runledger/contracts/run-view/run-changes';
+import type {
+  RunLogCut,
+  RunLogItem,
+  RunLogLine,
+  RunLogNotice,
+} from '@runledger/contracts/http/runs/run-logs';
+import { isDeleted, isEnded, NO_OUTPUTS, type Run, type RunState } from '@runledger/contracts/fold/run';
+import type { RunMoment, RunStep } from './waterfall.decide.ts';
+import { withoutSecrets } from './facts/input-secrets.ts';
+
+interface EntriesOptions {
+  /** The run as clients see it; undefined where its state is not known. */
+  readonly show: (moment: RunMoment) => WorkflowRun | undefined;
+  /** What a fact says, for those who may see it; undefined for others. */
+  readonly dataOf: ((event: RunEvent | WebhookEvent) => JsonValue) | undefined;
+  /** Facts that the log has lost to damage, in words; undefined for none. */
+  readonly lost: string | undefined;
+}
+
+/** The messages of a run, each as an entry of its history. */
+export const historyEntries = (
+  steps: readonly RunStep[],
+  options: EntriesOptions,
+): (RunHistoryFact | RunHistoryGap)[] => {
+  const facts = new Map(
+    steps.flatMap(({ step }) =>
+      step.kind === 'fact' ? [[step.fact.event.event_id, step.fact] as const] : [],
+    ),
+  );
+  const causeOf = ({ causation_id: event_id }: RunEvent | WebhookEvent): RunHistoryFact['cause'] => {
+    if (event_id === null) return null;
+    const fact = facts.get(event_id);
+    return { event_id, sequence: fact?.sequence ?? null, type: fact?.event.type ?? null };
+  };
+  return steps.map((step) => entryOf(step, causeOf, options));
+};
+
+const entryOf = (
+  { step, before, after, sequence, time }: RunStep,
+  causeOf: (event: RunEvent | WebhookEvent) => RunHistoryFact['cause'],
+  { show, dataOf, lost }: EntriesOptions,
+): RunHistoryFact | RunHistoryGap => {
+  const gap = (reason: RunHistoryGap['reason'], sentence: string): RunHistoryGap => ({
+    kind: 'gap',
+    time,
+    reason,
+    sequence,
+    sentence,
+  });
+  switch (step.kind) {
+    case 'gap':
+      return step.after === 0
+        ? gap(lost === undefined ? 'expired' : 'missing', beforeSentence(sequence, lost))
+        : gap(
+            'missing',
+            `The fact at position ${sequence} follows the one at ${step.expected}, which the log does not have. Restore the broker's store from a copy.`,
+          );
+    case 'refused':
+      return gap('refused', `A message at position ${sequence} is no fact of this run: ${step.why}.`);
+    case 'newer':
+      return gap(
+        'newer',
+        `A later release wrote ${step.type} at position ${sequence}${step.ignored ? '; it changes nothing here' : ', which this one cannot read'}.`,
+      );
+    case 'fact': {
+      const { event } = step.fact;
+      const executor_id = 'executor_id' in event ? event.executor_id : null;
+      return {
+        kind: 'fact',
+        time,
+        sequence,
+        type: event.type,
+        attempt: 'attempt' in event ? event.attempt : null,
+        round: 'round' in event ? event.round : null,
+        executor: executor_id !== null && isExecutorId(executor_id) ? executorName(executor_id) : null,
+        writer: event.writer.service,
+        cause: causeOf(event),
+        sentence: factSentence(event),
+        changes: step.states ? runChanges(show(before), show(after)) : null,
+        details: dataOf
+          ? {
+              event_id: event.event_id,
+              correlation_id: event.correlation_id,
+              traceparent: event.traceparent,
+              instance: event.writer.instance,
+              executor_id,
+              data: dataOf(event),
+            }
+          : null,
+      };
+    }
+  }
+};
+
+/** Entries of several sources in one order of time. Facts stay in the order of the log, whatever their clocks say. */
+export const inOrderOfTime = (
+  facts: readonly RunHistoryEntry[],
+  others: readonly RunHistoryEntry[],
+): RunHistoryEntry[] => {
+  const waiting = others.toSorted((a, b) => compare(a.time, b.time));
+  const ordered: RunHistoryEntry[] = [];
+  for (const fact of facts) {
+    while (waiting[0] && waiting[0].time < fact.time) ordered.push(...waiting.splice(0, 1));
+    ordered.push(fact);
+  }
+  return [...ordered, ...waiting];
+};
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+const beforeSentence = (sequence: number, lost: string | undefined): string =>
+  lost === undefined
+    ? `What came before position ${sequence} has left the log, which keeps facts for a limited time.`
+    : `What came before position ${sequence} is gone: it has left the log, which keeps facts for a limited time, or was lost with it (${lost}).`;
+
+/** What is between the first and the last lines. */
+interface Omitted {
+  readonly at: string;
+  readonly attempt: number;
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+/** The first and the last lines of the log of one attempt. */
+export class LogExcerpt {
+  readonly #lines: number;
+  readonly #first: (RunLogLine | RunLogCut)[] = [];
+  readonly #last: (RunLogLine | RunLogCut)[] = [];
+  readonly #notices: RunLogNotice[] = [];
+  #omitted: Omitted | undefined;
+
+  /** `lines`: how many of the beginning, and as many of the end. */
+  constructor(lines: number) {
+    this.#lines = lines;
+  }
+
+  add(item: RunLogItem): void {
+    if ('notice' in item) this.#notices.push(item);
+    else if (this.#first.length < this.#lines) this.#first.push(item);
+    else {
+      this.#last.push(item);
+      const [before] = this.#last.length > this.#lines ? this.#last.splice(0, 1) : [];
+      if (before) this.#omit(before);
+    }
+  }
+
+  /** What is to be known of the log, such as that it has expired. */
+  notices(): readonly RunLogNotice[] {
+    return this.#notices;
+  }
+
+  items(): readonly (RunLogLine | RunLogCut)[] {
+    if (!this.#omitted) return [...this.#first, ...this.#last];
+    const { at, attempt, lines, bytes } = this.#omitted;
+    return [...this.#first, { at, attempt, cut: { lines, bytes } }, ...this.#last];
+  }
+
+  #omit(item: RunLogLine | RunLogCut): void {
+    const { at, attempt, lines, bytes } = this.#omitted ?? { ...item, lines: 0, bytes: 0 };
+    const cut =
+      'cut' in item ? item.cut : { lines: 1, bytes: new TextEncoder().encode(item.line).byteLength };
+    this.#omitted = { at, attempt, lines: lines + cut.lines, bytes: bytes + cut.bytes };
+  }
+}
+
+/** The run of an earlier moment, without outputs that were deleted since: nobody sees them again. */
+export const withoutDeleted = (earlier: Run, now: RunState | undefined): Run => {
+  const deletion = now && !isDeleted(now) && isEnded(now) ? now.deleted_outputs : null;
+  if (!deletion || !isEnded(earlier)) return earlier;
+  return { ...earlier, ...NO_OUTPUTS, output_bytes: 0, deleted_outputs: { ...deletion, to_erase: null } };
+};
+
+/** What an event says, without secret inputs, and without outputs that were deleted since. */
+export const shownData = ({ data }: RunEvent | WebhookEvent, now: RunState | undefined): JsonValue => {
+  const areDeleted = now !== undefined && !isDeleted(now) && isEnded(now) && now.deleted_outputs !== null;
+  const shown = withoutSecretInputs(data);
+  const { request } = shown;
+  return {
+    ...shown,
+    ...(isJsonObject(request) && { request: withoutSecretInputs(request) }),
+    ...(areDeleted && 'outputs' in shown && { outputs: null, outputs_blob: null }),
+  };
+};
+
+const withoutSecretInputs = (data: JsonObject): JsonObject => {
+  const { inputs, secret_inputs } = data;
+  if (!isJsonObject(inputs) || !Array.isArray(secret_inputs)) return data;
+  const names = secret_inputs.filter((name) => typeof name === 'string');
+  return { ...data, inputs: withoutSecrets(inputs, names) };
+};

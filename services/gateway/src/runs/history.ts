@@ -1,0 +1,170 @@
+import {
+  RunHistory,
+  type RunHistoryDelivery,
+  type RunHistoryGap,
+  type RunHistoryLog,
+} from '@runledger/contracts/http/run-history';
+import { Type } from 'typebox';
+import type { OutputLists } from '@runledger/blob-store/output-lists';
+import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
+import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { operation, route, type Route } from '../door/operation.ts';
+import { audienceOf, callbackFor, type Audience, type ShowCallback } from './facts/shown-webhooks.ts';
+import { RunPath, runKeyOf } from './run-path.ts';
+import { historySource, type HistorySourceOptions, type ReadHistorySource } from './past-run.ts';
+import { pictureRoute, type PictureRoute } from './picture.ts';
+import { webhookStatus } from '../views/stored-run.decide.ts';
+import { shownTry } from './redeliver.decide.ts';
+import { loggedAttempts, readLogs, type ReadAttemptLog } from './attempt-logs.ts';
+import { runResponse } from './run-response.ts';
+import { historyEntries, inOrderOfTime, LogExcerpt, shownData, withoutDeleted } from './history.decide.ts';
+import type { RunMoment, RunStep } from './waterfall.decide.ts';
+
+const LOG_LINES = 5;
+
+const HistoryQuery = Type.Object({
+  log_lines: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      default: LOG_LINES,
+      examples: [LOG_LINES],
+      description: 'How many lines of the beginning and of the end of the log of each attempt are in it.',
+    }),
+  ),
+});
+
+const historyOperation = operation({
+  id: 'getRunHistory',
+  method: 'GET',
+  path: '/run/{run_id}/history',
+  tag: 'Runs',
+  summary: 'Read what happened to a run',
+  description:
+    'Every fact of the run that the log or the archive has, with what it changed, and between them the delivery attempts of its notifications and lines of its logs. It says where facts are missing. A key with the scope `admin` also sees what the services know.',
+  scope: 'runs:read',
+  request: { path: RunPath, query: HistoryQuery },
+  response: { status: 200, description: 'The history.', body: RunHistory },
+  refusals: [404],
+});
+
+const historyRoute = ({ history }: { readonly history: ReadHistory }): Route =>
+  route(historyOperation, async ({ path, query }, caller) =>
+    history(runKeyOf(path, caller), {
+      audience: audienceOf(caller.key.scopes),
+      logLines: query.log_lines ?? LOG_LINES,
+    }),
+  );
+
+type HistoryRoutes = HistorySourceOptions & Omit<ReadHistoryOptions, 'source'> & Pick<PictureRoute, 'now'>;
+
+/** What happened to a run, as text and as a picture. */
+export const historyRoutes = ({ log, read, current, now, ...parts }: HistoryRoutes): Route[] => {
+  const source = historySource({ log, read, current });
+  return [historyRoute({ history: readHistory({ source, ...parts }) }), pictureRoute({ source, now })];
+};
+
+interface ReadHistoryOptions {
+  readonly source: ReadHistorySource;
+  readonly lists: OutputLists;
+  readonly attemptLog: ReadAttemptLog;
+  readonly outputUrl: OutputUrl;
+}
+
+interface HistorySelection {
+  readonly audience: Audience;
+  /** Of the beginning and of the end of the log of each attempt. */
+  readonly logLines: number;
+}
+
+/** @throws {Refused} @throws {LogUnavailable} */
+type ReadHistory = (key: RunKey, selection: HistorySelection) => Promise<RunHistory>;
+
+/** What happened to a run, and what is known beside its facts, in one order of time. */
+const readHistory =
+  ({ source, lists, attemptLog, outputUrl }: ReadHistoryOptions): ReadHistory =>
+  async (key, { audience, logLines }) => {
+    const { steps, lost, run: now, webhook, deliveries } = await source(key);
+    const show = await shownRuns(steps, { lists, outputUrl, showCallback: callbackFor(audience), now });
+    const dataOf =
+      audience === 'admins' ? (event: Parameters<typeof shownData>[0]) => shownData(event, now) : undefined;
+    const facts = historyEntries(steps, { show, dataOf, lost });
+    const others = [
+      ...deliveries.map((made) => deliveryEntry(made, callbackFor(audience))),
+      ...(now && logLines > 0 ? await logEntries(attemptLog, now, logLines) : []),
+    ];
+    return {
+      run_id: key.run_id,
+      status: now?.status ?? null,
+      finished: now !== undefined && isEnded(now),
+      webhook_status: now ? webhookStatus(now, webhook) : null,
+      entries: inOrderOfTime(facts.length === 0 && now ? [allGone(now, lost)] : facts, others),
+    };
+  };
+
+/** The run at each of its steps, as clients see it. Lists of outputs in blobs are read before. */
+const shownRuns = async (
+  steps: readonly RunStep[],
+  {
+    lists,
+    outputUrl,
+    showCallback: show,
+    now,
+  }: Pick<ReadHistoryOptions, 'lists' | 'outputUrl'> & {
+    readonly showCallback: ShowCallback;
+    readonly now: Run | undefined;
+  },
+): Promise<(moment: RunMoment) => WorkflowRun | undefined> => {
+  const shown = new Map<RunMoment, WorkflowRun>();
+  for (const { after } of steps) {
+    if (!after.run || isDeleted(after.run)) continue;
+    const { run, missing } = await lists.ofRun(withoutDeleted(after.run, now));
+    shown.set(
+      after,
+      runResponse(run, {
+        webhook: after.webhook,
+        report: undefined,
+        position: undefined,
+        included: { workflow_inputs: null, workflow_api: null, missing },
+        outputUrl,
+        showCallback: show,
+      }),
+    );
+  }
+  return (moment) => shown.get(moment);
+};
+
+const allGone = ({ created_at }: Run, lost: string | undefined): RunHistoryGap => ({
+  kind: 'gap',
+  time: created_at,
+  reason: lost === undefined ? 'expired' : 'missing',
+  sequence: null,
+  sentence:
+    lost === undefined
+      ? 'The facts of this run have left the log, which keeps them for a limited time, and no archive has them. Its last state is kept.'
+      : `The facts of this run are gone, and no archive has them: they have left the log, which keeps them for a limited time, or were lost with it (${lost}). Its last state is kept.`,
+});
+
+const deliveryEntry = (made: DeliveryAttempt, show: ShowCallback): RunHistoryDelivery => ({
+  kind: 'delivery',
+  time: made.started_at,
+  sentence: `${made.notification} notification${made.round === 1 ? '' : `, round ${made.round}`}, attempt ${made.try}: ${made.message}`,
+  notification: made.notification,
+  delivery: shownTry(made, show),
+});
+
+const logEntries = async (read: ReadAttemptLog, run: Run, lines: number): Promise<RunHistoryLog[]> => {
+  const entries: RunHistoryLog[] = [];
+  for (const { attempt } of loggedAttempts(run)) {
+    const excerpt = new LogExcerpt(lines);
+    const selection = { attempt, tail: undefined };
+    for await (const { item } of readLogs(read, run, selection, { attempt, line: 0 })) excerpt.add(item);
+    for (const log of excerpt.items()) entries.push({ kind: 'log', time: log.at, log });
+    const over = run.earlier_attempts.find(({ number }) => number === attempt)?.ended_at ?? run.updated_at;
+    for (const log of excerpt.notices()) entries.push({ kind: 'log', time: over, log });
+  }
+  return entries;
+};

@@ -1,0 +1,305 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
+import { isEnded, isExecuting, type RunFact } from '@runledger/contracts/fold/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
+import { lastProgress, subscribeToProgress } from '@runledger/event-log/streams/activity';
+import type { LimitFunction } from 'p-limit';
+import { backoff } from '@runledger/resilience/backoff';
+import { tailRuns } from '@runledger/event-log/follow/tail-runs';
+import { sleep } from '@runledger/resilience/abort';
+import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
+import type { ReadCurrentRun } from './facts/current-run.ts';
+import { progressEvents, runEvents, type ProgressEvents, type RunEvents } from './run-events.ts';
+import { runName } from '../views/stored-run.decide.ts';
+import type { StreamHolder } from '../records/quotas/stream-limits.ts';
+
+/** One run, read once for all its subscribers. */
+export interface LiveRun extends Pick<RunSubscription, 'facts' | 'progress'> {
+  close(): void;
+}
+
+/** What all live runs of a gateway share. */
+export interface LiveRunParts {
+  readonly log: EventLog;
+  readonly tail: RunStreamTail;
+  readonly current: ReadCurrentRun;
+  readonly lists: OutputLists;
+  /** Limits how many runs are read at once. */
+  readonly limit: LimitFunction;
+  readonly outputUrl: OutputUrl;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Begins at once, with the run's first fact. */
+export const openLiveRun = (parts: LiveRunParts, key: RunKey, listener: SubscriptionListener): LiveRun => {
+  const { log, tail, limit, outputUrl, logger, clock } = parts;
+  const events = runEvents(outputUrl);
+  const progress = progressEvents({ run: () => events.run(), onProgress: listener.onProgress, clock });
+  const readFacts = factReader(parts, key, events);
+  let head = 0;
+
+  const read = async (announced: number | undefined): Promise<number> => {
+    const known = events.facts.length;
+    const upTo = announced ?? (await headOf(log, key));
+    const next = upTo === head && upTo > 0 ? { head, continues: true } : await readFacts(upTo);
+    ({ head } = next);
+    if (next.continues && announced === undefined) await readProgress(log, key, events, progress);
+    if (catchUp.isClosed()) return head;
+    if (events.facts.length > known) {
+      listener.onFacts();
+      progress.emitLater();
+    }
+    if (!next.continues || events.facts.at(-1)?.finished === true) close();
+    if (!next.continues) listener.onOver('the log does not continue the events that were sent');
+    return head;
+  };
+  const close = (): void => {
+    catchUp.close();
+    progress.close();
+    unlisten();
+    unsubscribe();
+  };
+
+  const catchUp = startCatchUp({
+    read,
+    limit: (work) => limit(work),
+    onError: (error) =>
+      logger.warn({ err: error, run_id: key.run_id }, 'a live run could not be read; trying again'),
+  });
+  const unlisten = tail.listen(key, catchUp);
+  const unsubscribe = subscribeToProgress(log, key, (attempt, executor, report) =>
+    progress.take({ attempt, executor, report }),
+  );
+  return { facts: events.facts, progress: () => progress.latest(), close };
+};
+
+/** The head that was read, and whether the facts continue the events that were emitted. */
+type ReadFacts = (upTo: number) => Promise<{ readonly head: number; readonly continues: boolean }>;
+
+const factReader =
+  ({ log, current, lists }: LiveRunParts, key: RunKey, events: RunEvents): ReadFacts =>
+  async (upTo) => {
+    /** The log begins with an expiry, of a run that had ended. */
+    const hasEndedBefore = async ({ facts: [first] }: { facts: readonly RunFact[] }): Promise<boolean> => {
+      if (first?.event.type !== 'RunExpired' || events.facts.length > 0) return false;
+      const now = await current(key);
+      return now.kind === 'found' && isEnded(now.run) && now.run.end_reason !== 'log_expired';
+    };
+    const read = await readRun(log, key, { atLeast: upTo });
+    if (read.kind === 'found' && !(await hasEndedBefore(read))) {
+      const loaded = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
+      const facts = loaded.map(({ fact }) => fact);
+      const lost = loaded.flatMap(({ missing }) => missing);
+      return { head: read.history.head, continues: events.take(facts, lost) };
+    }
+    // Its events have expired, and only the views or the archive know it.
+    const viewed = await current(key);
+    if (viewed.kind !== 'found') return { head: upTo, continues: false };
+    const { run, missing } = await lists.ofRun(viewed.run);
+    return { head: upTo, continues: events.takeView({ ...viewed, run }, missing) };
+  };
+
+const readProgress = async (
+  log: EventLog,
+  key: RunKey,
+  events: RunEvents,
+  progress: ProgressEvents,
+): Promise<void> => {
+  const run = events.run();
+  if (!run || !isExecuting(run)) return;
+  const { number: attempt, executor_id: executor } = run.attempt;
+  const report = await lastProgress(log, key, attempt, executor);
+  if (report) progress.take({ attempt, executor, report });
+  progress.emitNow();
+};
+
+interface CatchUpOptions {
+  /**
+   * Reads up to this sequence, or up to the end of the log when it is undefined. Resolves with the sequence of the last
+   * message that was read.
+   */
+  readonly read: (upTo: number | undefined) => Promise<number>;
+  /** Limits how many reads run at once. */
+  readonly limit: (read: () => Promise<void>) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Reads until everything that is known to exist is read. */
+interface CatchUp {
+  /** The log has a message at this sequence. */
+  readonly onMessage: (sequence: number) => void;
+  /** Messages may have been missed. */
+  readonly onGap: () => void;
+  readonly isClosed: () => boolean;
+  readonly close: () => void;
+}
+
+const RETRY_DELAY_MS = { firstMs: 250, longestMs: 5_000 } as const;
+
+/** One read at a time, and another one after a failure. Begins at once. */
+const startCatchUp = ({ read, limit, onError }: CatchUpOptions): CatchUp => {
+  let readTo = 0;
+  let announced = 0;
+  /** Messages may exist that were not announced, so the next read goes to the end of the log. */
+  let hasGap = true;
+  let isReading = false;
+  let isClosed = false;
+  let retry: NodeJS.Timeout | undefined;
+  const delays = backoff(RETRY_DELAY_MS);
+
+  const readOnce = async (): Promise<void> => {
+    if (isClosed) return;
+    const upTo = hasGap ? undefined : announced;
+    hasGap = false;
+    try {
+      readTo = await read(upTo);
+    } catch (error) {
+      hasGap = true;
+      throw error;
+    }
+  };
+  const isBehind = (): boolean => !isClosed && (hasGap || announced > readTo);
+  const run = async (): Promise<void> => {
+    if (isReading) return;
+    isReading = true;
+    clearTimeout(retry);
+    try {
+      while (isBehind()) {
+        const before = announced;
+        await limit(readOnce);
+        delays.reset();
+        // An announced message that cannot be read is lost: the log has lost its end.
+        if (announced === before) announced = readTo;
+      }
+    } catch (error) {
+      onError(error);
+      if (!isClosed) retry = setTimeout(() => void run(), delays.next());
+    } finally {
+      isReading = false;
+    }
+  };
+
+  void run();
+  return {
+    onMessage: (sequence) => {
+      announced = Math.max(announced, sequence);
+      void run();
+    },
+    onGap: () => {
+      hasGap = true;
+      void run();
+    },
+    isClosed: () => isClosed,
+    close: () => {
+      isClosed = true;
+      clearTimeout(retry);
+    },
+  };
+};
+
+interface TailListener {
+  /** The run has a message at this sequence. */
+  readonly onMessage: (sequence: number) => void;
+  /** Messages may have been missed. */
+  readonly onGap: () => void;
+}
+
+/** Reports which runs have new messages. */
+export interface RunStreamTail extends AsyncDisposable {
+  /** Calls the listener until the returned function is called. A run has one listener. */
+  listen(key: RunKey, listener: TailListener): () => void;
+}
+
+interface RunStreamTailOptions {
+  readonly log: EventLog;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  /** How long it goes on reading without a listener. */
+  readonly keepForMs?: number;
+}
+
+const RETRY_AFTER_MS = 1_000;
+/** Requests that wait follow each other as a rule, and a consumer costs more than the messages of some seconds. */
+const KEEP_FOR_MS = 10_000;
+
+/** One reader of all lifecycles, for all listeners. It begins with the first listener, and ends some time after the last one. */
+export const runStreamTail = ({
+  log,
+  logger,
+  clock,
+  keepForMs = KEEP_FOR_MS,
+}: RunStreamTailOptions): RunStreamTail => {
+  const listeners = new Map<string, TailListener>();
+  const stop = new AbortController();
+  let lastLeft = -Infinity;
+  let running: Promise<void> | undefined;
+
+  const isUsed = (): boolean => listeners.size > 0 || clock() - lastLeft < keepForMs;
+  const unused = async (): Promise<void> => {
+    while (isUsed() && !stop.signal.aborted) await sleep(keepForMs, stop.signal);
+  };
+  const run = async (): Promise<void> => {
+    while (isUsed() && !stop.signal.aborted) {
+      try {
+        await using tail = await tailRuns(log, {
+          onMessage: (key, sequence) => listeners.get(runName(key))?.onMessage(sequence),
+          onGap: () => listeners.forEach(({ onGap }) => onGap()),
+        });
+        const failure = await Promise.race([tail.failed, unused()]);
+        if (failure) throw failure;
+      } catch (error) {
+        logger.warn({ err: error }, 'the stream tail was interrupted; trying again');
+        await sleep(RETRY_AFTER_MS, stop.signal);
+      }
+    }
+    running = undefined;
+  };
+  return {
+    listen: (key, listener) => {
+      const name = runName(key);
+      listeners.set(name, listener);
+      running ??= run();
+      return () => {
+        if (listeners.get(name) === listener) listeners.delete(name);
+        lastLeft = clock();
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+};
+
+/** What a subscriber sees of a run. Disposing it ends the subscription. */
+export interface RunSubscription extends Disposable {
+  /** In the order of the log; the last one is final when the run has ended. It only grows. */
+  readonly facts: readonly RunFactEvent[];
+  /** The last progress of the current attempt. */
+  progress(): RunProgressEvent | undefined;
+}
+
+export interface SubscriptionListener {
+  /** `facts` has grown. */
+  readonly onFacts: () => void;
+  /** `progress` has changed. */
+  readonly onProgress: () => void;
+  /** Nothing more comes. The subscriber may subscribe again. */
+  readonly onOver: (why: string) => void;
+}
+
+/** Calls the listener from now on. The subscription has what is known already. */
+export type Subscribe = (
+  key: RunKey,
+  holder: StreamHolder,
+  listener: SubscriptionListener,
+) => RunSubscription;
+
+/** Why no client can subscribe now: also when its organisation, or its key, has as many as it may. */
+export type SubscriptionRefusal = 'too_many' | 'over_quota' | 'over_key_limit' | 'stopping';

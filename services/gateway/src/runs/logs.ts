@@ -1,0 +1,134 @@
+import { Readable } from 'node:stream';
+import { isEnded } from '@runledger/contracts/fold/run';
+import { RunLogCut, RunLogEnd, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
+import { Type } from 'typebox';
+import { CREDENTIAL_INVALID } from '../door/caller.ts';
+import { operation, route, type Route } from '../door/operation.ts';
+import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import type { KeyRevalidation } from './key-revalidation.ts';
+import { streamHolder } from '../records/quotas/stream-limits.ts';
+import { refuseWhenFull, type RunSubscriptions } from './run-subscriptions.ts';
+import { LOG_POSITION_PATTERN, parsePosition, type ShownItem } from './logs.decide.ts';
+import { followLogs, type FollowLogsParts } from './follow-logs.ts';
+import { beginOf, readLogs } from './attempt-logs.ts';
+
+const LogsQuery = Type.Object({
+  attempt: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 999_999,
+      examples: [1],
+      description: 'Only this attempt; without it all, in order.',
+    }),
+  ),
+  tail: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Only this number of last lines.',
+      examples: [100],
+    }),
+  ),
+  follow: Type.Optional(
+    Type.Boolean({
+      default: false,
+      examples: [true],
+      description: 'Whether to stream what is written, as server-sent events.',
+    }),
+  ),
+});
+
+const LogsHeaders = Type.Object({
+  'Last-Event-ID': Type.Optional(
+    Type.String({
+      pattern: LOG_POSITION_PATTERN,
+      examples: ['1-120'],
+      description: 'With `follow`: the id of the last received event. The stream continues after it.',
+    }),
+  ),
+});
+
+const logsOperation = operation({
+  id: 'getRunLogs',
+  method: 'GET',
+  path: '/run/{run_id}/logs',
+  tag: 'Runs',
+  summary: 'Read the logs of a run',
+  description:
+    'What its attempts write, as JSON objects, one on each line: RunLogLine, RunLogCut where lines are missing, RunLogNotice about an attempt. The beginning and the end of each log are kept, at most 1 MiB of text. With `follow`, server-sent events with the same objects as data: `event: line`, `cut`, `notice`, and `end` (RunLogEnd) when the run has ended. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing that is kept.',
+  scope: 'runs:read',
+  runToken: { scope: 'logs', inQuery: true },
+  request: { path: RunPath, query: LogsQuery, headers: LogsHeaders },
+  response: {
+    status: 200,
+    description: 'The logs; with `follow` as `text/event-stream`.',
+    contentType: 'application/x-ndjson',
+    events: [RunLogLine, RunLogCut, RunLogNotice, RunLogEnd],
+  },
+  otherResponses: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not reconnect.' },
+  refusals: [404],
+});
+
+export interface LogsRoute extends FollowLogsParts {
+  readonly subscriptions: Pick<RunSubscriptions, 'refuses'>;
+  readonly keys: KeyRevalidation;
+}
+
+export const logsRoute = ({ subscriptions, keys, ...parts }: LogsRoute): Route =>
+  route(logsOperation, async ({ path, query, headers }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
+    const { current, read } = parts;
+    const found = await current(key);
+    if (found.kind !== 'found') throw notFoundRun(found);
+    const { run } = found;
+    const { attempt, tail } = query;
+    const selection = { attempt, tail };
+    const after = query.follow ? headers['Last-Event-ID'] : undefined;
+    const from = after === undefined ? await beginOf(read, run, selection) : parsePosition(after);
+    ctx.set('Cache-Control', 'no-store');
+    if (!query.follow) {
+      ctx.type = 'application/x-ndjson';
+      ctx.body = ctx.method === 'HEAD' ? '' : await streamed(readLogs(read, run, selection, from));
+      return;
+    }
+    if (after !== undefined && isEnded(run)) {
+      if (!(await hasLines(readLogs(read, run, selection, from)))) {
+        ctx.status = 204;
+        return;
+      }
+    }
+    const holder = streamHolder(caller);
+    refuseWhenFull(subscriptions, holder);
+    ctx.status = 200;
+    ctx.set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+    if (ctx.method === 'HEAD') return;
+    ctx.respond = false;
+    // The client has disconnected already, so `close` will not come.
+    if (ctx.res.destroyed) return;
+    const stream = followLogs(parts, { res: ctx.res, key, holder, from, attempt, onClosed: () => release() });
+    const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
+  });
+
+const PIECE_LENGTH = 32 * 1024;
+
+/** The first item is read before the response begins, so that a log which cannot be read is refused. */
+const streamed = async (items: AsyncGenerator<ShownItem>): Promise<Readable> => {
+  const first = await items.next();
+  async function* pieces(): AsyncGenerator<string> {
+    if (first.done === true) return;
+    let piece = `${JSON.stringify(first.value.item)}\n`;
+    for await (const { item } of items) {
+      piece += `${JSON.stringify(item)}\n`;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
+    }
+    yield piece;
+  }
+  return Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_LENGTH });
+};
+
+const hasLines = async (items: AsyncGenerator<ShownItem>): Promise<boolean> => {
+  for await (const { item } of items) if (!('notice' in item)) return true;
+  return false;
+};

@@ -1,0 +1,85 @@
+import {
+  CreateRunResponse,
+  DeploymentRunRequest,
+  IdempotencyKey,
+} from '@runledger/contracts/http/runs/queue-run';
+import type { JsonValue } from '@runledger/contracts/json';
+import { Type } from 'typebox';
+import {
+  queueRequestOf,
+  acceptedRun,
+  noDeployment,
+  queueCallerOf,
+  type QueueDeployment,
+} from './facts/deployment-queue.ts';
+import { inputsProblems, warnOfInputs, type InputLimits, type UnknownInput } from './facts/check-inputs.ts';
+import { runLinks } from './run-path.ts';
+import { operation, route, type Route } from '../door/operation.ts';
+import { invalid, invalidRequest } from '../door/refusal.ts';
+import { own } from '../door/compiled.ts';
+import type { CallbackRules } from './facts/callback-rules.ts';
+
+export interface QueueRoute {
+  readonly limits: InputLimits;
+  readonly callbacks: Pick<CallbackRules, 'problem'>;
+  readonly queue: QueueDeployment;
+  readonly onQueued: () => void;
+}
+
+const queueOperation = operation({
+  id: 'queueRun',
+  ofSpecification: true,
+  method: 'POST',
+  path: '/run/deployment/queue',
+  tag: 'Runs',
+  summary: 'Queue a run of a deployment',
+  description:
+    'The response comes once the run is stored: the run is never lost, and a GET right after the response finds it. The run keeps the version and the settings that the deployment has now.',
+  scope: 'runs:write',
+  audit: { unrecorded: 'the fact that it stores names the user' },
+  request: {
+    headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
+    body: DeploymentRunRequest,
+  },
+  response: {
+    status: 200,
+    description: 'The run is queued.',
+    body: CreateRunResponse,
+    links: runLinks('/run_id'),
+  },
+  refusals: [404, 409, 507],
+});
+
+export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>
+  route(
+    queueOperation,
+    async ({ headers, body }, caller, ctx) => {
+      const requested = { kind: 'queue', request: queueRequestOf(body) } as const;
+      const by = {
+        ...queueCallerOf(ctx, caller, headers),
+        onUnknownInputs: (unknown: readonly UnknownInput[]) => warnOfInputs(ctx, unknown),
+      };
+      const queued = await queue(by, requested);
+      if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
+      if (typeof queued.why === 'string') throw noDeployment(queued.why);
+      throw invalidRequest(...queued.why.problems);
+    },
+    ({ body }) => {
+      const webhook = own(body, 'webhook');
+      const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
+      return [
+        ...inputsProblems(own(body, 'inputs'), limits),
+        ...(forbidden ? [forbidden] : []),
+        ...(names(body, 'delay_s') && names(body, 'start_at') ? [TWO_STARTS] : []),
+      ];
+    },
+  );
+
+/** Null counts as left out. */
+const names = (body: JsonValue | undefined, member: string): boolean => (own(body, member) ?? null) !== null;
+
+const TWO_STARTS = invalid(
+  ['body', 'start_at'],
+  'value_error',
+  'Value error, delay_s names the start already. Send one of the two',
+);

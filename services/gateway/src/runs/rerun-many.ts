@@ -1,0 +1,233 @@
+import { IdempotencyKey } from '@runledger/contracts/http/runs/queue-run';
+import {
+  RerunRunsResponse,
+  type RefusedRuns,
+  type RerunRefusal,
+  type RerunStop,
+} from '@runledger/contracts/http/runs/rerun-runs';
+import { RerunRunsRequest } from '@runledger/contracts/http/runs/runs';
+import { Type } from 'typebox';
+import {
+  bulkProblems,
+  carryOutBulk,
+  type BulkOptions,
+  type BulkQuery,
+  type BulkResult,
+  type FindMatching,
+} from './matching-runs.ts';
+import { queueCallerOf } from './facts/deployment-queue.ts';
+import { operation, route, type Route } from '../door/operation.ts';
+import { invalid, invalidRequest, Refused } from '../door/refusal.ts';
+import { MISSING } from '../door/pydantic-words.decide.ts';
+import { FINAL_STATUSES, type RunView } from '../views/run-view.ts';
+import { sortKeyBefore } from '../views/sort-key.decide.ts';
+import { actOnEach } from '../act-on-each.ts';
+import { runIdOfKey, type QueueCaller } from './facts/accept-run.ts';
+import type { RerunRun, RerunResult } from './rerun.ts';
+
+const rerunManyOperation = operation({
+  id: 'rerunRuns',
+  method: 'POST',
+  path: '/runs/rerun',
+  tag: 'Runs',
+  summary: 'Run many runs again',
+  description:
+    'Queues up to 1,000 runs again that have ended and match the filter, newest first, each as a single rerun without other inputs. `next_cursor` continues with the older ones. With one `Idempotency-Key` each run is queued again once at most, whatever becomes of the responses: send the same key with every page and every repetition, and a new one to queue the same runs once more. What the key has queued does not match itself. Reruns of other requests match like all runs: `origin` and the times of creation tell them apart. Deleted runs do not match. When the queue is full, the page ends early, and `next_cursor` continues later. To queue only runs that existed at a dry run, use the `created_before` of its first page that has one in the filter.',
+  scope: 'runs:write',
+  audit: { recordedWithin: 'runs.rerun' },
+  request: {
+    headers: Type.Object({
+      'Idempotency-Key': Type.Optional({
+        ...IdempotencyKey,
+        description:
+          '1 to 255 printable characters. Required, except for a dry run. Of one key of an organisation each run is queued again once at most, also on other pages and with other filters, while its rerun is kept.',
+      }),
+    }),
+    body: RerunRunsRequest,
+  },
+  response: { status: 200, description: 'How many runs were queued again.', body: RerunRunsResponse },
+  refusals: [],
+});
+
+interface RerunManyRoute extends Pick<BulkOptions<RerunCounts>, 'searchOf' | 'record'> {
+  readonly rerunMany: RerunMany;
+}
+
+export const rerunManyRoute = ({ rerunMany, searchOf, record }: RerunManyRoute): Route => {
+  const bulk: BulkOptions<RerunCounts> = { searchOf, record, action: 'runs.rerun', detailsOf };
+  return route(
+    rerunManyOperation,
+    async ({ headers, body }, caller, ctx) => {
+      const by = queueCallerOf(ctx, caller, headers);
+      if (by.idempotencyKey === undefined && body.dry_run !== true) throw invalidRequest(NO_KEY);
+      return carryOutBulk(body, caller, ctx, bulk, (query, dryRun) => rerunMany(query, by, dryRun));
+    },
+    bulkProblems,
+  );
+};
+
+const KEY_REQUIRED = `${MISSING.msg}: with it, a repeated request queues no run twice. Only a dry run needs none`;
+const NO_KEY = invalid(['header', 'Idempotency-Key'], MISSING.type, KEY_REQUIRED);
+
+const detailsOf = ({ matched, queued, already_queued, refused, stopped }: RerunCounts) => ({
+  matched,
+  queued,
+  already_queued,
+  refused: refused.reduce((sum, { runs }) => sum + runs, 0),
+  stopped,
+});
+
+interface RerunCounts {
+  /** Runs of this page that were decided on: the sum of the counts below. */
+  readonly matched: number;
+  readonly queued: number;
+  /** An earlier request with the same key has queued them. */
+  readonly already_queued: number;
+  readonly refused: RefusedRuns[];
+  /** Why some of the page were not decided on. */
+  readonly stopped: RerunStop | null;
+}
+
+export interface RerunManyOptions {
+  readonly find: FindMatching;
+  readonly rerun: RerunRun;
+  readonly onQueued: () => void;
+}
+
+/** The key is the client's, for all pages and every repetition of a request. A dry run needs none. */
+type RerunMany = (query: BulkQuery, by: QueueCaller, dryRun: boolean) => Promise<BulkResult<RerunCounts>>;
+
+const NONE: RerunCounts = { matched: 0, queued: 0, already_queued: 0, refused: [], stopped: null };
+
+/**
+ * Runs that have ended, the newest first. Each rerun has an idempotency key that is made of the client's and the run, so a
+ * request that is repeated, at any gateway and after any failure, queues none twice. What it has queued never matches, also once
+ * that has ended. @throws {LogUnavailable} when some may have been queued @throws {ViewsUnavailable}
+ */
+export const rerunMany =
+  ({ find, rerun, onQueued }: RerunManyOptions): RerunMany =>
+  async (query, by, dryRun) => {
+    const { items: listed, createdBefore, end } = await find(query, FINAL_STATUSES);
+    const items = listed.filter((view) => !isOwnRerun(view, by));
+    if (dryRun) return { counts: { ...NONE, matched: items.length }, createdBefore, end };
+    let isStopped = false;
+    const rerunOne = async ({ run: { org_id, run_id } }: RunView): Promise<RerunOutcome | undefined> => {
+      if (isStopped) return undefined;
+      const given = { ...by, idempotencyKey: by.idempotencyKey && keyOfRerun(by.idempotencyKey, run_id) };
+      const outcome = await outcomeOf(() => rerun(given, { org_id, run_id }, undefined));
+      if (outcome.kind === 'queued') onQueued();
+      isStopped ||= outcome.kind === 'stopped';
+      return outcome;
+    };
+    const outcomes = await actOnEach(items, rerunOne);
+    const undecided = items.find((_item, index) => (outcomes[index]?.kind ?? 'stopped') === 'stopped');
+    return {
+      counts: countsOf(items, outcomes),
+      createdBefore,
+      // Those behind it that were decided on are found again, as already queued.
+      end: undecided ? sortKeyBefore(undecided.run) : end,
+    };
+  };
+
+/** No client can send it: it has line breaks. */
+const keyOfRerun = (key: string, run_id: string): string => `rerun\n${run_id}\n${key}`;
+
+const isOwnRerun = ({ run }: RunView, { org_id, idempotencyKey: key }: QueueCaller): boolean => {
+  const { rerun_of } = run.request;
+  return (
+    rerun_of !== null && key !== undefined && runIdOfKey(org_id, keyOfRerun(key, rerun_of)) === run.run_id
+  );
+};
+
+const outcomeOf = async (rerun: () => ReturnType<RerunRun>): Promise<RerunOutcome> => {
+  try {
+    return rerunOutcome(await rerun());
+  } catch (error) {
+    // A file of its inputs has no room. That of another run may have.
+    if (error instanceof Refused) return { kind: 'refused', reason: 'invalid_inputs' };
+    throw error;
+  }
+};
+
+const countsOf = (
+  items: readonly RunView[],
+  outcomes: readonly (RerunOutcome | undefined)[],
+): RerunCounts => {
+  const refused = new Map<RerunRefusal, RefusedRuns>();
+  const counts = { matched: 0, queued: 0, already_queued: 0 };
+  let stopped: RerunStop | null = null;
+  for (const [index, outcome] of outcomes.entries()) {
+    switch (outcome?.kind) {
+      case undefined:
+      case 'deleted':
+        continue;
+      case 'stopped':
+        stopped ??= outcome.by;
+        continue;
+      case 'queued':
+      case 'already_queued':
+        counts[outcome.kind] += 1;
+        break;
+      case 'refused': {
+        const { reason } = outcome;
+        const { runs, run_id } = refused.get(reason) ?? { runs: 0, run_id: items[index]?.run.run_id ?? '' };
+        refused.set(reason, { reason, runs: runs + 1, run_id });
+      }
+    }
+    counts.matched += 1;
+  }
+  return { ...counts, refused: [...refused.values()], stopped };
+};
+
+/** What became of one run of a request to rerun many. */
+type RerunOutcome =
+  | { readonly kind: 'queued' }
+  | { readonly kind: 'already_queued' }
+  /** It was deleted since it was listed. */
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'refused'; readonly reason: RerunRefusal }
+  /** Every other run would be refused for the same reason now. */
+  | { readonly kind: 'stopped'; readonly by: RerunStop };
+
+const rerunOutcome = (result: RerunResult): RerunOutcome => {
+  switch (result.kind) {
+    case 'accepted':
+      return { kind: 'queued' };
+    case 'accepted_before':
+    // Nothing else can have this key: the seal that proved it is gone.
+    case 'key_taken':
+    case 'key_of_deleted_run':
+      return { kind: 'already_queued' };
+    case 'log_nearly_full':
+    case 'queue_full':
+      return { kind: 'stopped', by: result.kind };
+    case 'outlives_log':
+    case 'inputs_gone':
+    case 'inputs_store_full':
+    case 'inputs_too_large':
+    case 'inputs_over_quota':
+      return refused(result.kind);
+    case 'views_unavailable':
+    case 'unreadable':
+      return refused('unreadable');
+    case 'refused':
+      return notRerun(result.why);
+  }
+};
+
+const refused = (reason: RerunRefusal): RerunOutcome => ({ kind: 'refused', reason });
+
+const notRerun = (why: Extract<RerunResult, { kind: 'refused' }>['why']): RerunOutcome => {
+  if (why === 'no_deployment' || why === 'archived_deployment') return refused('deployment_gone');
+  if (why === 'no_workflow') return refused('workflow_gone');
+  switch (why.kind) {
+    case 'invalid':
+      return refused('invalid_inputs');
+    case 'none':
+    case 'deleted':
+      return { kind: 'deleted' };
+    case 'views_unavailable':
+    case 'unreadable':
+      return refused('unreadable');
+  }
+};

@@ -1,0 +1,182 @@
+import { streamsOf } from '@runledger/broker-access/service-permissions';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
+import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
+import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
+import { logEndNotes, type LostFacts } from '@runledger/event-log/provision/lost-facts';
+import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import { respondAsInstance } from '@runledger/request-reply/instances';
+import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
+import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
+import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
+import packageJson from '../package.json' with { type: 'json' };
+import { redirectUri } from './records/people/provider-routes.ts';
+import type { GatewayConfig } from './config.ts';
+import { consoleFiles } from './document/console.ts';
+import { contract } from './contract.ts';
+import { clock, type GatewayParts } from './kit.ts';
+import { openGateway } from './gateway.ts';
+import { logGauges, projectionGauges } from './gateway-gauges.ts';
+import { openHttpServer } from './door/http-server.ts';
+import { commonHeaders } from './door/responses.ts';
+import { ownServices } from './own-services.ts';
+import { VIEW_VERSION } from './views/stored-run.decide.ts';
+import { openViewStore } from './views/open-view-store.ts';
+import { whileProjecting } from './views/while-projecting.ts';
+import { nameLostRuns } from './views/name-lost-runs.ts';
+import { openFormerDrops, openFirstViews } from './views/rebuild/first-views.ts';
+import { openRebuilds, type RebuildOptions } from './views/rebuild/rebuilds.ts';
+import { openRunProjection, type RunProjection } from './views/run-projection.ts';
+import type { RunViews } from './views/run-views.ts';
+
+/**
+ * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
+ * apps run it in their own process.
+ */
+export const startGateway = async (
+  begun: ServiceBase<GatewayConfig>,
+  open: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<{ http: string }> => {
+  const { config, instance, logger, metrics, checks } = begun;
+  const files = await consoleFiles(config.RUNLEDGER_CONSOLE);
+  const views = open.use(openViewStore(config, { version: VIEW_VERSION, clock }));
+  const log = await openLog(begun, open, { views, stopping });
+  const projection = open.use(openRunProjection({ log, views, logger, instance }));
+  checks['projection'] = () => projection.state();
+  const isProjecting = (): boolean => projection.position() !== undefined;
+  open.use(gatheringLeaders(log, logger, isProjecting));
+  open.use(notingLogEnd(log, logger, isProjecting));
+  projectionGauges(metrics, log, projection);
+  logGauges(metrics, log);
+
+  const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
+  const finishWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 500;
+  // Its own addresses are added once it listens. Wrong settings fail here, at once.
+  let policy = policyFromConfig(config, ownServices(config, []));
+  const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
+  let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+  const {
+    app,
+    quick,
+    archived,
+    keptSince,
+    stopping: onStopping,
+  } = open.use(
+    openGateway({
+      config,
+      consoleFiles: files,
+      log,
+      views,
+      isProjecting,
+      ...shownBy(projection),
+      logger,
+      metrics,
+      instance,
+      publicUrl: () => publicUrl,
+      policy: () => policy,
+      resolver,
+    }),
+  );
+  makeViews(begun, { log, views, archived, keptSince, projection }, open);
+  open.use(presence(begun, log, () => projection.position()));
+  const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
+  const http = open.use(
+    await openHttpServer(app, { quick, host, port, finishWithinMs, headers, onStopping }),
+  );
+  if (publicUrl === '') publicUrl = http.url;
+  policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
+  if (config.RUNLEDGER_OIDC_ISSUER !== undefined)
+    logger.info({ redirect_uri: redirectUri(publicUrl, config) }, REGISTER);
+  logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
+  return { http: http.url };
+};
+
+/** The log is whole, and its lifetimes fit together, or this waits. */
+const openLog = async (
+  begun: ServiceBase<GatewayConfig>,
+  open: AsyncDisposableStack,
+  { views, stopping }: { readonly views: RunViews; readonly stopping: AbortSignal },
+): Promise<EventLog> => {
+  const say = (sentence: string, about: object): void => begun.logger.error(about, sentence);
+  const onLost = (lost: LostFacts): Promise<void> =>
+    nameLostRuns(views, lost, { say, atMost: MAX_NAMED_RUNS });
+  const opened = await openServiceLog({ ...begun, streams: streamsOf(contract), onLost }, open, stopping);
+  const log = withFreshReads(opened, clock);
+  await checkOwnLifetimes(log, begun.config, stopping);
+  return log;
+};
+
+const shownBy = (projection: RunProjection): Pick<GatewayParts, 'seenPosition' | 'between'> => ({
+  seenPosition: () => projection.seenPosition(),
+  between: (work) => projection.between(work),
+});
+
+const REGISTER =
+  'people sign in with OpenID Connect: register this redirect URI at the provider, exactly as it is';
+
+/** Says on request that this process is there. */
+const presence = (
+  begun: ServiceBase<GatewayConfig>,
+  log: EventLog,
+  position: () => number | undefined,
+): Disposable =>
+  respondAsInstance(log, {
+    ...begun,
+    service: 'gateway',
+    software_version: packageJson.version,
+    doing: () => ({ leads: position() !== undefined, position: position() ?? null }),
+  });
+
+const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
+  whileProjecting({
+    failure: 'the leaders of the streams could not be gathered',
+    everyMs: GATHER_LEADERS_EVERY_MS,
+    isProjecting,
+    logger,
+    work: leaderGathering(log, streamsOf(contract)),
+  });
+
+const notingLogEnd = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
+  whileProjecting({
+    failure: 'where the log ends could not be noted',
+    everyMs: NOTE_LOG_END_EVERY_MS,
+    isProjecting,
+    logger,
+    work: logEndNotes(log),
+  });
+
+/** Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever. */
+const makeViews = (
+  { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
+  kept: Pick<RebuildOptions, 'log' | 'views' | 'archived' | 'keptSince' | 'projection'>,
+  open: AsyncDisposableStack,
+): void => {
+  const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
+  open.use(openFirstViews({ ...kept, logger, order, checks }));
+  open.use(openRebuilds({ ...kept, logger, order, clock }));
+  open.use(openFormerDrops({ ...kept, logger }));
+};
+
+/** Each is a line of the log. */
+const MAX_NAMED_RUNS = 1_000;
+/** A fact that was lost is known to be, if it was stored a second before. */
+const NOTE_LOG_END_EVERY_MS = 1_000;
+/** One small request for each stream. */
+const GATHER_LEADERS_EVERY_MS = 10_000;
+const DAY_MS = 86_400_000;
+
+const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSignal): Promise<unknown> => {
+  const { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays } = config;
+  const own = {
+    webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
+    views: config.RUNLEDGER_RUN_RETENTION_DAYS * DAY_MS,
+    files: config.RUNLEDGER_FILE_KEEP_DAYS * DAY_MS,
+    ...(outputs === 'directory' ? { outputs: keepDays * DAY_MS } : {}),
+  };
+  return retryWhileUnavailable({ signal, logger: log.logger }, () =>
+    checkLifetimes(log, own, streamsOf(contract)),
+  );
+};

@@ -1,0 +1,144 @@
+import type { Collection, Db } from 'mongodb';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { storedPosition, type PositionDocument, type StoredPosition } from './projection-position.ts';
+import { hasMissed } from '../projection-start.decide.ts';
+import { ViewsUnavailable, type FormerViews, type NextSet } from '../run-views.ts';
+import { orUnavailable } from './mongo-errors.ts';
+import { mongoRunViews, type MongoLimits } from './mongo-run-views.ts';
+import type { RunDocument } from './run-documents.ts';
+import { allViews } from './read-views.ts';
+import { storeOf, type StoredSet } from '../store-of.ts';
+
+/** Where the sets of views of one version are. */
+export interface ViewPlaces {
+  readonly version: number;
+  readonly positions: Collection<PositionDocument>;
+  readonly live: StoredPosition;
+  readonly next: StoredPosition;
+  /** Of the first set. Those that were built beside have its name with a number. */
+  readonly firstCollection: string;
+}
+
+const LIVE_ID = /^v(\d+)$/;
+const COLLECTION = /^run_views_v(\d+)(?:_\d+)?$/;
+
+export const placesOf = (database: Db, version: number): ViewPlaces => {
+  const positions = database.collection<PositionDocument>('projections');
+  return {
+    version,
+    positions,
+    live: storedPosition(positions, liveIdOf(version)),
+    next: storedPosition(positions, nextIdOf(version)),
+    firstCollection: `run_views_v${version}`,
+  };
+};
+
+const liveIdOf = (version: number): string => `v${version}`;
+const nextIdOf = (version: number): string => `v${version}.next`;
+
+/** The version of a live set, by the id of its position. */
+export const versionIn = (id: string): number | undefined => {
+  const [, version] = LIVE_ID.exec(id) ?? [];
+  return version === undefined ? undefined : Number(version);
+};
+
+/** The version of views that a collection has, by its name; undefined for other collections. */
+export const versionOfCollection = (name: string): number | undefined => {
+  const [, version] = COLLECTION.exec(name) ?? [];
+  return version === undefined ? undefined : Number(version);
+};
+
+/** Of several earlier versions, the latest. Gateways of that version may still serve, and keep it up. */
+export const formerMongoViews = async (
+  database: Db,
+  { version: own, live, positions }: ViewPlaces,
+  { writeWithinMs }: MongoLimits,
+): Promise<FormerViews | undefined> => {
+  if (await live.read()) return undefined;
+  const others = (await positions.find().toArray()).flatMap(({ _id: id, collection }) => {
+    const version = versionIn(id);
+    return version === undefined || version > own ? [] : [{ version, collection }];
+  });
+  const latest = others.toSorted((a, b) => b.version - a.version)[0];
+  if (!latest) return undefined;
+  const { version, collection } = latest;
+  const runs = database.collection<RunDocument>(collection);
+  return {
+    version,
+    listAll: (query) =>
+      orUnavailable(`reading the views of version ${version}`, writeWithinMs, () => allViews(runs, query)),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+};
+
+/**
+ * Removes the positions of sets of earlier versions that lack facts which the log has lost. Nothing uses their collections then. Resolves
+ * with their versions.
+ */
+export const forgetFormerViews = async (
+  { version: own, live, positions }: ViewPlaces,
+  log: Pick<RunsIdentity, 'created' | 'firstSequence'>,
+): Promise<number[]> => {
+  if (!(await live.read())) return [];
+  const outdated = (await positions.find().toArray()).flatMap(({ _id: id, ...position }) => {
+    const version = versionIn(id);
+    return version !== undefined && version < own && hasMissed(position, log) ? [version] : [];
+  });
+  for (const version of outdated)
+    await positions.deleteMany({ _id: { $in: [liveIdOf(version), nextIdOf(version)] } });
+  return outdated;
+};
+
+interface MongoNextSet {
+  readonly database: Db;
+  readonly places: ViewPlaces;
+  readonly limits: MongoLimits;
+}
+
+export const mongoNextSet = ({ database, places, limits }: MongoNextSet): NextSet => {
+  const { live, next, firstCollection } = places;
+  const setIn = (collection: string): StoredSet =>
+    mongoRunViews({ database, collection, position: next, limits });
+  const step = <Result>(what: string, work: () => Promise<Result>): Promise<Result> =>
+    orUnavailable(what, limits.writeWithinMs, work);
+  const begun = async (): Promise<string | undefined> => {
+    const found = await next.read();
+    // A process was killed behind the replacement.
+    return found?.collection === (await live.read())?.collection ? undefined : found?.collection;
+  };
+  return {
+    exists: () => step('looking for views that are being built', async () => (await begun()) !== undefined),
+    open: async () => {
+      const present = await step('opening the next views', begun);
+      let set = present === undefined ? undefined : setIn(present);
+      return {
+        ...storeOf((use) => {
+          if (!set) throw new ViewsUnavailable('the next views were not begun');
+          return use(set);
+        }),
+        position: async () => set?.position(),
+        resetTo: async (beginning) => {
+          const collection = `${firstCollection}_${beginning.derivation}`;
+          await step('emptying the next views', () => database.collection(collection).drop());
+          set = setIn(collection);
+          await set.resetTo(beginning);
+        },
+        [Symbol.asyncDispose]: async () => undefined,
+      };
+    },
+    replaceLive: (from, to) =>
+      step('making the next views the live ones', async () => {
+        const collection = await begun();
+        if (collection === undefined) return false;
+        const isDone = from ? await live.moveInto(collection, from, to) : await live.add(to, collection);
+        if (isDone) await next.remove();
+        return isDone;
+      }),
+    remove: () =>
+      step('removing the next views', async () => {
+        const collection = await begun();
+        await next.remove();
+        if (collection !== undefined) await database.collection(collection).drop();
+      }),
+  };
+};

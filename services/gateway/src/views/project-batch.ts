@@ -1,0 +1,160 @@
+import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { isDeleted } from '@runledger/contracts/fold/run';
+import { countRuns } from '@runledger/contracts/room/run-counts';
+import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { NewerVersion } from '@runledger/event-log/follow/follow';
+import { settled } from '@runledger/event-log/messages/leader-state';
+import { runsIdentity, readStored, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { foldedOf, projectRuns, runsIn, type Gap, type RefusedFact } from './fold-run.decide.ts';
+import {
+  beginningOf,
+  hasMissed,
+  withMissed,
+  projectionStart,
+  type ProjectionPosition,
+  type ProjectionStart,
+} from './projection-start.decide.ts';
+import { isSameRun, type StoredView } from './run-view.ts';
+import { ViewsReplaced } from './position-watch.ts';
+import { readView } from './read-view.ts';
+import type { RunViews } from './run-views.ts';
+
+interface BatchOptions {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'load' | 'advance'>;
+  readonly logger: Logger;
+  /** A fact that is part of no run. */
+  readonly onRefused: (refused: RefusedFact) => Promise<void>;
+}
+
+const FACTS = [ALL_LIFECYCLES, ALL_WEBHOOKS];
+
+/**
+ * The next position. The views go first: after a crash in between, the same facts change nothing. The position is compared after they
+ * were loaded and before one is stored: views that went back in between lack facts that another gateway may be folding. A webhook fact,
+ * folded into such a view, would make one that is ahead in one chain and behind in the other, and the view of that gateway, behind in
+ * the first, would be refused as stale.
+ */
+export const projectBatch = async (
+  options: BatchOptions,
+  from: ProjectionPosition,
+  messages: readonly StoredMessage[],
+): Promise<ProjectionPosition> => {
+  const { views } = options;
+  const facts = messages.filter(({ subject }) => matchesAny(FACTS, subject));
+  // What a view shows, a read of the log has to show too.
+  await settled(options.log, messages.at(-1)?.sequence ?? 0);
+  const present = await views.load(runsIn(facts));
+  const projected = projectRuns(present, facts);
+  if (projected.kind === 'newer_version') throw new NewerVersion(projected);
+  for (const refused of projected.refused) await options.onRefused(refused);
+  const read: StoredView[] = [];
+  for (const gap of projected.gaps) {
+    const view = present.find((one) => isSameRun(one, gap.key));
+    read.push(...(await closeGap(options, gap, view)));
+  }
+  const last = messages.at(-1);
+  if (!last) return from;
+  const counts = messages.reduce(countRuns, from.counts);
+  const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last), counts };
+  if (await views.advance([...projected.views, ...read], from, to)) return to;
+  throw new ViewsReplaced(`the views are not at ${from.sequence}, which was written last`);
+};
+
+const closeGap = async (
+  options: BatchOptions,
+  { key, message }: Gap,
+  present: StoredView | undefined,
+): Promise<StoredView[]> => {
+  const { log, logger } = options;
+  const read = await readView(log, key, message.sequence);
+  switch (read.kind) {
+    case 'whole':
+      return [read.view];
+    case 'webhook_damaged':
+      // Of a deleted run they say nothing more, and their beginning may have expired.
+      if (!isDeleted(read.run))
+        await options.onRefused({ message, why: 'the webhook facts of its run contradict each other' });
+      return [{ head: read.head, run: read.run, webhook: foldedOf(present).webhook }];
+    case 'none':
+      return [];
+    case 'newer_version':
+      throw new NewerVersion(read);
+    case 'damaged': {
+      const { firstSequence } = await runsIdentity(log);
+      // A run whose beginning has expired: its view, if there is one, stays as it is.
+      if (read.expected < firstSequence) {
+        logger.debug({ run_id: key.run_id, why: read.why }, 'the beginning of a run has expired');
+        return [];
+      }
+      await options.onRefused({ message, why: read.why });
+      return [];
+    }
+  }
+};
+
+interface BeginOptions {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'advance' | 'position' | 'resetTo'>;
+  readonly logger: Logger;
+}
+
+/**
+ * The position to go on from, after a reset of views that must be derived again. `known` is the latest that this process has seen.
+ * @throws {LogUnavailable} @throws {ViewsUnavailable}
+ */
+export const beginProjection = async (
+  { log, views, logger }: BeginOptions,
+  known: ProjectionPosition | undefined,
+): Promise<ProjectionPosition> => {
+  const position = await views.position();
+  const { identity, start } = await readStart(log, position, known);
+  switch (start.kind) {
+    case 'continue':
+      return goPastMissed({ views, logger }, position ?? start.from, identity);
+    case 'start_again':
+      // This is normal at the first start.
+      logger[position ? 'warn' : 'info'](
+        { because: start.because },
+        'the run views are derived again from the log',
+      );
+      const derivation = Math.max(position?.derivation ?? 0, known?.derivation ?? 0) + 1;
+      const beginning = withMissed(beginningOf(identity, derivation), identity);
+      await views.resetTo(beginning);
+      return beginning;
+  }
+};
+
+/**
+ * The position behind what the log has lost before the views had it. From then on it is known that they lack it, until it is recovered.
+ * @throws {ViewsUnavailable} @throws {ViewsReplaced}
+ */
+export const goPastMissed = async (
+  { views, logger }: { readonly views: Pick<RunViews, 'advance'>; readonly logger: Logger },
+  at: ProjectionPosition,
+  log: RunsIdentity,
+): Promise<ProjectionPosition> => {
+  if (!hasMissed(at, log)) return at;
+  const to = withMissed(at, log);
+  if (!(await views.advance([], at, to)))
+    throw new ViewsReplaced(`the views are not at ${at.sequence}, which was written last`);
+  const { missed } = to;
+  logger.warn({ missed }, 'facts left the log before the run views had them; the archive is read for them');
+  return to;
+};
+
+/** Where to begin, by the log as it is now. @throws {LogUnavailable} */
+export const readStart = async (
+  log: EventLog,
+  position: ProjectionPosition | undefined,
+  known: ProjectionPosition | undefined,
+): Promise<{ readonly identity: RunsIdentity; readonly start: ProjectionStart }> => {
+  const identity = await runsIdentity(log, position?.sequence);
+  const isInLog =
+    position !== undefined && position.sequence > 0 && position.sequence <= identity.lastSequence;
+  const last = isInLog ? await readStored(log, position.sequence) : undefined;
+  return { identity, start: projectionStart({ position, known, last }, identity) };
+};

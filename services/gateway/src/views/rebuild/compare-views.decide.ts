@@ -1,0 +1,114 @@
+import { viewText } from '@runledger/contracts/run-view/view-text';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunId } from '@runledger/contracts/ids';
+import { outputsToErase, type StoredView } from '../run-view.ts';
+import type { RunViews } from '../run-views.ts';
+
+type ComparedViews =
+  /** Both have the same facts of the run, and say this of it. */
+  | { readonly kind: 'same_facts'; readonly live: string; readonly next: string }
+  /** One of them has facts that the other one does not have yet, or no longer. */
+  | { readonly kind: 'moved' };
+
+export const compareViews = ({ live, next }: JoinedViews): ComparedViews =>
+  live && next && isOfSameFacts(live, next)
+    ? { kind: 'same_facts', live: textOf(live), next: textOf(next) }
+    : { kind: 'moved' };
+
+const isOfSameFacts = (one: StoredView, other: StoredView): boolean =>
+  one.run.org_id === other.run.org_id && one.head === other.head && one.webhook.head === other.webhook.head;
+
+const textOf = ({ head, run, webhook }: StoredView): string =>
+  `${run.run_id} ${head} ${webhook.head} ${viewText(run, webhook.state)}\n`;
+
+export const keyOf = ({ run: { org_id, run_id } }: StoredView): RunKey => ({ org_id, run_id });
+
+/** Of equal views: what was erased is in no fact, so the next set begins with all of it. */
+export const hasErasedMore = (live: StoredView, next: StoredView): boolean =>
+  outputsToErase(live.run) === null && outputsToErase(next.run) !== null;
+
+/** Puts pages together until they have so many items; the last batch may have fewer. No batch is empty. */
+export async function* inBatches<Item>(
+  pages: AsyncIterable<readonly Item[]>,
+  atLeast: number,
+): AsyncGenerator<readonly Item[]> {
+  let batch: Item[] = [];
+  for await (const page of pages) {
+    batch.push(...page);
+    if (batch.length < atLeast) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** A run in one of two sets of views, or in both. */
+export interface JoinedViews {
+  readonly live: StoredView | undefined;
+  readonly next: StoredView | undefined;
+}
+
+/** Goes through two sets together. Both come in the order of their run ids. */
+export async function* joinViews(
+  live: AsyncIterable<StoredView>,
+  next: AsyncIterable<StoredView>,
+): AsyncGenerator<JoinedViews> {
+  const [ofLive, ofNext] = [live[Symbol.asyncIterator](), next[Symbol.asyncIterator]()];
+  let [a, b] = [await viewIn(ofLive), await viewIn(ofNext)];
+  while (a ?? b) {
+    const isFirst = a && (!b || a.run.run_id <= b.run.run_id);
+    const isSecond = b && (!a || b.run.run_id <= a.run.run_id);
+    yield { live: isFirst ? a : undefined, next: isSecond ? b : undefined };
+    if (isFirst) a = await viewIn(ofLive);
+    if (isSecond) b = await viewIn(ofNext);
+  }
+}
+
+const viewIn = async (views: AsyncIterator<StoredView>): Promise<StoredView | undefined> => {
+  const { value, done } = await views.next();
+  return done ? undefined : value;
+};
+
+/** The views of a run differ: the next set has what follows from the facts. */
+export interface Difference {
+  readonly run_id: RunId;
+  readonly why: string;
+}
+
+/** Each run counts once. */
+export interface Differences {
+  readonly add: (key: Pick<RunKey, 'run_id'>, why: string) => void;
+  /** So many at the most: beyond, a set is no longer like the other one at all. */
+  readonly all: () => readonly Difference[];
+}
+
+const MAX_DIFFERENCES = 100_000;
+
+export const OTHER_STATE = 'its live view says something else than its facts';
+
+export const noDifferences = (known: readonly Difference[] = []): Differences => {
+  const runs = new Map(known.map(({ run_id, why }) => [run_id, why]));
+  return {
+    add: ({ run_id }, why) => {
+      if (runs.size < MAX_DIFFERENCES) runs.set(run_id, why);
+    },
+    all: () => [...runs].map(([run_id, why]) => ({ run_id, why })),
+  };
+};
+
+/** A page of views takes a process some milliseconds. */
+export const VIEWS_AT_ONCE = 500;
+
+/** All of a set, in the order of run ids. */
+export async function* everyView(set: Pick<RunViews, 'listAll'>): AsyncGenerator<StoredView> {
+  for (let after = ''; ;) {
+    const views = await set.listAll({ after, limit: VIEWS_AT_ONCE });
+    yield* views;
+    const last = views.at(-1);
+    if (!last) return;
+    after = last.run.run_id;
+  }
+}
+
+/** The log has lost the first fact. */
+export const hasExpired = ({ run }: StoredView, since: string): boolean => run.created_at < since;

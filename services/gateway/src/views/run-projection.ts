@@ -1,0 +1,257 @@
+import { respondToRedrives, refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
+import { respondToViewDigests, viewDigest } from '@runledger/request-reply/view-digests';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
+import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { runsIdentity, readStored } from '@runledger/event-log/messages/stream-identity';
+import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { aborted, sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
+import pLimit from 'p-limit';
+import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
+import type { ViewDigestsRequest, ViewDigestsResponse } from '@runledger/contracts/requests/view-digests';
+import { orgId, runId } from '@runledger/contracts/ids';
+import { beginProjection, goPastMissed, projectBatch } from './project-batch.ts';
+import { factSubject, type RefusedFact } from './fold-run.decide.ts';
+import type { ProjectionPosition } from './projection-start.decide.ts';
+import { VIEW_VERSION } from './stored-run.decide.ts';
+import { openPositionWatch, type PositionWatch } from './position-watch.ts';
+import { ViewsUnavailable, type RunViews } from './run-views.ts';
+import { readView } from './read-view.ts';
+
+export interface RunProjection extends AsyncDisposable {
+  /** Not ok when it has stopped and does not try again: another gateway or a later release must continue. */
+  state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
+  /** The last sequence that is in the views; undefined while another gateway projects. */
+  position(): number | undefined;
+  /** The latest position of the views that this process has seen, also while another gateway projects. */
+  seenPosition(): ProjectionPosition | undefined;
+  /**
+   * Does the work between two batches, while the views stay at this position. The projection goes on from the position that the work
+   * gives back, if it gives one. False, and nothing is done, while another gateway projects.
+   */
+  between(work: BetweenBatches): Promise<boolean>;
+}
+
+type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
+
+interface ProjectionOptions {
+  readonly log: EventLog;
+  readonly views: RunViews;
+  readonly logger: Logger;
+  /** The holder of the lease, for people. */
+  readonly instance: string;
+  /** `VIEW_VERSION`, but in tests: gateways of two versions keep views of their own. */
+  readonly version?: number;
+}
+
+const EVERYTHING = 'runs.>';
+const RETRY_AFTER_MS = 1_000;
+const STOP_WITHIN_MS = 2_000;
+/** In the name of what it could not fold, for people. */
+const CONSUMER = 'projection';
+
+/** Keeps the views up to date with the log. Of several gateways with shared views, one does it. */
+export const openRunProjection = (options: ProjectionOptions): RunProjection => {
+  const { logger } = options;
+  const stop = new AbortController();
+  let stopped: string | undefined;
+  let projecting: Projecting | undefined;
+  const watch = openPositionWatch(options.views);
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await asHolder(options, stop.signal, (lost) =>
+          project(options, watch, {
+            ended: AbortSignal.any([lost, stop.signal]),
+            onBegun: (begun) => {
+              projecting = begun;
+            },
+          }),
+        );
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (error instanceof NewerVersion) {
+          stopped = error.message;
+          logger.error({ err: error }, 'the projection has stopped');
+          return;
+        }
+        logger.warn({ err: error }, 'the projection was interrupted; trying again');
+        await sleep(RETRY_AFTER_MS, stop.signal);
+      } finally {
+        projecting = undefined;
+      }
+    }
+  };
+  const running = run();
+  const responding = respondAboutViews(options);
+  return {
+    state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
+    position: () => projecting?.position(),
+    seenPosition: () => watch.latest(),
+    between: async (work) => {
+      const present = projecting;
+      await present?.between(work);
+      return present !== undefined;
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      responding[Symbol.dispose]();
+      await watch[Symbol.asyncDispose]();
+      // While the broker is unavailable, this may take too long. Then it ends with the connection.
+      await within(STOP_WITHIN_MS, running, () => undefined);
+    },
+  };
+};
+
+/** A projection that is under way. */
+interface Projecting {
+  readonly position: () => number;
+  readonly between: (work: BetweenBatches) => Promise<void>;
+}
+
+interface ProjectOptions {
+  readonly ended: AbortSignal;
+  readonly onBegun: (begun: Projecting) => void;
+}
+
+const project = async (
+  options: ProjectionOptions,
+  watch: PositionWatch,
+  { ended, onBegun }: ProjectOptions,
+): Promise<void> => {
+  const batches = { ...options, onRefused: (refused: RefusedFact) => storeRefused(options, refused) };
+  const inTurn = pLimit(1);
+  let at = await beginProjection(options, watch.latest());
+  watch.set(at);
+  const goTo = (next: ProjectionPosition): void => {
+    at = next;
+    watch.set(at);
+  };
+  await using following = await follow(options.log, {
+    stream: 'RUNS',
+    // The position follows what is no fact too, so that a list knows when the views have everything.
+    subjects: [EVERYTHING],
+    after: at.sequence,
+    onBatch: (messages) =>
+      inTurn(async () => {
+        const first = messages[0]?.sequence ?? 0;
+        if (first > at.sequence + 1) {
+          const identity = await runsIdentity(options.log);
+          // The log may have lost these messages too since they were delivered.
+          const firstSequence = Math.min(identity.firstSequence, first);
+          goTo(await goPastMissed(options, at, { ...identity, firstSequence }));
+        }
+        goTo(await projectBatch(batches, at, messages));
+      }),
+  });
+  onBegun({
+    position: () => following.position(),
+    between: (work) =>
+      inTurn(async () => {
+        const next = ended.aborted ? undefined : await work(at);
+        if (next) goTo(next);
+      }),
+  });
+  const failure = await Promise.race([following.failed, watch.behind(), aborted(ended)]);
+  if (failure) throw failure;
+};
+
+/** Every gateway responds, also while another one projects: any gateway may save a view of the log. */
+const respondAboutViews = (options: ProjectionOptions): Disposable => {
+  const { log, views } = options;
+  const redriving = respondToRedrives(log, 'gateway', (request) => redriveView(options, request));
+  const comparing = respondToViewDigests(log, (request) => viewDigests(views, request));
+  return {
+    [Symbol.dispose]: () => {
+      redriving[Symbol.dispose]();
+      comparing[Symbol.dispose]();
+    },
+  };
+};
+
+const asHolder = async (
+  { log, views, instance, version = VIEW_VERSION }: ProjectionOptions,
+  signal: AbortSignal,
+  work: (lost: AbortSignal) => Promise<void>,
+): Promise<void> => {
+  if (!views.shared) return work(signal);
+  const name = `projection.v${version}`;
+  const lease = await acquireLease(log, { name, holder: instance, ttlMs: LEASE_TTL_MS }, signal);
+  try {
+    await work(lease.lost);
+  } finally {
+    await lease.release();
+  }
+};
+
+const storeRefused = async ({ log }: ProjectionOptions, { message, why }: RefusedFact): Promise<void> => {
+  await storeDeadLetter(log, { consumer: CONSUMER, stored: message, reason: why });
+};
+
+/**
+ * Redrives a dead letter with this release: derives the view of its run again from the log.
+ * @throws {LogUnavailable}
+ */
+export const redriveView = async (
+  { log, views }: { readonly log: RunLog; readonly views: RunViews },
+  request: RedriveRequest,
+): Promise<RedriveResponse> => {
+  const { stream, sequence } = request;
+  if (stream !== 'RUNS') return refused(`The gateway does not project ${stream}.`);
+  const stored = await readStored(log, sequence);
+  if (!stored) return refusedAsMissing(request);
+  const key = factSubject(stored.subject);
+  if (!key) return refused(`It is still refused: ${stored.subject} is not the subject of a fact of a run.`);
+  const read = await readView(log, key, sequence);
+  switch (read.kind) {
+    case 'none':
+      return refused(`Run ${key.run_id} is not in the log: no message under its subjects is accepted.`);
+    case 'damaged':
+      return refused(`Run ${key.run_id} is still damaged: ${read.why}.`);
+    case 'webhook_damaged':
+      return refused(`The webhook facts of run ${key.run_id} still contradict each other.`);
+    case 'newer_version':
+      return refused(
+        `Run ${key.run_id} has ${read.type} in version ${read.version}, which only a later release can read. Start that release.`,
+      );
+    case 'whole': {
+      const wrong = read.refused.find(({ message }) => message.sequence === sequence);
+      if (wrong) return refused(`It is still refused: ${wrong.why}.`);
+    }
+  }
+  try {
+    await views.save([read.view]);
+  } catch (error) {
+    if (!(error instanceof ViewsUnavailable)) throw error;
+    return refused(`The views cannot be written: ${error.message}. Redrive again when they are available.`);
+  }
+  return taken(
+    `The view of run ${key.run_id} was made again from the log: its status is ${read.view.run.status}.`,
+  );
+};
+
+/** What the views say of runs, for somebody who compares it with the log. Undefined while they are unavailable. */
+const viewDigests = async (
+  views: Pick<RunViews, 'load'>,
+  { runs }: ViewDigestsRequest,
+): Promise<ViewDigestsResponse | undefined> => {
+  const keys = runs.map(({ org_id, run_id }) => ({ org_id: orgId(org_id), run_id: runId(run_id) }));
+  try {
+    const loaded = await views.load(keys);
+    return {
+      views: loaded.map(({ head, run, webhook }) => ({
+        run_id: run.run_id,
+        head,
+        webhook_head: webhook.head,
+        sha256: viewDigest(run, webhook.state),
+      })),
+    };
+  } catch (error) {
+    if (error instanceof ViewsUnavailable) return undefined;
+    throw error;
+  }
+};

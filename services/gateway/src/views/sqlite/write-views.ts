@@ -1,0 +1,207 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { isEnded } from '@runledger/contracts/fold/run';
+import type { ProjectionPosition } from '../projection-start.decide.ts';
+import type { StoredView } from '../run-view.ts';
+import { storedRun, type StoredRun } from '../stored-run.decide.ts';
+import { orUnavailable, COLUMNS, type Column } from './database.ts';
+import type { RecentViews } from './recent-views.ts';
+import { openRunTags, openRunTexts, openSums } from './tables.ts';
+
+const RESET_AT_ONCE = 1_000;
+
+/** The file as it is. Each call but a reset is one transaction. Every call throws ViewsUnavailable when the file cannot be used. */
+export interface WrittenViews {
+  readonly save: (views: readonly StoredView[]) => void;
+  readonly remove: (views: readonly StoredView[]) => number;
+  readonly position: () => ProjectionPosition | undefined;
+  readonly advance: (
+    views: readonly StoredView[],
+    from: ProjectionPosition,
+    to: ProjectionPosition,
+  ) => boolean;
+  readonly resetTo: (beginning: ProjectionPosition) => Promise<void>;
+}
+
+export const writeViews = (database: DatabaseSync, recent: RecentViews): WrittenViews => {
+  const write = rowWriter(database);
+  const remove = database.prepare(
+    'DELETE FROM run_views WHERE run_id = ? AND org_id = ? AND head = ? AND webhook_head = ?',
+  );
+  const sums = openSums(database);
+  const tags = openRunTags(database);
+  const texts = openRunTexts(database);
+  const position = storedPosition(database);
+  const resetHeads = headResetter(database);
+  /** What the file has of these views afterwards: of a stale one, it is not known. */
+  const saveEach = (views: readonly StoredView[]): (() => void)[] =>
+    views.map((view) => {
+      const stored = storedRun(view);
+      const written = write(stored, Boolean(recent.get(view.run)));
+      if (written === 'nothing') return () => recent.forget(view.run);
+      if (written === 'new') sums.countNew(stored);
+      else sums.count(stored);
+      if (written !== 'later_columns') tags.set(stored);
+      if (written !== 'later_columns' || isEnded(view.run)) texts.set(stored);
+      const bytes = stored.run.length + (stored.webhook?.length ?? 0);
+      return () => recent.set(view, bytes);
+    });
+  const removeOne = ({ head, run, webhook }: StoredView): boolean => {
+    if (remove.run(run.run_id, run.org_id, head, webhook.head).changes === 0) return false;
+    sums.uncount(run.run_id);
+    tags.remove(run.run_id);
+    return true;
+  };
+  return {
+    save: (views) =>
+      orUnavailable('saving run views', () => {
+        inTransaction(database, () => saveEach(views)).forEach((note) => note());
+      }),
+    remove: (views) =>
+      orUnavailable('removing run views', () => {
+        views.forEach(({ run }) => recent.forget(run));
+        const removed = inTransaction(database, () => views.filter(removeOne).length);
+        // The file gets smaller.
+        database.exec('PRAGMA incremental_vacuum');
+        return removed;
+      }),
+    position: () => orUnavailable('reading the position of the projection', position.read),
+    advance: (views, from, to) =>
+      orUnavailable('saving run views and the position of the projection', () => {
+        const notes = inTransaction(database, () => (position.move(from, to) ? saveEach(views) : undefined));
+        notes?.forEach((note) => note());
+        return notes !== undefined;
+      }),
+    resetTo: async (beginning) => {
+      await resetHeads();
+      // Last: after a crash in between, the reset begins again.
+      orUnavailable(RESETTING, () => position.reset(beginning));
+      recent.clear();
+    },
+  };
+};
+
+const inTransaction = <Result>(database: DatabaseSync, work: () => Result): Result => {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk may have ended the transaction already.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+};
+
+const RESETTING = 'resetting the run views';
+
+/** All heads go back to 0, some at a time. */
+const headResetter = (database: DatabaseSync): (() => Promise<void>) => {
+  const nextRows = database.prepare(
+    `SELECT max(rowid) AS last FROM (SELECT rowid FROM run_views WHERE rowid > ? ORDER BY rowid LIMIT ${RESET_AT_ONCE})`,
+  );
+  const reset = database.prepare(
+    'UPDATE run_views SET head = 0, webhook_head = 0 WHERE rowid > ? AND rowid <= ?',
+  );
+  return async () => {
+    for (let after = 0; ;) {
+      const last = orUnavailable(RESETTING, () => nextRows.get(after)?.['last']);
+      if (typeof last !== 'number') break;
+      orUnavailable(RESETTING, () => reset.run(after, last));
+      after = last;
+      await yieldToOthers();
+    }
+  };
+};
+
+/** What the first fact of a run says, which its sort key names: it stays as it is until the run is deleted. */
+const OF_FIRST_FACT: ReadonlySet<Column> = new Set([
+  'run_id',
+  'org_id',
+  'sort_key',
+  'number',
+  'created_at',
+  'created_ms',
+  'deployment_id',
+  'workflow_id',
+  'origin',
+  'webhook_host',
+  'webhook_url',
+]);
+const LATER_COLUMNS = COLUMNS.filter((column) => !OF_FIRST_FACT.has(column));
+
+/** `new`: there was no row. `whole`: also what the first fact says. */
+type Written = 'nothing' | 'later_columns' | 'whole' | 'new';
+
+/**
+ * Writes a row unless the stored one has a later head, and says what it wrote. A run is written for several of its facts, and
+ * most of the indexes have only what the first fact says: without that, a later write leaves them alone. `isKnown`: there is a row,
+ * for certain.
+ */
+const rowWriter = (database: DatabaseSync): ((stored: StoredRun, isKnown: boolean) => Written) => {
+  // A row whose head is 0 may be of another log, or of an earlier release: it is written as a whole.
+  const update = database.prepare(
+    `UPDATE run_views SET ${LATER_COLUMNS.map((column) => `${column} = ?`).join(', ')}
+     WHERE run_id = ? AND org_id = ? AND sort_key = ? AND head > 0 AND head <= ? AND webhook_head <= ?`,
+  );
+  const values = `(${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+  const insert = database.prepare(`INSERT INTO run_views ${values} ON CONFLICT (run_id) DO NOTHING`);
+  const changes = COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ');
+  const upsert = database.prepare(
+    `INSERT INTO run_views ${values} ON CONFLICT (run_id) DO UPDATE SET ${changes}
+     WHERE org_id = excluded.org_id AND head <= excluded.head AND webhook_head <= excluded.webhook_head`,
+  );
+  const updates = (stored: StoredRun): boolean => {
+    const { run_id, org_id, sort_key, head, webhook_head } = stored;
+    const later = LATER_COLUMNS.map((column) => stored[column]);
+    return update.run(...later, run_id, org_id, sort_key, head, webhook_head).changes !== 0;
+  };
+  return (stored, isKnown) => {
+    const all = COLUMNS.map((column) => stored[column]);
+    if (!isKnown && insert.run(...all).changes !== 0) return 'new';
+    if (updates(stored)) return 'later_columns';
+    return upsert.run(...all).changes === 0 ? 'nothing' : 'whole';
+  };
+};
+
+const POSITION = 'run_views';
+
+interface StoredPosition {
+  readonly read: () => ProjectionPosition | undefined;
+  readonly move: (from: ProjectionPosition, to: ProjectionPosition) => boolean;
+  readonly reset: (beginning: ProjectionPosition) => void;
+}
+
+const storedPosition = (database: DatabaseSync): StoredPosition => {
+  const read = database.prepare(
+    'SELECT stream_created, derivation, derived_from, sequence, event_id, counts, missed FROM projection WHERE name = ?',
+  );
+  const move = database.prepare(
+    `UPDATE projection SET stream_created = ?, derivation = ?, sequence = ?, event_id = ?, derived_from = ?, counts = ?,
+       missed = ?
+     WHERE name = ? AND stream_created = ? AND derivation = ? AND sequence = ? AND event_id IS ?`,
+  );
+  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  return {
+    read: () => {
+      const row = read.get(POSITION);
+      if (!row) return undefined;
+      const [counts, missed] = [String(row['counts']), String(row['missed'])].map((text) => JSON.parse(text));
+      return { ...row, counts, missed } as unknown as ProjectionPosition;
+    },
+    move: (from, to) => {
+      const { changes } = move.run(...placeOf(to), ...restOf(to), POSITION, ...placeOf(from));
+      return changes === 1;
+    },
+    reset: (beginning) => {
+      replace.run(POSITION, ...placeOf(beginning), ...restOf(beginning));
+    },
+  };
+};
+
+const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionPosition) =>
+  [stream_created, derivation, sequence, event_id] as const;
+
+const restOf = ({ derived_from, counts, missed }: ProjectionPosition) =>
+  [derived_from, JSON.stringify(counts), JSON.stringify(missed)] as const;
