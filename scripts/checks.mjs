@@ -6,7 +6,6 @@ const CHECKS = [
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'], remedy: 'npm run lint' },
   { name: 'types', command: ['tsc'] },
   { name: 'types of the console', command: ['tsc', '--project', 'apps/console'] },
-  { name: 'folders: at most 15 files, no circles', command: ['node', 'scripts/checks/folders.ts'] },
   { name: 'marks of merge conflicts', command: ['node', 'scripts/checks/conflict-marks.ts'] },
   { name: 'boundaries between workspaces', command: ['turbo', 'boundaries'] },
   { name: 'unused code and dependencies', command: ['knip'] },

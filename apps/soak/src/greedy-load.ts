@@ -1,5 +1,6 @@
 import type { ClientOptions } from './clients/client-context.ts';
-import { runGlutton, type Taking } from './clients/glutton.ts';
+import type { Taking } from './clients/client-records.ts';
+import { runGlutton } from './clients/glutton.ts';
 import type { Receiver } from './clients/receiver.ts';
 import { shareSlots, useLimitsAgain, type SharingOptions } from './clients/share-slots.ts';
 import { steadyClock } from './cluster/clock.ts';

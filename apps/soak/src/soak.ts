@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
 import type { ClientRecords, CreatedRecord, Drain, Exchange, RunStream } from './clients/client-records.ts';
-import type { Taking } from './clients/glutton.ts';
+import type { Taking } from './clients/client-records.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver } from './clients/receiver.ts';
 import { clientsOf, type Clients } from './clients/run-client.ts';

@@ -4,10 +4,12 @@ import type Koa from 'koa';
 import { openIdProvider } from './records/people/open-id-provider.ts';
 import { oidcSettings } from './records/people/oidc-config.ts';
 import { pendingSignIns } from './records/people/pending-sign-ins.ts';
-import { accountRoutes, type AccountRoutes } from './records/people/account-routes.ts';
+import { accountRoutes } from './records/people/account-routes.ts';
+import type { AccountRoutes } from './records/people/accounts.ts';
 import { providerCallback, redirectUri } from './records/people/provider-routes.ts';
 import { archiveGauges, type Archive } from './archive/archive.ts';
 import { archiveRecords } from './archive/archive-records.ts';
+import { recordOperation } from './records/audit/record-operation.ts';
 import { openAudit, type Audit } from './records/audit/audit.ts';
 import { reserveGauge } from './records/audit/rights-reserve.ts';
 import { auditRoutes } from './records/audit/audit-routes.ts';
@@ -278,7 +280,7 @@ const servingOf = (
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
     ...identifying({ config, clients }, { authentication, limiter }, refused.count),
-    record,
+    audited: recordOperation(record),
     body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES, config.RUNLEDGER_JSON_DUPLICATES),
   },
   edge: {

@@ -24,7 +24,7 @@ import { commonHeaders } from './door/responses.ts';
 import { ownServices } from './own-services.ts';
 import { VIEW_VERSION } from './views/stored-run.decide.ts';
 import { openViewStore } from './views/open-view-store.ts';
-import { whileProjecting } from './views/while-projecting.ts';
+import { whileProjecting } from './keeper.ts';
 import { nameLostRuns } from './views/name-lost-runs.ts';
 import { openFormerDrops, openFirstViews } from './views/rebuild/first-views.ts';
 import { openRebuilds, type RebuildOptions } from './views/rebuild/rebuilds.ts';

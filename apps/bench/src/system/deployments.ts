@@ -1,5 +1,7 @@
-import type { MeasuredStandalone } from './measured-standalone.ts';
 import { PROGRAM } from './resident-program.ts';
+
+/** A request to the API. The answer is 200, or this throws. */
+export type CallApi = (path: string, body?: object) => Promise<Record<string, unknown>>;
 
 export interface Deployments {
   /** Its runs are executed at once. */
@@ -9,10 +11,7 @@ export interface Deployments {
 }
 
 /** Deployments of the sample's workflow version, beside that of the sample. */
-export const createDeployments = async (
-  call: MeasuredStandalone['call'],
-  sampleId: string,
-): Promise<Deployments> => {
+export const createDeployments = async (call: CallApi, sampleId: string): Promise<Deployments> => {
   const { workflow_version_id, environment } = await call(`/deployments/${sampleId}`);
   const create = async (name: string, gpu: string): Promise<string> => {
     const machine = await call('/machines', { name, gpu, runner: { kind: 'program', program: PROGRAM } });

@@ -10,7 +10,7 @@ import { readConnectionFile } from '@runledger/standalone/connection-files';
 import { memoryByName } from '@runledger/testing/measuring/memory';
 import { commandLineOf, familyOf, processorTimes } from '@runledger/testing/measuring/processor-time';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { createDeployments, type Deployments } from './deployments.ts';
+import { createDeployments, type CallApi, type Deployments } from './deployments.ts';
 import { RESIDENT_PROGRAM } from './resident-program.ts';
 
 export interface Api {
@@ -32,8 +32,7 @@ export interface MeasuredStandalone extends Api, AsyncDisposable {
   readonly deployments: Deployments;
   /** From the start of its process until it had accepted a run, in seconds. */
   readonly startSeconds: number;
-  /** A request to its API. The answer is 200, or this throws. */
-  readonly call: (path: string, body?: object) => Promise<Record<string, unknown>>;
+  readonly call: CallApi;
   /** The process of a service now, and the address of its health server. */
   readonly serviceProcess: (service: string) => ServiceProcess | undefined;
   /** What its processes have used up, in ms, by process: a service, `nats-server`, `supervisors`, or `programs`. */
@@ -130,7 +129,7 @@ const environmentOf = (
 });
 
 export const callOf =
-  ({ url, key }: Api): MeasuredStandalone['call'] =>
+  ({ url, key }: Api): CallApi =>
   async (path, body) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const request =

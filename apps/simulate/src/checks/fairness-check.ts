@@ -4,11 +4,20 @@ import { Fairness } from '@runledger/scheduler/core/invariants/fairness';
 import type { ShareOf } from '@runledger/scheduler/core/runs/fair-queue';
 import { organisationOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
+import type { Timeline } from '../time/timeline.ts';
 import type { KnownFleet, PlacementCheck } from './placement-check.ts';
-import type { SchedulerCheckOptions } from './scheduler-checks.ts';
+import type { Violate } from './violation.ts';
 
 /** Of a day so many assignments are judged one after the other, each time that all is compared. */
 const JUDGED_OF_DAY = 20;
+
+export interface SchedulerCheckOptions {
+  readonly plan: Plan;
+  readonly timeline: Timeline;
+  readonly violate: Violate;
+  /** All runs and slots are compared after each step, or so often. */
+  readonly compareEveryMs: number;
+}
 
 /** Each slot goes to whom it belongs by weight: counted from the runs and slots before each assignment. */
 export class FairnessCheck {

@@ -4,21 +4,10 @@ import type { Decision } from '@runledger/scheduler/core/decisions/decision';
 import { misjudgedSlot } from '@runledger/scheduler/core/invariants/misjudged-slot';
 import { waitsBesideSlot } from '@runledger/scheduler/core/invariants/waits-beside-slot';
 import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
-import type { Timeline } from '../time/timeline.ts';
 import { runOf } from '../plan/ids.ts';
-import type { Plan } from '../plan/plan.ts';
 import type { WatchedScheduler } from '../scheduler/watcher.ts';
-import { FairnessCheck, shareOfIn } from './fairness-check.ts';
+import { FairnessCheck, shareOfIn, type SchedulerCheckOptions } from './fairness-check.ts';
 import { PlacementCheck } from './placement-check.ts';
-import type { Violate } from './violation.ts';
-
-export interface SchedulerCheckOptions {
-  readonly plan: Plan;
-  readonly timeline: Timeline;
-  readonly violate: Violate;
-  /** All runs and slots are compared after each step, or so often. */
-  readonly compareEveryMs: number;
-}
 
 /** Checks every step of one scheduler, from its start until it is killed. */
 export class SchedulerChecks {

@@ -19,7 +19,7 @@ import { archivedRun, readArchive } from './archived-run.ts';
 
 const ASK_WITHIN_MS = 5_000;
 
-/** As services/gateway/src/runs/expire, in virtual time: ends each run of the views that outlives the log. */
+/** As services/gateway/src/runs/facts/expire-run.ts, in virtual time: ends each run of the views that outlives the log. */
 export const openExpiry = (
   world: World,
   process: Process,

@@ -17,7 +17,7 @@ import type { Process } from '../time/process.ts';
 /** One that is slow is behind by minutes. */
 const BATCH = 4;
 
-/** As services/gateway/src/projection, in virtual time: folds RUNS into the views, message by message. */
+/** As services/gateway/src/views, in virtual time: folds RUNS into the views, message by message. */
 export class Projection {
   readonly #world: World;
   readonly #reader: LogReader;

@@ -10,7 +10,7 @@ import { archivedRun } from './archived-run.ts';
 
 type Readable = Pick<World, 'log' | 'views' | 'archive'>;
 
-/** As services/gateway/src/runs/current: what a client is shown of a run. Undefined for an unknown run, and for one that cannot be read now. */
+/** As services/gateway/src/runs/facts/current-run.ts: what a client is shown of a run. Undefined for an unknown run, and for one that cannot be read now. */
 export const shownRun = (world: Readable, run_id: string): RunState | undefined => {
   const now = readNow(world, run_id);
   if (!now || !hasExpired(now) || world.archive?.isDown) return now;

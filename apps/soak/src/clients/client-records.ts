@@ -1,9 +1,20 @@
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run-status';
-import type { Taking } from './glutton.ts';
+import type { Resource } from '@runledger/contracts/http/usage';
 import type { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 
 /** The requests of clients, the answers and their times, recorded as they happen. Times are milliseconds since the epoch. */
+
+/** A request of an organisation that takes all it can get, and the answer. */
+export interface Taking {
+  readonly resource: Resource;
+  readonly gateway: string;
+  readonly at: number;
+  /** 0 without an answer. */
+  readonly status: number;
+  /** Of a refusal. */
+  readonly why: string;
+}
 
 /** The members of a GET answer that the log confirms. */
 export interface ShownRun {

@@ -4,18 +4,8 @@ import type { Clock } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
 import type { RandomSource } from '@runledger/testing/random/random-source';
 import { reasonOf } from './api.ts';
+import type { Taking } from './client-records.ts';
 import { cancelAllRuns } from './cancel-all-runs.ts';
-
-/** A request of an organisation that takes all it can get, and the answer. */
-export interface Taking {
-  readonly resource: Resource;
-  readonly gateway: string;
-  readonly at: number;
-  /** 0 without an answer. */
-  readonly status: number;
-  /** Of a refusal. */
-  readonly why: string;
-}
 
 export interface GluttonOptions {
   readonly glutton: Organisation;

@@ -1,10 +1,8 @@
 import type { Context, Middleware } from 'koa';
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import { wantsExactNumbers } from '@runledger/contracts/http/headers/exact-numbers';
 import { answerJson } from '@runledger/contracts/numbers/long-integers';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
-import { recordOperation } from '../records/audit/record-operation.ts';
 import { sendTagged, RenderedJson, REVALIDATED } from './responses.ts';
 import {
   ignoredMembers,
@@ -16,14 +14,34 @@ import {
 } from './ignored-members.ts';
 import { checkedRequest } from './checked-request.ts';
 import type { JsonBody } from './json-body.ts';
-import type { CheckedRequest, IdentifyCaller, IdentifyVisitor, RequestSchemas, Route } from './operation.ts';
+import type {
+  Caller,
+  CheckedRequest,
+  IdentifyCaller,
+  IdentifyVisitor,
+  Operation,
+  RequestSchemas,
+  Route,
+} from './operation.ts';
 import { nearestName } from './nearest-name.ts';
 
 export interface Serving {
   readonly identifyCaller: IdentifyCaller;
   readonly identifyVisitor: IdentifyVisitor;
   readonly body: JsonBody;
-  readonly record: RecordAction;
+  /** Carries out a request, and records it where its operation says so. */
+  readonly audited: (
+    operation: Operation,
+    request: AdmittedRequest,
+    work: () => Promise<unknown>,
+  ) => Promise<unknown>;
+}
+
+/** A request whose caller is known and may send it. */
+interface AdmittedRequest {
+  readonly given: CheckedRequest<RequestSchemas>;
+  readonly caller: Caller;
+  readonly ctx: Context;
 }
 
 /** Checks a request in the order of the specification: credential, scope, rate, content type, size, validation. Then executes the operation. */
@@ -48,7 +66,7 @@ export const serveOperation = (route: Route, serving: Serving): Middleware => {
 /** Finds who calls, before anything else of the request is read, and returns what executes the operation for them. */
 const admitted = async (
   route: Route,
-  { identifyCaller, identifyVisitor, record }: Serving,
+  { identifyCaller, identifyVisitor, audited }: Serving,
   ctx: Context,
 ): Promise<(given: CheckedRequest<RequestSchemas>) => Promise<unknown>> => {
   if ('handleVisitor' in route) {
@@ -57,8 +75,7 @@ const admitted = async (
   }
   const { operation, handle } = route;
   const caller = await identifyCaller(ctx, operation);
-  return (given) =>
-    recordOperation(operation, { record, given, caller, ctx }, () => handle(given, caller, ctx));
+  return (given) => audited(operation, { given, caller, ctx }, () => handle(given, caller, ctx));
 };
 
 /** Names what the operation ignores. Parameters of a query are here only where an operation does not refuse them. */

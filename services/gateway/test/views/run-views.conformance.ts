@@ -21,6 +21,7 @@ import { existing, type RunView } from '../../src/views/run-view.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
 import { anImage, anOutput } from '../fixtures/runs/an-output.ts';
+import type { OpenedViews, OpenViews } from './open-views.ts';
 import { deletedViewsConformance } from './deleted-views.conformance.ts';
 import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
 import { oldRunsConformance } from './lists/old-runs.conformance.ts';
@@ -30,17 +31,6 @@ import { runListsConformance } from './lists/run-lists.conformance.ts';
 import { runSearchConformance } from './lists/run-search.conformance.ts';
 import { runReferencesConformance } from './run-references.conformance.ts';
 import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
-
-export interface OpenedViews extends AsyncDisposable {
-  readonly views: RunViews;
-  /** How many runs a page searches at least before it ends early. */
-  readonly searched: number;
-  /** Stores many new views, after others were saved. */
-  fill(views: readonly RunView[]): Promise<void>;
-}
-
-/** Opens empty views. `clock` limits how long a page is searched for. */
-export type OpenViews = (clock?: () => number) => Promise<OpenedViews>;
 
 /** What every adapter of RunViews does. */
 export const runViewsConformance = (name: string, open: OpenViews): void => {

@@ -4,13 +4,17 @@ import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/even
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
-import { atLog, type EffectContext } from './effect-context.ts';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 
 type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
 
 type AboutRun = Pick<Run, 'org_id' | 'run_id' | 'correlation_id' | 'traceparent'>;
 
-type FactsContext = Pick<EffectContext, 'now' | 'instance'> & { readonly log: RunLog };
+interface FactsContext {
+  readonly log: RunLog;
+  readonly now: () => Date;
+  readonly instance: string;
+}
 
 /** Appends the facts about a run's notifications in one round, each on the one before. */
 export interface WebhookFacts {
@@ -42,7 +46,7 @@ export const webhookFacts = (
           ? { kind: 'answer', answer: end }
           : { kind: 'append', event, expected: end.head, answer: end },
       maxAttempts: Infinity,
-      around: atLog(context, signal),
+      around: (work) => retryWhileUnavailable({ signal, logger: log.logger }, work),
     });
     if (appended.kind === 'too_busy') return;
     const status = type === 'WebhookStarted' ? 'running' : 'settled';

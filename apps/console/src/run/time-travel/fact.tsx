@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
 import { At } from '../../ui/time.tsx';
 import { valueWords } from './members.tsx';
-import type { HistoryFact } from './time-travel.tsx';
+import type { Schemas } from '../../api/schemas.ts';
+
+export type HistoryFact = Schemas['RunHistoryFact'];
 
 /** A fact: who wrote it and why, what it changed, and its raw form for those who may see that. */
 export const Fact = ({

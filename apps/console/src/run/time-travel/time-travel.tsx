@@ -7,11 +7,9 @@ import { At } from '../../ui/time.tsx';
 import { counted } from '../../ui/words.ts';
 import { changedMembers } from '../changed-members.ts';
 import { useHistory, useRunAt } from '../use-run.ts';
-import { Fact } from './fact.tsx';
+import { Fact, type HistoryFact } from './fact.tsx';
 import { Members } from './members.tsx';
 import './time-travel.css';
-
-export type HistoryFact = Schemas['RunHistoryFact'];
 
 const route = getRouteApi('/shell/runs/$runId');
 

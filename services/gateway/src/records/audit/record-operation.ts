@@ -8,37 +8,33 @@ import {
   requestOf,
   type Caller,
   type CheckedRequest,
-  type Operation,
   type RequestSchemas,
 } from '../../door/operation.ts';
 import { own } from '../../door/compiled.ts';
-
-interface RecordedRequest {
-  readonly record: RecordAction;
-  readonly given: CheckedRequest<RequestSchemas>;
-  readonly caller: Caller;
-  readonly ctx: Context;
-}
+import type { Serving } from '../../door/serve-operation.ts';
 
 /** Carries out a request, between two audit records where its operation has them. */
-export const recordOperation = async (
-  { audit, request: { body } }: Operation,
-  { record, given, caller, ctx }: RecordedRequest,
-  work: () => Promise<unknown>,
-): Promise<unknown> => {
-  if (audit === undefined || !('action' in audit)) return work();
-  const { action, target, keeps = [], installation } = audit;
-  const requested = requestedAction(ctx, caller, {
-    action,
-    target: target === undefined ? null : own(given.path, target),
-    installation,
-    details: { ...(ctx.method === 'PATCH' ? changedMembers(given, body) : {}), ...audit.details?.(given) },
-  });
-  return record(requested, work, (response) => ({
-    ...(target === undefined ? { target: targetOf(action, own(response, 'id')) } : {}),
-    ...(keeps.length === 0 ? {} : { details: keptOf(response, keeps) }),
-  }));
-};
+export const recordOperation =
+  (record: RecordAction): Serving['audited'] =>
+  async (operation, request, work) => {
+    const {
+      audit,
+      request: { body },
+    } = operation;
+    const { given, caller, ctx } = request;
+    if (audit === undefined || !('action' in audit)) return work();
+    const { action, target, keeps = [], installation } = audit;
+    const requested = requestedAction(ctx, caller, {
+      action,
+      target: target === undefined ? null : own(given.path, target),
+      installation,
+      details: { ...(ctx.method === 'PATCH' ? changedMembers(given, body) : {}), ...audit.details?.(given) },
+    });
+    return record(requested, work, (response) => ({
+      ...(target === undefined ? { target: targetOf(action, own(response, 'id')) } : {}),
+      ...(keeps.length === 0 ? {} : { details: keptOf(response, keeps) }),
+    }));
+  };
 
 /** The names of what a request changes, of those that its description has. */
 const changedMembers = (

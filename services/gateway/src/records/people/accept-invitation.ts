@@ -13,7 +13,7 @@ import { openOperation, openRoute, type Route, type Visitor } from '../../door/o
 import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
 import type { Person } from './people.ts';
 import { isOpen, isRevoked, type Invitation } from './invitation-records.ts';
-import type { AccountRoutes } from './account-routes.ts';
+import type { AccountRoutes } from './accounts.ts';
 import { beginSession, describeSession, sessionOf, signInRefused } from './session-routes.ts';
 import { invitationGone, addMember } from './member-routes.ts';
 import { isOfLink, readLinkToken } from './sign-in-links.ts';

@@ -16,6 +16,11 @@ import { memberRecords, type MemberRecords } from './member-records.ts';
 import type { Credential } from '../../door/caller.ts';
 import { Refused } from '../../door/refusal.ts';
 import type { Identity } from './open-id-provider.ts';
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
+import type { OnCredentialRefused } from '../../door/caller.ts';
+import type { SessionHalves } from '../../door/session-halves.ts';
+import type { IdentityProvider } from './open-id-provider.ts';
+import type { PendingSignIns } from './pending-sign-ins.ts';
 
 /** People, their sessions, and the organisations that they are members of. */
 export interface Accounts {
@@ -205,3 +210,22 @@ const textOf = ({ issuer, subject }: IdentityId): string => `${issuer} ${subject
 /** An issuer has no space. */
 const issuerIn = ({ [FIELD]: text }: Row): string | undefined =>
   typeof text === 'string' ? text.split(' ', 1)[0] : undefined;
+
+/** What the operations for people are made of. */
+export interface AccountRoutes {
+  readonly accounts: Accounts;
+  readonly halves: SessionHalves;
+  readonly record: RecordAction;
+  readonly onRefused: OnCredentialRefused;
+  readonly findOrganisation: (
+    id: string,
+  ) => Promise<{ readonly id: string; readonly name: string } | undefined>;
+  /** The address for browsers, without a slash at the end. */
+  readonly publicUrl: () => string;
+  /** At which people sign in beside passwords and links; undefined without one. */
+  readonly provider: IdentityProvider | undefined;
+  readonly pending: PendingSignIns;
+  /** To which the provider leads browsers back. */
+  readonly redirectUri: () => string;
+  readonly now: () => Date;
+}

@@ -14,7 +14,7 @@ import { MOST_MEMBERS } from './member-records.ts';
 import { newLinkToken } from './sign-in-links.ts';
 import { makerOf } from './maker.ts';
 import type { Invitation } from './invitation-records.ts';
-import type { AccountRoutes } from './account-routes.ts';
+import type { AccountRoutes } from './accounts.ts';
 import { tooManyMembers } from './member-routes.ts';
 
 const shared = { tag: 'Accounts', scope: 'admin' } as const;

@@ -7,7 +7,7 @@ import { lacksScope } from '../../door/caller.ts';
 import { operation, route, requestOf, type Route, type Visitor } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
 import { MOST_MEMBERS, type Member, type MembersResult } from './member-records.ts';
-import type { AccountRoutes } from './account-routes.ts';
+import type { AccountRoutes } from './accounts.ts';
 import { networkOf } from '../audit/record-operation.ts';
 import type { Memberships } from './membership.ts';
 import type { Person } from './people.ts';

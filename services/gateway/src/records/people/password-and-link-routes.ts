@@ -17,7 +17,7 @@ import {
 import { notFound, Refused } from '../../door/refusal.ts';
 import { makerOf } from './maker.ts';
 import { signInPage } from './sign-in-links.ts';
-import type { AccountRoutes } from './account-routes.ts';
+import type { AccountRoutes } from './accounts.ts';
 import { addMember } from './member-routes.ts';
 import { beginSession, actorOf, cameByLink, presentSession } from './session-routes.ts';
 import { notSignedIn } from '../../door/caller.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../door/operation.ts';
 import { Refused } from '../../door/refusal.ts';
 import { providerNotOffered, otherIdentity } from './pending-sign-ins.ts';
-import type { AccountRoutes } from './account-routes.ts';
+import type { AccountRoutes } from './accounts.ts';
 import { beginSession, sessionOf, type SignedIn } from './session-routes.ts';
 import { CONSOLE_PATH } from '../../document/console.ts';
 import { networkOf } from '../audit/record-operation.ts';

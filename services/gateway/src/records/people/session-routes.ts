@@ -4,7 +4,7 @@ import { scopesOfMember } from '@runledger/contracts/accounts/roles';
 import { halfSession } from '../../door/session-halves.ts';
 import { openOperation, openRoute, requestOf, type Route, type Visitor } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import type { AccountRoutes } from './account-routes.ts';
+import type { AccountRoutes } from './accounts.ts';
 import type { Person } from './people.ts';
 import type { MadeBy, Session } from './sessions.ts';
 import type { Accounts } from './accounts.ts';

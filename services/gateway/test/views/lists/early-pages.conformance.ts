@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunView } from '../../../src/views/run-view.ts';
 import { everyPage } from '../../fixtures/requests/every-page.ts';
 import { aView, folded, foldedWebhook, timeOf } from '../../fixtures/runs/folded-runs.ts';
-import type { OpenedViews, OpenViews } from '../run-views.conformance.ts';
+import type { OpenedViews, OpenViews } from '../open-views.ts';
 
 const COUNT = 25;
 const MATCHING = [3, 4, 20];

@@ -8,7 +8,7 @@ import { createdAtIn } from '../../../src/views/sort-key.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { everyPage } from '../../fixtures/requests/every-page.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
-import type { OpenedViews, OpenViews } from '../run-views.conformance.ts';
+import type { OpenedViews, OpenViews } from '../open-views.ts';
 
 type Request = Parameters<typeof queued>[1];
 

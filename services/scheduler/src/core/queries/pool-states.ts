@@ -10,8 +10,8 @@ import {
 import { isTaken } from '../fleet/fleet.ts';
 import { waitsSince } from '@runledger/contracts/fold/run';
 import type { DelayedDeployment } from '../counts/delayed-runs.ts';
-import type { Deployment, Organisation } from '../runs/fair-queue.ts';
-import type { Flow } from '../runs/fair-share.ts';
+import type { Deployment, Organisation } from '../runs/place.ts';
+import type { Flow } from '../runs/flow-heap.ts';
 import type { KnownRun } from '../runs/known-run.ts';
 import { canServe, type Capabilities } from '../slots/requirements.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';

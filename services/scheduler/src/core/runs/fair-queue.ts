@@ -3,36 +3,13 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import { canServe, requirementsOn, type Capabilities, type Requirements } from '../slots/requirements.ts';
-import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
+import { FairShare, servedBefore, type FlowChange } from './fair-share.ts';
+import { newFlow, type Flow } from './flow-heap.ts';
 import type { KnownRun, Row, WaitingRun } from './known-run.ts';
+import type { Deployment, Organisation, Place } from './place.ts';
 import type { RunTable } from './run-table.ts';
 import { requestWithKey, type SharedRequest } from './shared-requests.ts';
 import { newOrgUsage, Usage, type HoldOut, type Line, type OrgUsage } from './usage.ts';
-
-export interface Deployment extends Flow {
-  /** Those with waiting runs, by the names of their lines. */
-  readonly places: Map<string, Place>;
-  /** The run that was queued last, as far as known: the deployment has its weight. */
-  newest: number;
-  /** Of that run. */
-  requirements: Requirements;
-}
-
-export interface Organisation extends Flow {
-  readonly org_id: OrgId;
-  /** Of its runs on all GPU models, as long as it has any. */
-  usage: OrgUsage;
-  readonly deployments: FairShare<Deployment>;
-}
-
-/** Where runs wait for slots of one GPU model, or waited before they got their slots. All runs of a line share it. */
-export interface Place extends Line {
-  readonly all: readonly Place[];
-  /** Those who share the slots of one GPU model. */
-  readonly pool: FairShare<Organisation>;
-  readonly organisation: Organisation;
-  readonly deployment: Deployment;
-}
 
 /** Who starts before a waiting run, as an estimate. */
 export interface Ahead {

@@ -1,40 +1,10 @@
-import { FlowHeap } from './flow-heap.ts';
+import { FlowHeap, type Flow } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 
 /** In a weight of 1. */
 const UNITS_OF_WEIGHT = 1e9;
 /** Shares that differ by less are equal. */
 const ROUNDING = 1e-8;
-
-/** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
-export interface Flow {
-  readonly name: string;
-  /** Its part of the slots, beside the weights of the others. */
-  weight: number;
-  /** How many of its runs wait. */
-  waiting: number;
-  /** How many slots it holds. */
-  slots: number;
-  /** What it would hold with one more slot, by its weight. */
-  share: number;
-  /** The virtual time from which it is served next. */
-  startTag: number;
-  /** When it began to wait or was served, whatever was last, as a count. */
-  since: number;
-  /** Among those that share; -1 before it is one of them. */
-  number: number;
-}
-
-export const newFlow = (name: string, weight: number): Flow => ({
-  name,
-  weight,
-  waiting: 0,
-  slots: 0,
-  share: 1 / weight,
-  startTag: 0,
-  since: 0,
-  number: -1,
-});
 
 export interface FlowChange {
   readonly waiting?: number;

@@ -1,4 +1,32 @@
-import type { Flow } from './fair-share.ts';
+/** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
+export interface Flow {
+  readonly name: string;
+  /** Its part of the slots, beside the weights of the others. */
+  weight: number;
+  /** How many of its runs wait. */
+  waiting: number;
+  /** How many slots it holds. */
+  slots: number;
+  /** What it would hold with one more slot, by its weight. */
+  share: number;
+  /** The virtual time from which it is served next. */
+  startTag: number;
+  /** When it began to wait or was served, whatever was last, as a count. */
+  since: number;
+  /** Among those that share; -1 before it is one of them. */
+  number: number;
+}
+
+export const newFlow = (name: string, weight: number): Flow => ({
+  name,
+  weight,
+  waiting: 0,
+  slots: 0,
+  share: 1 / weight,
+  startTag: 0,
+  since: 0,
+  number: -1,
+});
 
 /** The lowest share first, and of equal shares the lowest start tag; or the lowest start tag at once. */
 export type FlowOrder = 'share' | 'startTag';

@@ -11,13 +11,8 @@ import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '..
 import type { PackedRows } from '../rows/packed-rows.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
 import { DelayedRuns } from '../counts/delayed-runs.ts';
-import {
-  FairQueue,
-  type Ahead,
-  type Deployment,
-  type FairQueueSettings,
-  type Organisation,
-} from './fair-queue.ts';
+import { FairQueue, type Ahead, type FairQueueSettings } from './fair-queue.ts';
+import type { Deployment, Organisation } from './place.ts';
 import type { HoldOut } from './usage.ts';
 import type { FairShare } from './fair-share.ts';
 import type { KnownRun, Row } from './known-run.ts';

@@ -1,6 +1,7 @@
 import type { PackedRows, RowRequest, RowTexts } from '../rows/packed-rows.ts';
 import { startDeadlineOf } from './deadline.ts';
-import type { FairQueue, Place } from './fair-queue.ts';
+import type { FairQueue } from './fair-queue.ts';
+import type { Place } from './place.ts';
 import type { KnownRun, Row } from './known-run.ts';
 import type { RunTable } from './run-table.ts';
 import { requestWithKey, type SharedRequest, type SharedRequests } from './shared-requests.ts';

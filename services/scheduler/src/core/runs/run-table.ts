@@ -6,7 +6,7 @@ import { packUuid, UUID_WORDS } from '../rows/packed-text.ts';
 import { RowIndex } from '../rows/row-index.ts';
 import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
 import { timeOf, timeText } from '../rows/time-text.ts';
-import type { Place } from './fair-queue.ts';
+import type { Place } from './place.ts';
 import { isPlain, knownPlainRun, type KnownRun, type Row } from './known-run.ts';
 import type { SharedRequest } from './shared-requests.ts';
 

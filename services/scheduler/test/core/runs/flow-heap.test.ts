@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { newFlow, type Flow } from '../../../src/core/runs/fair-share.ts';
-import { FlowHeap, type FlowOrder } from '../../../src/core/runs/flow-heap.ts';
+import { FlowHeap, newFlow, type Flow, type FlowOrder } from '../../../src/core/runs/flow-heap.ts';
 
 const newNumbered = (number: number): Flow => ({ ...newFlow(`${number}`, 1), number, since: number });
 

@@ -2,8 +2,8 @@ import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import { OutputStoreUnavailable } from '../files/output-store.ts';
-import { ViewsUnavailable } from './run-views.ts';
+import { OutputStoreUnavailable } from './files/output-store.ts';
+import { ViewsUnavailable } from './views/run-views.ts';
 
 export interface WhileProjecting {
   /** For the log, such as "runs that outlive the log could not be ended". */
