@@ -9,7 +9,7 @@ const TIMES = `
 
 registerHooks({
   load: (url, context, next) =>
-    url.endsWith('/src/blobs/sweep-times.ts')
+    url.endsWith('/src/records/quotas/sweep-times.ts')
       ? { format: 'module', source: TIMES, shortCircuit: true }
       : next(url, context),
 });
