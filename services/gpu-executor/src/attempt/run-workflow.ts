@@ -9,8 +9,8 @@ import { runnerSpan } from './attempt-spans.ts';
 import type { Assignment } from './core/assignment.ts';
 import { timedOut, type Executed } from './core/end-of-attempt.ts';
 import { judgeOutputs } from './core/judge-outputs.ts';
-import type { AttemptTools } from './execute-attempt.ts';
 import { openTimeLimit } from './time-limit.ts';
+import type { Turns } from './turns.ts';
 
 export const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
@@ -27,7 +27,7 @@ export interface Work
 /** It has not begun while it waits, so neither its time limit nor its start counts from there. */
 export const runInTurn = async (
   ledger: AttemptLedger,
-  tools: Pick<AttemptTools, 'turns' | 'log'>,
+  tools: { readonly turns: Turns; readonly log: { info(fields: object, message: string): void } },
   work: Work,
 ): Promise<Executed> => {
   const { org_id, run_id, attempt } = ledger.assignment;

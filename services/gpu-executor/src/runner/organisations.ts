@@ -1,6 +1,5 @@
-import { MAX_DEDICATED_TO } from '@runledger/contracts/events/fleet-event';
+import { MAX_DEDICATED_TO, type ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { isOrgId } from '@runledger/contracts/ids';
-import type { RunnerCapabilities } from './runner-type.ts';
 
 /** Those that may use what an entry of a setting names; null for all. */
 export type Organisations = readonly string[] | null;
@@ -19,7 +18,7 @@ export const readOrganisations = ({
 /** The capabilities that only some organisations may use. */
 export const dedicatedOf = (
   organisations: Iterable<readonly [capability: string, Organisations]>,
-): NonNullable<RunnerCapabilities['dedicated']> =>
+): NonNullable<ExecutorRegistered['dedicated']> =>
   Object.fromEntries(
     [...organisations].flatMap(([capability, ids]) => (ids === null ? [] : [[capability, [...ids]]])),
   );

@@ -1,4 +1,4 @@
-import type { Run, Schemas } from '../../api/schemas.ts';
+import type { Run } from '../../api/schemas.ts';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, type ReactNode } from 'react';
 import { CopyButton } from '../../ui/copy-button.tsx';

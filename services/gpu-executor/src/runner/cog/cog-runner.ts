@@ -4,7 +4,8 @@ import { removeTree } from '../../leftovers/remove-tree.ts';
 import type { Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { Runner } from '../runner.ts';
-import { executePrediction, type PredictionTask } from './prediction/execute-prediction.ts';
+import { executePrediction } from './prediction/execute-prediction.ts';
+import type { PredictionTask } from './prediction/prediction-result.ts';
 import { PREDICTIONS_FOLDER, type CogServer } from './server/cog-server.ts';
 
 export interface CogRunnerSettings {

@@ -9,7 +9,7 @@ import type { KnownRun, Row, WaitingRun } from './known-run.ts';
 import type { Deployment, Organisation, Place } from './place.ts';
 import type { RunTable } from './run-table.ts';
 import { requestWithKey, type SharedRequest } from './shared-requests.ts';
-import { newOrgUsage, Usage, type HoldOut, type Line, type OrgUsage } from './usage.ts';
+import { newOrgUsage, Usage, type HoldOut, type OrgUsage } from './usage.ts';
 
 /** Who starts before a waiting run, as an estimate. */
 export interface Ahead {

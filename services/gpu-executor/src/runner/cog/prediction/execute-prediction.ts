@@ -7,25 +7,21 @@ import { failed, type Executed } from '../../model-server/executed.ts';
 import { inputFiles } from '../../model-server/input-files.ts';
 import { serveInputs, type ServedInputs } from '../../model-server/serve-inputs.ts';
 import { countOomKills, recentOomKills } from '../../process-output/oom-kills.ts';
-import type { RunObserver, RunnerWork } from '../../runner.ts';
+import type { RunObserver } from '../../runner.ts';
 import { hasRefusedInputs, refusal } from '../core/prediction.ts';
 import type { CogLease } from '../server/cog-server.ts';
 import { predictionBody } from './prediction-body.ts';
-import { lostError, resultOf, stopped, tooLarge, STORAGE_FULL } from './prediction-result.ts';
-import { readAnswer, type AnswerFailure, type ReadAnswer } from './read-answer.ts';
+import {
+  lostError,
+  resultOf,
+  stopped,
+  tooLarge,
+  STORAGE_FULL,
+  type PredictionTask,
+  type Sent,
+} from './prediction-result.ts';
+import { readAnswer } from './read-answer.ts';
 import { watchPrediction, type WatchedPrediction } from './watch-prediction.ts';
-
-export interface PredictionTask {
-  readonly model: string;
-  /** Of the prediction. */
-  readonly id: string;
-  readonly work: RunnerWork;
-  /** A folder of this run alone. */
-  readonly temporary: string;
-  readonly cancelGraceMs: number;
-  /** How long a server may refuse it because it executes something else. */
-  readonly busyMs: number;
-}
 
 /** Executes a run as one prediction, from sending it to its files. */
 export const executePrediction = async (
@@ -77,11 +73,6 @@ const repeatCancel = async ({ api }: CogLease, id: string, over: AbortSignal): P
     await sleep(CANCEL_EVERY_MS, over);
   }
 };
-
-export type Sent =
-  | { readonly kind: 'ended'; readonly answer: ReadAnswer }
-  | { readonly kind: 'refused'; readonly error: AttemptError }
-  | AnswerFailure;
 
 interface Sending {
   readonly lease: CogLease;

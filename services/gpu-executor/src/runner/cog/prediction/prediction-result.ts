@@ -12,9 +12,25 @@ import { readOutputs, type PredictionOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';
 import type { CogApi } from '../server/cog-api.ts';
 import type { LoggedFile } from '../server/output-log.ts';
-import type { PredictionTask, Sent } from './execute-prediction.ts';
-import type { ReadAnswer } from './read-answer.ts';
+import type { AnswerFailure, ReadAnswer } from './read-answer.ts';
 import type { WatchedPrediction } from './watch-prediction.ts';
+
+export interface PredictionTask {
+  readonly model: string;
+  /** Of the prediction. */
+  readonly id: string;
+  readonly work: RunnerWork;
+  /** A folder of this run alone. */
+  readonly temporary: string;
+  readonly cancelGraceMs: number;
+  /** How long a server may refuse it because it executes something else. */
+  readonly busyMs: number;
+}
+
+export type Sent =
+  | { readonly kind: 'ended'; readonly answer: ReadAnswer }
+  | { readonly kind: 'refused'; readonly error: AttemptError }
+  | AnswerFailure;
 
 interface EndedPrediction {
   readonly answer: ReadAnswer;

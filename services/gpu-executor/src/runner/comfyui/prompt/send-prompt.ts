@@ -7,7 +7,8 @@ import { readNodeClass } from '../core/node-class.ts';
 import type { ExtraData } from '../core/extra-data.ts';
 import { nodeName, refusedNodes, refusedPrompt } from '../core/prompt-error.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
-import type { ComfyAnswer, ComfyApi } from '../server/comfy-api.ts';
+import type { ComfyApi } from '../server/comfy-api.ts';
+import type { ComfyAnswer } from '../server/output-folder.ts';
 import { lookUp } from './look-up.ts';
 
 export interface NewPrompt {

@@ -1,11 +1,17 @@
 import type { Span } from '../core/history-entry.ts';
 import type { NodeClass } from '../core/node-class.ts';
 import { boundedText, whyOf } from '../../model-server/http-answer.ts';
-import { outputFolder, writtenFiles, type ServerPlace, type WrittenFiles } from './output-folder.ts';
+import {
+  outputFolder,
+  writtenFiles,
+  type ComfyAnswer,
+  type ServerPlace,
+  type ServerReads,
+  type WrittenFiles,
+} from './output-folder.ts';
 
 /** The HTTP interface of one server. Nothing here throws: a server that cannot be reached is a value. */
-export interface ComfyApi {
-  get(path: string, query?: Readonly<Record<string, string>>): Promise<ComfyAnswer>;
+export interface ComfyApi extends ServerReads {
   post(path: string, body: unknown): Promise<ComfyAnswer>;
   /** A file of an input, as a form with some fields beside it. */
   upload(path: string, form: FormData): Promise<ComfyAnswer>;
@@ -17,10 +23,6 @@ export interface ComfyApi {
   /** What it has said of its classes of nodes, by their names. */
   readonly knownClasses: Map<string, NodeClass>;
 }
-
-export type ComfyAnswer =
-  | { readonly kind: 'answered'; readonly status: number; readonly text: string }
-  | { readonly kind: 'unreachable'; readonly why: string };
 
 type Download =
   | { readonly kind: 'body'; readonly body: AsyncIterable<Uint8Array> }

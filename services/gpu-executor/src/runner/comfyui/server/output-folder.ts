@@ -5,7 +5,15 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Span } from '../core/history-entry.ts';
 import { isRunFolder } from '../core/run-folder.ts';
 import type { ServerFile } from '../core/server-outputs.ts';
-import type { ComfyApi } from './comfy-api.ts';
+
+export type ComfyAnswer =
+  | { readonly kind: 'answered'; readonly status: number; readonly text: string }
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+/** How a server is asked. */
+export interface ServerReads {
+  get(path: string, query?: Readonly<Record<string, string>>): Promise<ComfyAnswer>;
+}
 
 /** What is known of a server beside its address. */
 export interface ServerPlace {
@@ -22,7 +30,7 @@ export interface ServerPlace {
  */
 export const outputFolder = async (
   { url, output, cwd }: ServerPlace,
-  api: Pick<ComfyApi, 'get'>,
+  api: ServerReads,
 ): Promise<string | null> => {
   if (output !== null) return output;
   if (!isLoopback(url)) return null;
@@ -37,7 +45,7 @@ export const outputFolder = async (
 const isLoopback = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
 
-const argvOf = async (api: Pick<ComfyApi, 'get'>): Promise<readonly unknown[]> => {
+const argvOf = async (api: ServerReads): Promise<readonly unknown[]> => {
   const answer = await api.get('system_stats');
   const stats = answer.kind === 'answered' ? parseJson(answer.text) : undefined;
   const system = isJsonObject(stats) ? stats['system'] : undefined;
@@ -57,7 +65,7 @@ const absolute = (path: string, cwd: string | null): string | null => {
 };
 
 /** ComfyUI's own page reads the same answer. */
-const installedAt = async (api: Pick<ComfyApi, 'get'>): Promise<string | null> => {
+const installedAt = async (api: ServerReads): Promise<string | null> => {
   const answer = await api.get('internal/folder_paths');
   const paths = answer.kind === 'answered' ? parseJson(answer.text) : undefined;
   const nodes = isJsonObject(paths) ? paths['custom_nodes'] : undefined;
