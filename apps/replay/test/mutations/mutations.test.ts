@@ -135,19 +135,19 @@ it.each([
   },
   {
     defect: 'a cancel request that no executor gets',
-    file: `${GATEWAY}/runs/cancel/core/request-cancel.ts`,
+    file: `${GATEWAY}/runs/facts/cancel.decide.ts`,
     text: 'cancelRequested(run, number, executor_id, by, envelope)',
     instead: 'cancelRequested(run, number, null, by, envelope)',
   },
   {
     defect: 'a redelivery that leaves out a round',
-    file: `${GATEWAY}/webhooks/core/redeliver.ts`,
+    file: `${GATEWAY}/runs/redeliver.decide.ts`,
     text: 'roundOf(webhook) + 1',
     instead: 'roundOf(webhook) + 2',
   },
   {
     defect: 'a run that is queued again with other settings',
-    file: `${GATEWAY}/runs/rerun/core/rerun.ts`,
+    file: `${GATEWAY}/runs/rerun.decide.ts`,
     text: 'delay_s: _delay,',
     instead: 'delay_s: _delay, priority: _priority,',
   },
