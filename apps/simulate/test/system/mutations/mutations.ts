@@ -220,7 +220,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a run that expires by a view which does not know the end that the archive has',
     seed: 140,
-    file: `${GATEWAY}/runs/expire/core/lost-run.ts`,
+    file: `${GATEWAY}/runs/facts/expiring.decide.ts`,
     text: 'if (!areViewsComplete || !view) return',
     instead: 'if (!view) return',
     check: 'ends_once',
@@ -228,7 +228,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'views that go on behind what left the log, and forget that they lack it',
     seed: 134,
-    file: `${GATEWAY}/projection/core/projection-start.ts`,
+    file: `${GATEWAY}/views/projection-start.decide.ts`,
     text: 'counts: NO_RUNS, missed };',
     instead: 'counts: NO_RUNS, missed: null };',
     check: 'shown',
@@ -236,7 +236,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'reads that take views for complete while they lack what the archive has',
     seed: 734,
-    file: `${GATEWAY}/projection/core/projection-start.ts`,
+    file: `${GATEWAY}/views/projection-start.decide.ts`,
     text: 'position.missed === null && ',
     instead: '',
     check: 'shown',
