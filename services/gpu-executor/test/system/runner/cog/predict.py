@@ -1,7 +1,6 @@
 """A model whose predictions do what the tests of the real server ask for."""
 
 import ctypes
-import mimetypes
 import os
 import subprocess
 import sys
@@ -47,8 +46,8 @@ class Predictor(BasePredictor):
             # The first is the largest.
             return [made(name) for name in ["z.npz", "größe #1.tar.gz", "out.bin", "a.jsonl", "out.bin", "b"]]
         if what == "file in object":
-            mimetypes.add_type("application/x-safetensors", ".safetensors")
-            return {"caption": "a cat", "weights": made("lora.safetensors"), "mask": made("mask.png")}
+            masks = {"left": made("left.npz")}
+            return {"caption": "a cat", "weights": made("lora.safetensors"), "mask": made("picture.png"), "masks": masks}
         if what == "missing file":
             return [made("a.npz"), Path("/no/such/b.npz")]
         if what == "names":
