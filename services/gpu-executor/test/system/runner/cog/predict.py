@@ -1,6 +1,7 @@
 """A model whose predictions do what the tests of the real server ask for."""
 
 import ctypes
+import mimetypes
 import os
 import subprocess
 import sys
@@ -46,8 +47,16 @@ class Predictor(BasePredictor):
             # The first is the largest.
             return [made(name) for name in ["z.npz", "größe #1.tar.gz", "out.bin", "a.jsonl", "out.bin", "b"]]
         if what == "file in object":
-            masks = {"left": made("left.npz")}
-            return {"caption": "a cat", "weights": made("lora.safetensors"), "mask": made("picture.png"), "masks": masks}
+            mimetypes.add_type("application/x-safetensors", ".safetensors")
+            with tempfile.NamedTemporaryFile(suffix=".safetensors", delete=False) as adapter:
+                adapter.write(b"adapter")
+            return {
+                "adapter": Path(adapter.name),
+                "caption": "a cat",
+                "weights": made("lora.safetensors"),
+                "mask": made("picture.png"),
+                "masks": {"left": made("left.npz")},
+            }
         if what == "missing file":
             return [made("a.npz"), Path("/no/such/b.npz")]
         if what == "names":

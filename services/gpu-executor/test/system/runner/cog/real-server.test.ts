@@ -139,6 +139,8 @@ describe('a real Cog server', () => {
         data: { caption: ['a cat'] },
         // Cog sorts the members of an object.
         files: [
+          // Python made its name up, and says its type.
+          { filename: 'adapter.safetensors', subfolder: '' },
           { filename: 'picture.png', subfolder: '' },
           { filename: 'left.npz', subfolder: 'masks' },
           { filename: 'lora.safetensors', subfolder: '' },
