@@ -32,8 +32,8 @@ export const FILE_LIMITS: FileLimits = { files: MAX_OUTPUT_FILES, entries: 10_00
 const MAX_REPORTED = 20;
 
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** How an output is opened: not through a link, and without waiting for the other end of a pipe. */
-export const OPEN_OUTPUT = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Of a file: not through a link, and without waiting for the other end of a pipe. */
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * The regular files below a folder, sorted by path. A program that is still alive may change the folder meanwhile: so each
@@ -54,7 +54,7 @@ export const collectFiles = async (root: string, limits: FileLimits): Promise<Co
 
   const takeFile = async (opened: string, subfolder: string, filename: string): Promise<void> => {
     const path = join(subfolder, filename);
-    await using file = await tryOpen(opened, OPEN_OUTPUT, (why) => refuse(path, why));
+    await using file = await tryOpen(opened, OPEN_FILE, (why) => refuse(path, why));
     const stats = await file?.stat();
     if (!stats) return;
     if (!stats.isFile()) return add(skipped, path, NO_FILE);
@@ -122,6 +122,26 @@ const LINK = 'it is a link, and links are not stored: leave a copy of the file i
 const OF_ANOTHER = 'it is a second name of a file of another user: leave a copy of the file in its place';
 
 const NO_FILE = 'it is neither a regular file nor a folder';
+
+/** The time of a file may be that of the last tick of the kernel's clock. */
+const TICK_MS = 10;
+
+/** `from`: milliseconds since 1970. Nobody but the kernel sets this time of a file. */
+export const isWrittenSince = (from: number, { ctimeMs }: { readonly ctimeMs: number }): boolean =>
+  ctimeMs >= from - TICK_MS;
+
+/** Undefined when its name belongs to another file now, or to none, or when it has become shorter. */
+export const openUnchanged = async ({
+  path,
+  identity,
+  bytes,
+}: OutputFile): Promise<FileHandle | undefined> => {
+  const source = await open(path, OPEN_FILE).catch(() => undefined);
+  const stats = await source?.stat();
+  if (stats && identityOf(stats) === identity && stats.size >= bytes) return source;
+  await source?.close();
+  return undefined;
+};
 
 /** The same for one file under all its names, and for no other file that exists at the same time. */
 export const identityOf = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string =>

@@ -1,9 +1,9 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { parseJson } from '@runledger/contracts/json';
 import { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { Value } from 'typebox/value';
 import { requestGateway, type GatewayRefusal } from '../gateway/gateway-request.ts';
-import { identityOf, OPEN_OUTPUT } from '../runner/output-files.ts';
+import { openUnchanged } from '../runner/output-files.ts';
 import type { OutputFile } from '../runner/runner.ts';
 
 export type PutResult =
@@ -21,15 +21,6 @@ export interface PutTarget {
 }
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
-
-/** Undefined when its name belongs to another file now, or to none, or when it has become shorter. */
-const openUnchanged = async ({ path, identity, bytes }: OutputFile): Promise<FileHandle | undefined> => {
-  const source = await open(path, OPEN_OUTPUT).catch(() => undefined);
-  const stats = await source?.stat();
-  if (stats && identityOf(stats) === identity && stats.size >= bytes) return source;
-  await source?.close();
-  return undefined;
-};
 
 async function* readCounted(
   source: FileHandle,

@@ -10,7 +10,7 @@ export const openForeignServer = <Api>(
   url: URL,
   startTimeoutMs: number,
 ): ModelServer<Api> => {
-  const api = type.connect(url);
+  const api = type.connect(url, null);
   let lastTurn: Promise<unknown> = Promise.resolve();
   return {
     url,

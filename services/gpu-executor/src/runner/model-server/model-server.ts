@@ -48,8 +48,8 @@ export interface ServerType<Api> {
   readonly title: string;
   /** For the beginning of a sentence, such as `The ComfyUI server`. */
   readonly name: string;
-  /** Made anew for each process of the executor. */
-  readonly connect: (url: URL) => Api;
+  /** Made anew for each process of the executor, which has its temporary folder; null for a server that runs anyway. */
+  readonly connect: (url: URL, temporary: string | null) => Api;
   /** What it says about itself now. Never rejects. */
   readonly probe: (api: Api) => Promise<ServerState>;
   /** It is started with the executor, and not by the first run. */

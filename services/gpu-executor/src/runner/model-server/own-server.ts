@@ -61,7 +61,7 @@ const serverProcess = <Api>({
   limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
   connect: (process, gone, place) => {
     process.stdin.end();
-    const api = type.connect(url);
+    const api = type.connect(url, place.folder);
     const hide = hidingValues(command, { TMPDIR: place.folder, ...namedCache(place) });
     const isReady = async (): Promise<string | null> => {
       const state = await untilReady(type, api, gone);

@@ -237,6 +237,34 @@ describe('a server of the executor', () => {
     });
   });
 
+  it('gives a file in an object under the name that the model wrote it under, and only in that prediction', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    const output = {
+      weights: dataUrl('', 'weights'),
+      masks: { left: dataUrl('', 'left'), none: dataUrl('', 'x') },
+    };
+    const run = start(
+      doing(
+        { write: 'tmp1/lora.safetensors', content: 'weights' },
+        { write: 'tmp2/one.npz', content: 'left' },
+        { output },
+      ),
+    );
+    expect(await run.result).toMatchObject({
+      outcome: 'succeeded',
+      files: [
+        { filename: 'lora.safetensors', subfolder: '' },
+        { filename: 'one.npz', subfolder: 'masks' },
+        { filename: 'none', subfolder: 'masks' },
+      ],
+    });
+    expect(readFileSync(join(run.outputDir, 'lora.safetensors'), 'utf8')).toBe('weights');
+    expect(readFileSync(join(run.outputDir, 'masks/one.npz'), 'utf8')).toBe('left');
+    expect(await start(doing({ output: { weights: output.weights } })).result).toMatchObject({
+      files: [{ filename: 'weights' }],
+    });
+  });
+
   it.each([
     ['alone', '/gone/lora.safetensors'],
     ['in a list', ['/tmp/a.npz', '/gone/lora.safetensors', '/tmp/b.npz']],

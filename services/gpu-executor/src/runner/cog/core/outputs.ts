@@ -32,21 +32,15 @@ const MAX_KIND = 64;
  * The output of a prediction as texts and files. A member of an object becomes a kind of text with its name; without a name a text is of
  * the kind `text`, and one that is a URL of the kind `urls`. Other JSON without a name is of the kind `json`, and with one it is text.
  *
- * A file that is the output, or in its list, has the next of `names`, which its model gave it. Any other one is named after its place in the
- * output: `output.png`, `output.0.png` in a list, `mask.png` or `masks/left.png` in an object.
+ * A file has the name that its model gave it, where that is known, in the folders of its place. Any other one is named after its place in the output:
+ * `output.png`, `output.0.png` in a list, `mask.png` or `masks/left.png` in an object.
  */
 export const readOutputs = (
   output: unknown,
   answer: AnswerFiles,
-  names: readonly string[] = [],
+  names: FileNames = new Map(),
 ): PredictionOutputs => {
-  const found: Found = {
-    data: new Map(),
-    files: [],
-    taken: new Set(),
-    answer,
-    names: namesByNumber(output, answer, names),
-  };
+  const found: Found = { data: new Map(), files: [], taken: new Set(), answer, names };
   if (isJsonObject(output)) {
     for (const [name, value] of Object.entries(output)) readValues(found, kindOf(name), [name], value);
   } else readValues(found, null, ['output'], output);
@@ -58,16 +52,21 @@ interface Found {
   readonly files: NamedFile[];
   readonly taken: Set<string>;
   readonly answer: AnswerFiles;
-  /** Of files whose model named them. */
-  readonly names: ReadonlyMap<number, string>;
+  readonly names: FileNames;
 }
 
-/** None when there are fewer names than files: then one of these is a data URL that the model made itself, and nobody knows which. */
-const namesByNumber = (
+/** The names that a model gave files, by the numbers of these. */
+export type FileNames = ReadonlyMap<number, string>;
+
+/**
+ * A file that is the output, or in its list, has the next of `names`. None has one when there are fewer names than files: then one of these is a
+ * data URL that the model made itself, and nobody knows which.
+ */
+export const namesInOrder = (
   output: unknown,
   { nonce }: AnswerFiles,
   names: readonly string[],
-): ReadonlyMap<number, string> => {
+): FileNames => {
   const items: readonly unknown[] = Array.isArray(output) ? output : [output];
   const numbers = items
     .map((item) => (typeof item === 'string' ? markedFile(nonce, item) : null))
@@ -123,11 +122,12 @@ const withoutFiles = (found: Found, place: readonly string[], value: unknown): u
 };
 
 const nameFile = ({ files, taken, answer, names }: Found, number: number, place: readonly string[]): void => {
+  const parts = place.map(safeName);
   const given = names.get(number);
   const first =
     given === undefined
-      ? `${place.map(safeName).join('/')}${extensionOf(answer.types[number] ?? '')}`
-      : ownName(given);
+      ? `${parts.join('/')}${extensionOf(answer.types[number] ?? '')}`
+      : [...parts.slice(0, -1), ownName(given)].join('/');
   let path = first;
   for (let again = 2; taken.has(path.toLowerCase()); again += 1) path = numberedFileName(first, again);
   taken.add(path.toLowerCase());

@@ -31,6 +31,7 @@ export const executePrediction = async (
   signal: AbortSignal,
 ): Promise<Executed> => {
   const { id, work, temporary } = task;
+  const since = Date.now();
   const oomKills = recentOomKills();
   const giveUp = new AbortController();
   const over = new AbortController();
@@ -41,10 +42,10 @@ export const executePrediction = async (
   const isMemoryShort = countOomKills() > oomKills;
   over.abort();
   const last = await watched.stop();
-  if (signal.aborted) return stopped(task, { sent, last, api: lease.api, forced: cancel.forced });
+  if (signal.aborted) return stopped(task, { sent, last, api: lease.api, since, forced: cancel.forced });
   switch (sent.kind) {
     case 'ended':
-      return resultOf(task, { answer: sent.answer, last, watched, api: lease.api, isMemoryShort });
+      return resultOf(task, { answer: sent.answer, last, watched, api: lease.api, since, isMemoryShort });
     case 'refused':
       return failed(work, sent.error, { isUsable: true });
     case 'too_large':

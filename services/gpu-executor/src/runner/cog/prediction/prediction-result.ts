@@ -8,12 +8,13 @@ import { endOfServer } from '../../model-server/describe-end.ts';
 import { cancelled, failed, succeeded, type Executed } from '../../model-server/executed.ts';
 import type { OutputFile, RunnerWork } from '../../runner.ts';
 import { joinedText } from '../core/joined-text.ts';
-import { readOutputs, type PredictionOutputs } from '../core/outputs.ts';
+import { namesInOrder, readOutputs, type PredictionOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';
 import type { CogApi } from '../server/cog-api.ts';
 import type { LoggedFile } from '../server/output-log.ts';
 import type { AnswerFailure, ReadAnswer } from './read-answer.ts';
 import type { WatchedPrediction } from './watch-prediction.ts';
+import { writtenNames } from './written-names.ts';
 
 export interface PredictionTask {
   readonly model: string;
@@ -27,24 +28,31 @@ export interface PredictionTask {
   readonly busyMs: number;
 }
 
+/** What its server has written since the prediction was sent. */
+interface Writing {
+  readonly api: Pick<CogApi, 'outputLog' | 'temporary'>;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
 export type Sent =
   | { readonly kind: 'ended'; readonly answer: ReadAnswer }
   | { readonly kind: 'refused'; readonly error: AttemptError }
   | AnswerFailure;
 
-interface EndedPrediction {
+interface EndedPrediction extends Writing {
   readonly answer: ReadAnswer;
   /** What was seen of it last while it ran. */
   readonly last: ReadAnswer | null;
   readonly watched: WatchedPrediction;
-  readonly api: Pick<CogApi, 'joinsOutput' | 'outputLog'>;
+  readonly api: Writing['api'] & Pick<CogApi, 'joinsOutput'>;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
 }
 
 export const resultOf = async (
   { model, id, work }: PredictionTask,
-  { answer, last, watched, api, isMemoryShort }: EndedPrediction,
+  { answer, last, watched, api, since, isMemoryShort }: EndedPrediction,
 ): Promise<Executed> => {
   const { prediction } = answer;
   const end = prediction && endOfPrediction(prediction, model);
@@ -55,7 +63,10 @@ export const resultOf = async (
   if (text !== null && (await api.joinsOutput())) return succeeded(work, { text: [text.toWellFormed()] });
   const { outputLog } = api;
   const logged = end.kind === 'succeeded' ? await outputLog.filesOf(id) : outputLog.filesSoFar(id);
-  const kept = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer, logged);
+  const kept = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer, logged, {
+    api,
+    since,
+  });
   if (end.kind === 'failed') {
     const error = end.isWorkerGone && isMemoryShort ? workerKilled(model) : end.error;
     return failed(work, error, { isUsable: !end.isWorkerGone });
@@ -71,19 +82,18 @@ export const resultOf = async (
 /** The last answer of a prediction that failed has no logs. */
 const longer = (one: string, other: string): string => (one.length >= other.length ? one : other);
 
-interface StoppedPrediction extends Pick<EndedPrediction, 'last'> {
+interface StoppedPrediction extends Writing, Pick<EndedPrediction, 'last'> {
   readonly sent: Sent;
-  readonly api: Pick<CogApi, 'outputLog'>;
   readonly forced: boolean;
 }
 
 /** A run that was stopped, with what it had put out. */
 export const stopped = async (
   { id, work }: PredictionTask,
-  { sent, last, api, forced }: StoppedPrediction,
+  { sent, last, api, since, forced }: StoppedPrediction,
 ): Promise<Executed> => {
   const answer = sent.kind === 'ended' && sent.answer.prediction?.output ? sent.answer : last;
-  if (answer !== null) await keepOutputs(work, answer, api.outputLog.filesSoFar(id));
+  if (answer !== null) await keepOutputs(work, answer, api.outputLog.filesSoFar(id), { api, since });
   return { result: await cancelled(work, forced), isUsable: !forced };
 };
 
@@ -92,13 +102,23 @@ const keepOutputs = async (
   { outputDir }: RunnerWork,
   { prediction, files, folder }: ReadAnswer,
   logged: readonly LoggedFile[],
+  { api, since }: Writing,
 ): Promise<PredictionOutputs> => {
-  const names = logged.filter(({ unread }) => unread === null).map(({ name }) => name);
-  const outputs = readOutputs(prediction?.output ?? null, files, names);
+  const output = prediction?.output ?? null;
+  const pathOf = (number: number): string => join(folder, String(number));
+  const told = logged.filter(({ unread }) => unread === null).map(({ name }) => name);
+  const names = namesInOrder(output, files, told);
+  const unnamed = [...files.types.keys()].filter((number) => !names.has(number));
+  const written = await writtenNames(
+    api.temporary,
+    since,
+    new Map(unnamed.map((each) => [each, pathOf(each)])),
+  );
+  const outputs = readOutputs(output, files, new Map([...names, ...written]));
   for (const { number, place } of outputs.files) {
     const path = join(outputDir, ...place);
     await mkdir(dirname(path), { recursive: true });
-    await rename(join(folder, String(number)), path);
+    await rename(pathOf(number), path);
   }
   return outputs;
 };

@@ -25,6 +25,8 @@ export interface CogApi {
   /** Whether its model says that the list which it puts out is one text in pieces. */
   joinsOutput(): Promise<boolean>;
   readonly outputLog: OutputLog;
+  /** Its temporary folder; null when the executor does not know it. */
+  readonly temporary: string | null;
 }
 
 export type HealthAnswer =
@@ -55,12 +57,14 @@ interface CogConnection {
   /** Answers for a model that was not built, which has no schema. */
   readonly sourceJoins: () => Promise<boolean>;
   readonly outputLog: OutputLog;
+  readonly temporary: string | null;
 }
 
-export const cogApi = ({ base, sourceJoins, outputLog }: CogConnection): CogApi => {
+export const cogApi = ({ base, sourceJoins, outputLog, temporary }: CogConnection): CogApi => {
   const predictionUrl = (id: string): URL => new URL(`predictions/${id}`, base);
   return {
     outputLog,
+    temporary,
     health: async () => {
       try {
         const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);

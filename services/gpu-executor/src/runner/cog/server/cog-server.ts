@@ -47,9 +47,10 @@ export const openCogServers = (
 const cogServerType = (model: string, command: ServerEntry['command']): ServerType<CogApi> => ({
   title: model,
   name: `The server of the Cog model ${model}`,
-  connect: (base) =>
+  connect: (base, temporary) =>
     cogApi({
       base,
+      temporary,
       sourceJoins: async () => command !== null && sourceOfCommandJoins(command),
       outputLog: openOutputLog(command !== null),
     }),

@@ -2,6 +2,7 @@ import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { opendir, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { isWrittenSince } from '../../output-files.ts';
 import type { Span } from '../core/history-entry.ts';
 import { isRunFolder } from '../core/run-folder.ts';
 import type { ServerFile } from '../core/server-outputs.ts';
@@ -80,8 +81,6 @@ export type WrittenFiles =
 
 const MAX_ENTRIES = 200_000;
 const MAX_DEPTH = 16;
-/** The time of a file may be that of the last tick of the kernel's clock. The server's own times are whole milliseconds, cut off. */
-const TICK_MS = 10;
 
 /**
  * The files that were written into an output folder in a span of time, but those in folders of other attempts. A server executes one prompt
@@ -99,8 +98,9 @@ export const writtenFiles = async (root: string, own: string, { from, to }: Span
         const isOthers = isRunFolder(path) && path !== own;
         if (!isOthers && depth < MAX_DEPTH && !(await walk(path, depth + 1))) return false;
       } else if (entry.isFile()) {
-        const at = (await stat(join(root, path))).ctimeMs;
-        if (at >= from - TICK_MS && at < to + 1)
+        const stats = await stat(join(root, path));
+        // The server's own times are whole milliseconds, cut off.
+        if (isWrittenSince(from, stats) && stats.ctimeMs < to + 1)
           files.push({ filename: entry.name, subfolder, type: 'output' });
       }
     }

@@ -1,12 +1,12 @@
 import { parseJson } from '@runledger/contracts/json';
 import { describe, expect, it } from 'vitest';
-import { readOutputs } from '../../../../src/runner/cog/core/outputs.ts';
+import { namesInOrder, readOutputs } from '../../../../src/runner/cog/core/outputs.ts';
 import { fileMark } from '../../../../src/runner/cog/core/split-answer.ts';
 
 const FILES = { nonce: 'n0nce', types: ['image/png', 'image/jpeg', 'application/x-none', ''] };
 const file = (number: number): string => fileMark(FILES.nonce, number);
 
-const read = (output: unknown, names?: readonly string[]): unknown => {
+const read = (output: unknown, names: ReadonlyMap<number, string> = new Map()): unknown => {
   const { data, files } = readOutputs(output, FILES, names);
   return { data, files: files.map(({ number, place }) => [number, place.join('/')]) };
 };
@@ -94,6 +94,17 @@ describe('the output of a prediction', () => {
     ],
     ['of none in a list of objects', [{ mask: file(0) }, file(1)], ['b.jpg'], ['output.0/mask.png', 'b.jpg']],
   ])('has the names that its model gave, %s', (_what, output, names, places) => {
-    expect(read(output, names)).toMatchObject({ files: places.map((place, number) => [number, place]) });
+    expect(read(output, namesInOrder(output, FILES, names))).toMatchObject({
+      files: places.map((place, number) => [number, place]),
+    });
+  });
+
+  it.each([
+    ['of one alone', { weights: file(1), mask: file(0) }, ['weights.jpg', 'lora.safetensors']],
+    ['below others', { 'a/b': { left: file(0) }, c: [file(1)] }, ['a_b/lora.safetensors', 'c.0.jpg']],
+    ['in a list of objects', [{ mask: file(0) }], ['output.0/lora.safetensors']],
+  ])('has the name that is known of a file, %s', (_what, output, places) => {
+    const { files } = readOutputs(output, FILES, new Map([[0, 'lora.safetensors']]));
+    expect(files.map(({ place }) => place.join('/')).toSorted()).toEqual(places.toSorted());
   });
 });

@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import { basename } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { logLine, SLOT } from './log-line.ts';
 import { dataUrl, type Step } from './steps.ts';
 
@@ -74,6 +76,11 @@ const put = (paths: string | readonly string[]): unknown => {
   return typeof paths === 'string' ? (urls[0] ?? null) : urls;
 };
 
+const write = (path: string, content: string): void => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+};
+
 const fail = (prediction: TestPrediction, error: string): void => {
   prediction.status = 'failed';
   prediction.error = error;
@@ -93,6 +100,7 @@ const take = async (
   else if ('fail' in step) fail(prediction, `Prediction failed: Prediction failed: ValueError: ${step.fail}`);
   else if ('echo' in step) prediction.output = JSON.stringify({ ...inputs, steps: undefined });
   else if ('put' in step) prediction.output = put(step.put);
+  else if ('write' in step) write(join(tmpdir(), step.write), step.content);
   else if ('child' in step) logLine('INFO', 'coglet::user', { message: step.child });
   else if ('environment' in step) prediction.output = String(process.env[step.environment]);
   else if ('copy' in step) {

@@ -16,6 +16,8 @@ export type Step =
   | { readonly copy: string; readonly to: string }
   /** The output is this file or a list of these, which have their names as content. One below `/gone` is not there. */
   | { readonly put: string | readonly string[] }
+  /** Writes a file below its temporary folder, and keeps it. */
+  | { readonly write: string; readonly content: string }
   /** A child process prints it. */
   | { readonly child: string }
   /** Puts a variable of its environment out as a text. */

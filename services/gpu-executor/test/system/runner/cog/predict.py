@@ -48,7 +48,15 @@ class Predictor(BasePredictor):
             return [made(name) for name in ["z.npz", "größe #1.tar.gz", "out.bin", "a.jsonl", "out.bin", "b"]]
         if what == "file in object":
             mimetypes.add_type("application/x-safetensors", ".safetensors")
-            return {"caption": "a cat", "weights": made("lora.safetensors"), "mask": made("mask.png")}
+            with tempfile.NamedTemporaryFile(suffix=".safetensors", delete=False) as adapter:
+                adapter.write(b"adapter")
+            return {
+                "adapter": Path(adapter.name),
+                "caption": "a cat",
+                "weights": made("lora.safetensors"),
+                "mask": made("picture.png"),
+                "masks": {"left": made("left.npz")},
+            }
         if what == "missing file":
             return [made("a.npz"), Path("/no/such/b.npz")]
         if what == "names":

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PREDICTIONS_FOLDER } from '../../../../src/runner/cog/server/cog-server.ts';
 import { closedFolderAbove } from '../../../../src/paths/real-paths.ts';
-import { isInNamespace } from '../../../../src/isolation/isolation.ts';
+import { isInNamespace, type Isolation } from '../../../../src/isolation/isolation.ts';
 import { isolations } from '../../../fixtures/isolations.ts';
 import { openCog, type CogOptions } from '../../../runner/cog/run-cog.ts';
 import type { ConfiguredRuns } from '../../../runner/run-configured.ts';
@@ -35,6 +35,12 @@ const succeeds = async (cog: ConfiguredRuns): Promise<void> =>
     outcome: 'succeeded',
     data: { text: ['python 3'] },
   });
+
+const skipIfClosed = (isolation: Isolation, skip: (why: string) => void): void => {
+  const closed = closedFolderAbove(real.entry.command);
+  if (closed !== null && isolation.users.kind !== 'executor' && !isInNamespace(isolation))
+    skip(`${closed}, in which Python is, is closed to programs`);
+};
 
 describe('a real Cog server', () => {
   it('is started once, and executes runs with progress, logs and outputs', async () => {
@@ -122,15 +128,27 @@ describe('a real Cog server', () => {
     expect(readFileSync(join(run.outputDir, 'frame-11.npz'), 'utf8')).toBe('11');
   });
 
-  it('gives a file in an object under its place, with the extension of the type that Python says', async () => {
-    const cog = await open();
-    expect(await cog.start(doing('file in object')).result).toMatchObject({
-      outcome: 'succeeded',
-      data: { caption: ['a cat'] },
-      // Cog sorts the members of an object.
-      files: [{ filename: 'mask.png' }, { filename: 'weights.safetensors' }],
-    });
-  });
+  it.for(isolations)(
+    'gives files in an object under the names that the model gave them, %s',
+    async ([, isolation], { skip }) => {
+      skipIfClosed(isolation, skip);
+      const cog = await open({}, { isolation });
+      const run = cog.start(doing('file in object'));
+      expect(await run.result).toMatchObject({
+        outcome: 'succeeded',
+        data: { caption: ['a cat'] },
+        // Cog sorts the members of an object.
+        files: [
+          // Python made its name up, and says its type.
+          { filename: 'adapter.safetensors', subfolder: '' },
+          { filename: 'picture.png', subfolder: '' },
+          { filename: 'left.npz', subfolder: 'masks' },
+          { filename: 'lora.safetensors', subfolder: '' },
+        ],
+      });
+      expect(readFileSync(join(run.outputDir, 'lora.safetensors'), 'utf8')).toBe('lora.safetensors');
+    },
+  );
 
   it('fails when the model returns a file that is not there, which the server leaves out', async () => {
     const cog = await open();
@@ -171,9 +189,7 @@ describe('a real Cog server', () => {
   });
 
   it.for(isolations)('executes runs %s, and leaves nothing behind', async ([, isolation], { skip }) => {
-    const closed = closedFolderAbove(real.entry.command);
-    if (closed !== null && isolation.users.kind !== 'executor' && !isInNamespace(isolation))
-      return skip(`${closed}, in which Python is, is closed to programs`);
+    skipIfClosed(isolation, skip);
     const cog = await open({}, { isolation });
     const { result, run_id } = cog.start(doing('text'));
     expect(await result).toMatchObject({ outcome: 'succeeded' });
