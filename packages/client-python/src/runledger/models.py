@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 447a01cb7a07ffdd477b9ac0e9d9f536a2759752836f8fda12bfb28e67013d40.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2da80c1a2809ddc52a910f8476ffc7c5ec136c80c729c088094cb86723d8376e.
 
 from __future__ import annotations
 
@@ -2816,11 +2816,12 @@ class RunWarning(TypedDict):
     What is odd about a run that has succeeded.
     """
 
-    kind: Literal['no_output']
+    kind: Literal['no_output', 'unchecked_input']
     """
     What is odd. Later releases may add kinds.
 
     - `no_output`: An output node of the workflow made nothing, although the server reports no error.
+    - `unchecked_input`: The server does not say whether it could read an input; the run may have gone on without it.
     """
     message: str
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 447a01cb7a07ffdd477b9ac0e9d9f536a2759752836f8fda12bfb28e67013d40.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2da80c1a2809ddc52a910f8476ffc7c5ec136c80c729c088094cb86723d8376e.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -6710,9 +6710,10 @@ export interface components {
              * @description What is odd. Later releases may add kinds.
              *
              *     - `no_output`: An output node of the workflow made nothing, although the server reports no error.
+             *     - `unchecked_input`: The server does not say whether it could read an input; the run may have gone on without it.
              * @enum {string}
              */
-            kind: "no_output";
+            kind: "no_output" | "unchecked_input";
             /**
              * @description What happened and what to do, for people.
              * @example Node 9 "Save" (SaveImage) made no output.

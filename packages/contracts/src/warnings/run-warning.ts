@@ -19,6 +19,8 @@ export type IfNoOutput = Static<typeof IfNoOutput>;
 
 const WARNINGS = {
   no_output: 'An output node of the workflow made nothing, although the server reports no error.',
+  unchecked_input:
+    'The server does not say whether it could read an input; the run may have gone on without it.',
 } as const;
 
 /** What is odd about a run that has succeeded. */

@@ -10,10 +10,11 @@ import { newClientId } from './prompt/client-id.ts';
 import { nodeName } from './core/prompt-error.ts';
 import { takesName } from './core/external-nodes.ts';
 import { withUnreadInput } from './core/unread-input.ts';
+import { WITNESS, withWitnesses, witnessesOf } from './core/witnesses.ts';
 import { readWorkflow, type ComfyWorkflow, type PngInfo } from './core/workflow.ts';
-import { executePrompt, type PromptLimits } from './execute-prompt.ts';
+import { executePrompt, type PreparedWorkflow, type PromptLimits } from './execute-prompt.ts';
 import { openFetchedInputs, type FetchedInputs } from './prompt/fetched-inputs.ts';
-import { missingNodes } from './prompt/send-prompt.ts';
+import { findClass, missingNodes } from './prompt/send-prompt.ts';
 import { serverError } from './prompt/server-error.ts';
 import { stopLeftovers } from './prompt/stop-leftovers.ts';
 import { unreadablePicture } from './prompt/unreadable-picture.ts';
@@ -96,7 +97,7 @@ const onServer = async (
   const { unread } = fetched;
   const executed = await executePrompt(
     lease,
-    { work, clientId, workflow: prepared.workflow, extraData: extraData(work, pngInfo), unread, limits },
+    { work, clientId, prepared, extraData: extraData(work, pngInfo), unread, limits },
     observe,
     signal,
   );
@@ -106,7 +107,7 @@ const onServer = async (
 };
 
 type Prepared =
-  | { readonly kind: 'prepared'; readonly workflow: ComfyWorkflow }
+  | ({ readonly kind: 'prepared' } & PreparedWorkflow)
   | { readonly kind: 'failed'; readonly error: AttemptError };
 
 /** Checks that the server has the nodes of the workflow, and writes the inputs into them. */
@@ -137,7 +138,19 @@ const prepare = async (
   if (bound.kind === 'not_taken') return { kind: 'failed', error: notTaken(workflow, bound) };
   for (const input of bound.unbound)
     observe.log({ stream: 'runner', line: `No node of the workflow takes the input "${input}".` });
-  return { kind: 'prepared', workflow: bound.workflow };
+  const witnesses = witnessesOf(workflow, bound.workflow, work.inputs);
+  const canTell = witnesses.size > 0 && (await hasWitness(api));
+  return {
+    kind: 'prepared',
+    workflow: canTell ? withWitnesses(bound.workflow, witnesses) : bound.workflow,
+    witnesses,
+  };
+};
+
+/** Whether the server has the class, and it is ComfyUI's own. */
+const hasWitness = async (api: ComfyApi): Promise<boolean> => {
+  const found = await findClass(api, WITNESS);
+  return typeof found === 'object' && found.isOutput && found.isBuiltIn;
 };
 
 const notTaken = (

@@ -6,6 +6,7 @@ import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../runner.ts';
 import type { ExtraData } from './core/extra-data.ts';
 import { inRunFolder, runFolder } from './core/run-folder.ts';
+import { unreadInput, type Witnesses } from './core/witnesses.ts';
 import type { ComfyWorkflow } from './core/workflow.ts';
 import type { FetchedInputs } from './prompt/fetched-inputs.ts';
 import { followPrompt, stopPrompt, type Followed, type FollowLimits } from './prompt/follow-prompt.ts';
@@ -20,11 +21,17 @@ export interface PromptLimits extends FollowLimits {
   readonly cancelGraceMs: number;
 }
 
+/** A workflow with its inputs and witnesses. */
+export interface PreparedWorkflow {
+  readonly workflow: ComfyWorkflow;
+  /** Also those that the server has no class for. */
+  readonly witnesses: Witnesses;
+}
+
 export interface PromptTask {
   readonly work: RunnerWork;
   readonly clientId: string;
-  /** With its inputs. */
-  readonly workflow: ComfyWorkflow;
+  readonly prepared: PreparedWorkflow;
   readonly extraData: ExtraData;
   readonly unread: FetchedInputs['unread'];
   readonly limits: PromptLimits;
@@ -33,7 +40,7 @@ export interface PromptTask {
 /** Executes a workflow as one prompt, from sending it to fetching what it made. */
 export const executePrompt = async (
   lease: ComfyLease,
-  { work, clientId, workflow, extraData, unread, limits }: PromptTask,
+  { work, clientId, prepared, extraData, unread, limits }: PromptTask,
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
@@ -41,7 +48,8 @@ export const executePrompt = async (
   const prompt: NewPrompt = {
     prompt_id: newUuid(),
     clientId,
-    workflow: inRunFolder(workflow, runFolder(run_id, attempt), lease.api.knownClasses),
+    witnesses: prepared.witnesses,
+    workflow: inRunFolder(prepared.workflow, runFolder(run_id, attempt), lease.api.knownClasses),
     extraData,
     madeAt: Date.now(),
   };
@@ -103,7 +111,11 @@ const sendAndFollow = async (
   );
   if (lease.gone.aborted) return { kind: 'server_ended', end: await lease.ended };
   if (signal.aborted || sent === undefined) return { kind: 'stopped' };
-  return sent.kind === 'sent' ? followPrompt(lease, heard, limits, signal) : sent;
+  if (sent.kind !== 'sent') return sent;
+  const followed = await followPrompt(lease, heard, limits, AbortSignal.any([signal, heard.hopeless]));
+  const { workflow, witnesses } = prompt;
+  const error = signal.aborted ? null : unreadInput(workflow, witnesses, heard.state().outputs);
+  return followed.kind === 'stopped' && error !== null ? { kind: 'refused', error } : followed;
 };
 
 const stop = async ({ lease, prompt, grace }: Sending, work: RunnerWork): Promise<Executed> => {
@@ -119,5 +131,8 @@ const stop = async ({ lease, prompt, grace }: Sending, work: RunnerWork): Promis
 };
 
 /** Whether the server does not execute the prompt any more, or can be stopped from it. */
-const isStopped = async ({ lease, prompt, limits }: Sending): Promise<boolean> =>
-  (await stopPrompt(lease, prompt.prompt_id, AbortSignal.timeout(limits.cancelGraceMs))) !== null;
+const isStopped = async ({ lease, prompt: { prompt_id }, limits }: Sending): Promise<boolean> => {
+  const stopped = await stopPrompt(lease, prompt_id, AbortSignal.timeout(limits.cancelGraceMs));
+  if (stopped?.kind === 'ended') await lease.api.post('history', { delete: [prompt_id] });
+  return stopped !== null;
+};

@@ -1,10 +1,12 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { MAX_WARNINGS } from '@runledger/contracts/limits';
 import { join } from 'node:path';
 import { cancelled, failed, succeeded, type Executed } from '../model-server/executed.ts';
 import type { OutputFile, RunnerWork } from '../runner.ts';
 import type { PromptEnd, Span } from './core/history-entry.ts';
 import { nodeError } from './core/prompt-error.ts';
 import { runFolder } from './core/run-folder.ts';
+import { uncheckedInputs, unreadInput, withoutWitnesses } from './core/witnesses.ts';
 import { fetchOutputs, type FetchedOutputs } from './prompt/fetch-outputs.ts';
 import type { NewPrompt } from './prompt/send-prompt.ts';
 import type { ComfyLease } from './server/comfy-server.ts';
@@ -24,16 +26,20 @@ export const resultOfEnd = async (
   signal: AbortSignal,
 ): Promise<Executed> => {
   const folder = runFolder(work.run_id, work.attempt);
-  const { workflow } = prompt;
-  const { outputs, span } = end;
+  const { witnesses } = prompt;
+  const { span } = end;
+  const workflow = withoutWitnesses(prompt.workflow, witnesses);
+  const outputs = withoutWitnesses(end.outputs, witnesses);
   const target = { outputDir: work.outputDir, folder, span: span ?? (lease.isOwn ? since(prompt) : null) };
   const fetched = await fetchOutputs(lease.api, { workflow, outputs }, target, signal);
   await lease.api.post('history', { delete: [prompt.prompt_id] });
   if (signal.aborted) return { result: await cancelled(work, false), isUsable: true };
-  const error = errorOfEnd(end, prompt) ?? unread ?? fetched.error;
+  const nothing = unreadInput(workflow, witnesses, end.outputs);
+  const error = nothing ?? errorOfEnd(end, prompt) ?? unread ?? fetched.error;
+  const warnings = [...uncheckedInputs(witnesses, end.outputs), ...fetched.warnings].slice(0, MAX_WARNINGS);
   return withNodes(
     error === null ? await succeeded(work, {}) : await failed(work, error, { isUsable: true }),
-    fetched,
+    { ...fetched, warnings },
   );
 };
 

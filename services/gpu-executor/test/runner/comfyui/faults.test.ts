@@ -399,6 +399,7 @@ describe('external nodes', () => {
 
   it('name the input that they could not read, when the next node fails for it', async () => {
     const { server } = await open();
+    server.faults.missingNodes.add('PreviewAny');
     const comfyui = await openComfyui({ servers: [{ url: server.url }] });
     const sound = {
       class_type: 'ComfyUIDeployExternalAudio',
@@ -411,6 +412,79 @@ describe('external nodes', () => {
       error: { node: '2', message: expect.stringContaining('cannot read the input "photo"') },
     });
     expect(Object.keys(server.prompts[0]?.prompt['1']?.inputs ?? {})).not.toContain('default_value');
+  });
+
+  const soundOf = (kind: string, steps: readonly Step[]): object => ({
+    '1': { class_type: `ComfyUIDeployExternal${kind}`, inputs: { input_id: 'photo' } },
+    // It goes on without its input.
+    '2': { class_type: 'SaveVideo', inputs: { optional: ['1', 0], steps } },
+  });
+  const unreadable = { ...red, inputFiles: { 'red fox.png': 'not a picture' } };
+
+  it.each([
+    ['Audio', unreadable],
+    ['EXR', unreadable],
+    ['Image', { inputs: { photo: 'data:image/png;base64,bm90' } }],
+    ['File', { inputs: { photo: 'http://127.0.0.1:9/photo.png' } }],
+  ])('of class %s fail the run that would go on without their input, and stop it', async (kind, run) => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const { result } = comfyui.start(soundOf(kind, [{ wait: 'for an interrupt' }]), run);
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'invalid_inputs',
+        node: '1',
+        message: expect.stringContaining('ComfyUI cannot read the input "photo"'),
+      },
+    });
+    expect(server.engine().running()).toBeNull();
+    expect([...server.engine().history]).toEqual([]);
+  });
+
+  it('fail such a run also when it has ended before that is heard', async () => {
+    const { server } = await open();
+    server.faults.isMute = true;
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const { result } = comfyui.start(soundOf('Audio', [{ text: { text: ['silent'] } }]), unreadable);
+    expect(await result).toMatchObject({ outcome: 'failed', error: { kind: 'invalid_inputs', node: '1' } });
+  });
+
+  it('that have their input leave no trace of the question in the outputs', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const result = await comfyui.start(soundOf('Audio', [{ text: { text: ['loud'] } }]), red).result;
+    expect(result).toMatchObject({
+      outcome: 'succeeded',
+      nodes: [{ node: { id: '2' }, data: { text: ['loud'] } }],
+    });
+    expect(result).not.toHaveProperty('warnings');
+    expect(server.prompts[0]?.prompt['runledger_input_1']?.class_type).toBe('PreviewAny');
+  });
+
+  it('may not have read their input, where the server cannot say it: a warning', async () => {
+    const { server } = await open();
+    server.faults.missingNodes.add('PreviewAny');
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const { result } = comfyui.start(soundOf('Audio', [{ text: { text: ['loud'] } }]), red);
+    expect(await result).toMatchObject({
+      outcome: 'succeeded',
+      warnings: [
+        { kind: 'unchecked_input', node: '1', message: expect.stringContaining('could read "photo"') },
+      ],
+    });
+  });
+
+  it('that nobody takes anything from, or that keep their default, are not asked', async () => {
+    const { server } = await open();
+    const comfyui = await openComfyui({ servers: [{ url: server.url }] });
+    const lone = { ...soundOf('Audio', []), '2': { class_type: 'SaveText', inputs: { steps: [] } } };
+    await comfyui.start(lone, red).result;
+    await comfyui.start(soundOf('Audio', []), {}).result;
+    expect(server.prompts.map(({ prompt }) => Object.keys(prompt))).toEqual([
+      ['1', '2'],
+      ['1', '2'],
+    ]);
   });
 
   it('fail the run when they did not fetch the file', async () => {

@@ -13,6 +13,8 @@ interface ExternalKind {
   readonly takes?: TakenValues;
   /** What it falls back on. Without them a node that cannot read its value has nothing, and the next node fails. */
   readonly defaults?: readonly string[];
+  /** What its output is, in Python's words, when it could not read its value: it swallows the error. */
+  readonly nothing?: RegExp;
   /** It reads pictures, and swallows the error when a file is none. */
   readonly isPicture?: true;
   /** Files that it takes pictures out of. */
@@ -42,7 +44,10 @@ const SEEDS = {
   words:
     'It takes a seed from 1 to 999999999999999, or -1 for a random one, and draws another one in place of any other number.',
 };
-const PICTURES = { byUrl: true, takes: URLS_OR_PICTURES, isPicture: true } as const;
+const NONE = /^None$/;
+/** A picture that could be opened and not decoded is handed on as it is. */
+const NO_TENSOR = /^None$|^<PIL\./;
+const PICTURES = { byUrl: true, takes: URLS_OR_PICTURES, isPicture: true, nothing: NO_TENSOR } as const;
 const MAX_SEED = 999_999_999_999_999;
 const KINDS: ReadonlyMap<string, ExternalKind> = new Map<string, ExternalKind>([
   ['Image', { field: 'input_id', ...PICTURES, defaults: ['default_value', 'default_value_url'] }],
@@ -51,11 +56,11 @@ const KINDS: ReadonlyMap<string, ExternalKind> = new Map<string, ExternalKind>([
   ['Video', { field: 'input_id', byUrl: true, takes: URLS, defaults: ['default_video'] }],
   // It cannot be called without its default.
   ['Vid', { field: 'input_id', byUrl: true, takes: URLS }],
-  ['File', { field: 'file_url', byUrl: true }],
+  ['File', { field: 'file_url', byUrl: true, nothing: /^$/ }],
   ['Lora', { field: 'lora_url', byUrl: true, keptAs: 'lora_save_name', defaults: ['default_lora_name'] }],
   ['FaceModel', { field: 'face_model_url', byUrl: true, takes: URLS, keptAs: 'face_model_save_name' }],
-  ['Audio', { field: 'audio_file', defaults: ['default_value'] }],
-  ['EXR', { field: 'exr_file', defaults: ['default_image', 'default_mask'] }],
+  ['Audio', { field: 'audio_file', defaults: ['default_value'], nothing: NONE }],
+  ['EXR', { field: 'exr_file', defaults: ['default_image', 'default_mask'], nothing: NONE }],
   ['Number', { field: 'default_value', byId: /^-?(\d{10,}(\.\d+)?|[\d.]+e[+-]?\d+)$/i }],
   ['NumberInt', { field: 'default_value', byId: /^\d{10,}$/ }],
   // It draws a seed in place of one beyond its bounds. -1 asks for that.

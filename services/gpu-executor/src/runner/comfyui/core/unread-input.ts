@@ -2,6 +2,7 @@ import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { AttemptError } from '@runledger/contracts/events/run-error';
 import { asksForDefault, externalNode } from './external-nodes.ts';
 import { nodeName } from './prompt-error.ts';
+import { cannotRead } from './witnesses.ts';
 import type { ComfyWorkflow } from './workflow.ts';
 
 /**
@@ -19,7 +20,7 @@ export const withUnreadInput = (
     const node = typeof id === 'string' ? workflow[id] : undefined;
     const external = node && externalNode(node);
     if (!external?.defaults || asksForDefault(inputs[external.input])) continue;
-    const why = `${nodeName(workflow, String(id))} gave it nothing: ComfyUI cannot read the input "${external.input}". Send a file of a kind that this server reads; its log may say more.`;
+    const why = `${nodeName(workflow, String(id))} gave it nothing: ${cannotRead(external.input)}`;
     return { ...error, message: errorMessage(`${error.message}\n${why}`) };
   }
   return error;

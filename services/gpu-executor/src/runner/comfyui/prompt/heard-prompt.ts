@@ -1,5 +1,6 @@
 import { evolvePrompt, newPrompt, type PromptState } from '../core/prompt-state.ts';
 import type { ServerMessage } from '../core/server-message.ts';
+import { unreadInput, type Witnesses } from '../core/witnesses.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
 import { liveStatus } from '../../live-status.ts';
 import type { RunObserver } from '../../runner.ts';
@@ -17,6 +18,8 @@ export interface HeardPrompt extends Disposable {
   readonly excuse: () => void;
   /** Resolves when the server has done with the prompt. */
   readonly over: Promise<void>;
+  /** Aborted when the server tells that an input is nothing: what the prompt would make is not what was asked for. */
+  readonly hopeless: AbortSignal;
   /** Listens anew. */
   readonly renew: () => void;
 }
@@ -27,13 +30,16 @@ interface HeardOptions {
   readonly clientId: string;
   readonly prompt_id: string;
   readonly workflow: ComfyWorkflow;
+  readonly witnesses: Witnesses;
   readonly observe: RunObserver;
 }
 
-export const hearPrompt = ({ api, clientId, prompt_id, workflow, observe }: HeardOptions): HeardPrompt => {
+export const hearPrompt = (options: HeardOptions): HeardPrompt => {
+  const { api, clientId, prompt_id, workflow, witnesses, observe } = options;
   let state = newPrompt(prompt_id, workflow);
   let signOfLife = performance.now();
   const over = Promise.withResolvers<void>();
+  const hopeless = new AbortController();
   const hear = (message: ServerMessage): void => {
     if (isSignOfLife(message)) signOfLife = performance.now();
     const before = state.report;
@@ -42,6 +48,7 @@ export const hearPrompt = ({ api, clientId, prompt_id, workflow, observe }: Hear
     if (before.progress !== state.report.progress || before.live_status !== state.report.live_status)
       observe.progress(state.report);
     if (state.isOver) over.resolve();
+    if (message.kind === 'executed' && unreadInput(workflow, witnesses, state.outputs)) hopeless.abort();
   };
   const socket = openComfySocket(api.socketUrl(clientId), hear);
   return {
@@ -52,6 +59,7 @@ export const hearPrompt = ({ api, clientId, prompt_id, workflow, observe }: Hear
       signOfLife = performance.now();
     },
     over: over.promise,
+    hopeless: hopeless.signal,
     renew: () => socket.renew(),
     [Symbol.dispose]: () => socket[Symbol.dispose](),
   };

@@ -3,9 +3,10 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { sleep } from '@runledger/resilience/abort';
-import { readNodeClass } from '../core/node-class.ts';
+import { readNodeClass, type NodeClass } from '../core/node-class.ts';
 import type { ExtraData } from '../core/extra-data.ts';
 import { nodeName, refusedNodes, refusedPrompt } from '../core/prompt-error.ts';
+import type { Witnesses } from '../core/witnesses.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
 import type { ComfyAnswer } from '../server/output-folder.ts';
@@ -15,7 +16,9 @@ export interface NewPrompt {
   /** A UUID in lower case. */
   readonly prompt_id: string;
   readonly clientId: string;
+  /** With its witnesses. */
   readonly workflow: ComfyWorkflow;
+  readonly witnesses: Witnesses;
   readonly extraData: ExtraData;
   /** Milliseconds since 1970. */
   readonly madeAt: number;
@@ -86,13 +89,9 @@ const read = (
 export const missingNodes = async (api: ComfyApi, workflow: ComfyWorkflow): Promise<AttemptError | null> => {
   const missing: string[] = [];
   for (const [id, { class_type }] of Object.entries(workflow)) {
-    if (api.knownClasses.has(class_type)) continue;
-    const answer = await api.get(`object_info/${encodeURIComponent(class_type)}`);
-    const info = answer.kind === 'answered' && answer.status === SUCCESS ? parseJson(answer.text) : undefined;
-    if (!isJsonObject(info)) return null;
-    if (Object.hasOwn(info, class_type))
-      api.knownClasses.set(class_type, readNodeClass(class_type, info[class_type]));
-    else missing.push(id);
+    const found = await findClass(api, class_type);
+    if (found === 'unclear') return null;
+    if (found === 'missing') missing.push(id);
   }
   const [first] = missing;
   if (first === undefined) return null;
@@ -102,4 +101,20 @@ export const missingNodes = async (api: ComfyApi, workflow: ComfyWorkflow): Prom
     node: first.slice(0, MAX_ERROR_NAME),
     retryable: false,
   });
+};
+
+/** A class of nodes of the server; asked for once. `unclear`: it does not say whether it has it. */
+export const findClass = async (
+  api: ComfyApi,
+  class_type: string,
+): Promise<NodeClass | 'missing' | 'unclear'> => {
+  const known = api.knownClasses.get(class_type);
+  if (known !== undefined) return known;
+  const answer = await api.get(`object_info/${encodeURIComponent(class_type)}`);
+  const info = answer.kind === 'answered' && answer.status === SUCCESS ? parseJson(answer.text) : undefined;
+  if (!isJsonObject(info)) return 'unclear';
+  if (!Object.hasOwn(info, class_type)) return 'missing';
+  const found = readNodeClass(class_type, info[class_type]);
+  api.knownClasses.set(class_type, found);
+  return found;
 };

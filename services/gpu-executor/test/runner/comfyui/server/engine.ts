@@ -104,13 +104,14 @@ const execute = async (
   tell('execution_start', {});
   tell('execution_cached', { nodes: [] });
   let status = { status_str: 'success', completed: true };
-  for (const [node, { inputs, class_type }] of Object.entries(prompt)) {
+  for (const [node, { inputs, class_type }] of inOrder(prompt)) {
     const steps = Array.isArray(inputs['steps']) ? (inputs['steps'] as Step[]) : [];
     const output: Record<string, unknown[]> = {};
     // Others are heard of by their progress.
     if (class_type.startsWith('ComfyUIDeployExternal')) tell('executing', { node, display_node: node });
     const player = { ...queued, node, class_type, inputs, output, host, tell, interrupt };
     try {
+      if (class_type === 'PreviewAny') output['text'] = [await previewed(player)];
       for (const step of steps) if ((await play(step, player)) === 'dead') return false;
       if (interrupt.isRaised) throw new Interrupted();
     } catch (error) {
@@ -133,6 +134,18 @@ const execute = async (
   const entry = { prompt: [], outputs, status: { ...status, messages: said } };
   history.set(prompt_id, JSON.stringify({ [prompt_id]: entry }));
   return true;
+};
+
+/** A preview comes as soon as there is what it shows. */
+const inOrder = (prompt: QueuedPrompt['prompt']): [string, QueuedPrompt['prompt'][string]][] => {
+  const nodes = Object.entries(prompt);
+  const isPreviewOf = (id: string, { class_type, inputs }: QueuedPrompt['prompt'][string]): boolean =>
+    class_type === 'PreviewAny' && String(inputs['source']).split(',')[0] === id;
+  return nodes.flatMap(([id, node]) =>
+    node.class_type === 'PreviewAny'
+      ? []
+      : [[id, node], ...nodes.filter(([, other]) => isPreviewOf(id, other))],
+  );
 };
 
 interface Player extends QueuedPrompt {
@@ -183,6 +196,17 @@ const readGiven = async ({ class_type, inputs, host }: Player): Promise<Buffer> 
   if (read.length > 0) return Buffer.concat(read);
   if (text('default_value') === '') throw new Failure("'NoneType' object is not subscriptable");
   return Buffer.from(text('default_value'));
+};
+
+/** What a node of ComfyUI Deploy has, as Python writes it. */
+const previewed = async (player: Player): Promise<string> => {
+  const source = player.prompt[String(player.inputs['source']).split(',')[0] ?? ''];
+  const nothing = source?.class_type === 'ComfyUIDeployExternalFile' ? '' : 'None';
+  if (source === undefined) return nothing;
+  return readGiven({ ...player, ...source }).then(
+    (content) => `tensor([${content.length}])`,
+    () => nothing,
+  );
 };
 
 const fetchGiven = async (kind: string, text: (name: string) => string): Promise<Buffer[]> => {

@@ -55,7 +55,7 @@ export const answer = async (
 
 /** Save nodes of the server itself, and nodes of others that end no workflow, or save as they please. */
 const infoOf = (class_type: string): object => {
-  const isOwn = class_type.startsWith('Save');
+  const isOwn = class_type.startsWith('Save') || class_type === 'PreviewAny';
   const output_node = isOwn || class_type.startsWith('Case');
   return { output_node, python_module: isOwn ? 'nodes' : 'custom_nodes.others' };
 };
