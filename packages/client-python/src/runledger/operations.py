@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 447a01cb7a07ffdd477b9ac0e9d9f536a2759752836f8fda12bfb28e67013d40.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cc79e12ce2e2318f02056e47033567f2e3eec79dd8d7f58e56303da88cfbfdd1.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
