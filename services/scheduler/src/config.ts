@@ -64,7 +64,7 @@ export const configSchema = Type.Object({
     default: 20,
     maximum: 86_400,
     description:
-      'time from a cancel request, or from the end of run_timeout_s, until the run ends even if its executor does not end it; more than EXECUTOR_CANCEL_GRACE_S',
+      'time from a cancel request, or from the end of run_timeout_s or, of a run that is assigned, start_deadline_s, until the run ends even if its executor does not end it; more than EXECUTOR_CANCEL_GRACE_S',
   }),
   RUNLEDGER_ORG_WEIGHTS: list(entry(WEIGHT), {
     default: [],

@@ -8,6 +8,7 @@ import type { Decided } from '../decisions/verdict.ts';
 const NOT_DECIDED: ReadonlySet<string> = new Set([
   'slot_allocation_id',
   'deployment_id',
+  'start_deadline',
   'term',
   'inputs',
   'inputs_blob',

@@ -7,6 +7,7 @@ import {
   endOf,
   NO_OUTPUTS,
   retryAfterOf,
+  startedTooLate,
   timedOut,
   type Ending,
   type Storing,
@@ -38,12 +39,15 @@ export interface AttemptOptions {
 export class Attempt {
   readonly #options: AttemptOptions;
   readonly #ledger: Ledger;
+  #isTooLate = false;
   #state: 'waiting' | 'loading' | 'beginning' | 'running' | 'ending' = 'waiting';
 
   constructor(options: AttemptOptions, assignment: Assignment, head: number) {
     this.#options = options;
     const { world, process } = options;
     this.#ledger = new Ledger({ world, process, onStop: () => this.#onStop() }, assignment, head);
+    const { startWithinS } = assignment;
+    if (Number.isFinite(startWithinS)) process.after(startWithinS * 1_000, () => this.#onStartDeadline());
   }
 
   get assignment(): Assignment {
@@ -62,6 +66,7 @@ export class Attempt {
   start(): void {
     const { process, run, program } = this.#options;
     if (this.#ledger.mustStop) return this.#finish(cancelled(false));
+    if (this.#isTooLate) return this.#finish(startedTooLate(this.assignment));
     const isWarm = program.isLoaded();
     if (!isWarm) program.load();
     this.#state = 'loading';
@@ -92,6 +97,11 @@ export class Attempt {
         });
       },
     );
+  }
+
+  #onStartDeadline(): void {
+    this.#isTooLate = true;
+    if (this.#state === 'loading') this.#finish(startedTooLate(this.assignment));
   }
 
   #onStop(): void {

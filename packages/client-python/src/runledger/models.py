@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2da80c1a2809ddc52a910f8476ffc7c5ec136c80c729c088094cb86723d8376e.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ddce524c7a227460ffe50c8abc3906652899a8183ed3a7e43380dea8ddf85a09.
 
 from __future__ import annotations
 
@@ -2393,7 +2393,7 @@ class RunError(TypedDict):
     """
     What happened, for people. After its first line come the last lines that a program wrote to its standard error.
     """
-    kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'no_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'run_timeout', 'executor_lost', 'executor_left', 'no_capacity', 'start_deadline', 'log_expired']
+    kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'no_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'run_timeout', 'start_deadline', 'executor_lost', 'executor_left', 'no_capacity', 'log_expired']
     """
     What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.
 
@@ -2414,10 +2414,10 @@ class RunError(TypedDict):
     - `deployment_removed`: The workflow that the run was queued with is gone.
     - `storage_full`: A store of the system is full: the message names it.
     - `run_timeout`: An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.
+    - `start_deadline`: It had not begun to execute when its start deadline was over.
     - `executor_lost`: The executor sent no more heartbeats.
     - `executor_left`: The executor was stopped before the attempt ended.
     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
-    - `start_deadline`: It had not begun to execute when its start deadline was over.
     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
     """
     exit_code: NotRequired[int]

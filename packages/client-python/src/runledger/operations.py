@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2da80c1a2809ddc52a910f8476ffc7c5ec136c80c729c088094cb86723d8376e.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ddce524c7a227460ffe50c8abc3906652899a8183ed3a7e43380dea8ddf85a09.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

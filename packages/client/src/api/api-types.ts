@@ -6007,14 +6007,14 @@ export interface components {
              *     - `deployment_removed`: The workflow that the run was queued with is gone.
              *     - `storage_full`: A store of the system is full: the message names it.
              *     - `run_timeout`: An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.
+             *     - `start_deadline`: It had not begun to execute when its start deadline was over.
              *     - `executor_lost`: The executor sent no more heartbeats.
              *     - `executor_left`: The executor was stopped before the attempt ended.
              *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
-             *     - `start_deadline`: It had not begun to execute when its start deadline was over.
              *     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
              * @enum {string}
              */
-            kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "no_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "run_timeout" | "executor_lost" | "executor_left" | "no_capacity" | "start_deadline" | "log_expired";
+            kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "no_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "run_timeout" | "start_deadline" | "executor_lost" | "executor_left" | "no_capacity" | "log_expired";
             /**
              * @description The exit code of a program; only present when that was the error.
              * @example 1

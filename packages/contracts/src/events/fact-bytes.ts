@@ -23,8 +23,8 @@ const WITH_OUTPUTS = SMALL + MAX_INLINE_BYTES;
 export const MAX_FACT_BYTES = {
   RunQueued: MAX_FIRST_FACT_BYTES,
   RunCancelRequested: SMALL,
-  /** Inputs, the names of those that are files, and the address of a runner. */
-  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_FILE_INPUTS_BYTES + MAX_RUNNER_URL + 64,
+  /** Inputs, the names of those that are files, and the address of a runner. It has more short members than others. */
+  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_FILE_INPUTS_BYTES + MAX_RUNNER_URL + 256,
   RunRequeued: WITH_MESSAGE,
   RunTimedOut: WITH_MESSAGE,
   RunGivenUp: WITH_MESSAGE,

@@ -89,6 +89,11 @@ const ATTEMPT_ERRORS = {
     means:
       'An attempt executed longer than `run_timeout_s`, or storing its files took longer than an hour and another one for each GiB.',
   },
+  start_deadline: {
+    end_reason: 'start_deadline',
+    retryable: true,
+    means: 'It had not begun to execute when its start deadline was over.',
+  },
 } as const;
 
 /** Every kind of error. It belongs to one end reason and refines it; where the end reason says all, both have the same word. */
@@ -108,11 +113,6 @@ const ERRORS = {
     end_reason: 'no_capacity',
     retryable: true,
     means: 'No executor that could have executed it was there when its start deadline was over.',
-  },
-  start_deadline: {
-    end_reason: 'start_deadline',
-    retryable: true,
-    means: 'It had not begun to execute when its start deadline was over.',
   },
   log_expired: {
     end_reason: 'log_expired',

@@ -138,6 +138,8 @@ export const RunAssignedData = Type.Object(
     /** Their values are sealed here: the executor fetches them. */
     secret_inputs: Type.Optional(InputNames),
     run_timeout_s: Seconds,
+    /** By when it has to begin: seconds from when it began to wait for a slot. Earlier releases did not say it. */
+    start_deadline: Type.Optional(Type.Object({ since: Time, within_s: Seconds })),
     /** Errors after which the run begins another attempt; left out for its last one. */
     retry_on: Type.Optional(RetryOn),
     if_no_output: Type.Optional(IfNoOutput),

@@ -226,8 +226,9 @@ const endedBy = (
 const failed = (run: QueuedRun | ExecutingRun, fact: RunFact, ending: Failure): EndedRun =>
   end(run, fact, statusAfter(ending.error), endReasonOf(ending.error.kind), ending);
 
-/** An executor ends a run at its time limit itself, since it alone has the log; a scheduler does where no executor does. */
-const statusAfter = ({ kind }: RunError): FinalStatus => (kind === 'run_timeout' ? 'timeout' : 'failed');
+/** An executor ends a run at a limit of its time itself, since it alone has the log; a scheduler does where no executor does. */
+const statusAfter = ({ kind }: RunError): FinalStatus =>
+  kind === 'run_timeout' || kind === 'start_deadline' ? 'timeout' : 'failed';
 
 const givenUp = ({ reason, message, ...ending }: EndingOf<'RunGivenUp'>): Failure => ({
   ...ending,

@@ -126,6 +126,7 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
     if_no_output: 'kept',
     ...inputs,
     run_timeout_s: 'kept',
+    start_deadline: 'kept',
     retry_on: 'kept',
     has_log_masks: 'kept',
     has_input_targets: 'kept',

@@ -14,6 +14,7 @@ describe('another attempt', () => {
       retryAfterS({ ...crashed, retryable: false }, { attempt: 1, retry_on: ['crashed'] }, 1),
     ).toBeNull();
     expect(RETRY_KINDS).not.toContain('invalid_inputs');
+    expect(RETRY_KINDS).not.toContain('start_deadline');
   });
 
   it('comes twice as late each time, varied by half of it, within a bound', () => {

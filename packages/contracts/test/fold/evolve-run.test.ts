@@ -20,6 +20,7 @@ const uploading = [...running, anEvent('RunUploading')];
 const requeued = [...running, anEvent('RunRequeued')];
 const cancelling = [...running, anEvent('RunCancelRequested')];
 const timedOutByExecutor = anEvent('RunFailed', { error: errorOf('run_timeout', 'it took too long') });
+const notBegunByExecutor = anEvent('RunFailed', { error: errorOf('start_deadline', 'it began too late') });
 const cancelOfQueued = anEvent('RunCancelRequested', {}, { attempt: 0, executor: null });
 
 describe('the status of a run changes as the table of the API says', () => {
@@ -45,6 +46,7 @@ describe('the status of a run changes as the table of the API says', () => {
       [...queued, anEvent('RunTimedOut', { reason: 'no_capacity' }, { attempt: 0, executor: null })],
     ],
     ['started', 'timeout', [...started, anEvent('RunTimedOut', { reason: 'start_deadline' })]],
+    ['started', 'timeout', [...started, notBegunByExecutor]],
     ['running', 'timeout', [...running, anEvent('RunTimedOut')]],
     ['uploading', 'timeout', [...uploading, anEvent('RunTimedOut')]],
     ['running', 'timeout', [...running, timedOutByExecutor]],
@@ -271,6 +273,15 @@ describe('an ended run', () => {
     expect(bytesAfter(...uploading, anEvent('RunFailed'))).toBe(0);
     expect(bytesAfter(...uploading, anEvent('RunTimedOut'))).toBe(1024);
     expect(bytesAfter(...uploading, anEvent('RunRequeued'))).toBe(1024);
+  });
+
+  it('is the same to clients whether its scheduler or its executor ended it at its start deadline, but for the log', () => {
+    const log_blob = { sha256: 'a'.repeat(64), bytes: 3 };
+    const message = 'it began too late';
+    const byScheduler = given(...started, anEvent('RunTimedOut', { reason: 'start_deadline', message }));
+    const { data } = notBegunByExecutor;
+    const byExecutor = given(...started, anEvent('RunFailed', { ...data, log_blob, progress: 0 }));
+    expect(byExecutor.run).toEqual({ ...byScheduler.run, log_blob, progress: 0 });
   });
 
   it('has its end reason, time and outputs', () => {

@@ -67,7 +67,7 @@ const keptOf = (found: FoundLogs, of: LoggedAttempt): AttemptLines | undefined =
 };
 
 const NOT_KEPT =
-  'The log of this attempt is not kept with the run: the attempt was ended from outside, such as by its start deadline or the loss of its executor, ' +
+  'The log of this attempt is not kept with the run: the attempt was ended from outside, such as by the loss of its executor, ' +
   'or there was no room for it, or no gateway could be reached. It is shown as long as the brokers still have it.';
 
 /** Undefined for an attempt that wrote nothing. */

@@ -29,7 +29,7 @@ export interface FetchSettings extends GatewaySettings {
 
 /**
  * Fetches what the assignment names: its workflow, unless an attempt has fetched it before, and inputs that are not in the event.
- * The scheduler ends or requeues a run that does not start in time.
+ * It is stopped at the start deadline of the run.
  */
 export const fetchAssigned = async (
   settings: FetchSettings,

@@ -19,8 +19,9 @@ import {
   type Ending,
   type RetryAfter,
 } from './core/end-of-attempt.ts';
-import { NOT_BEGUN, runInTurn, type Work } from './run-workflow.ts';
+import { notBegun, runInTurn, type Work } from './run-workflow.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
+import type { TimeLimit } from './time-limit.ts';
 import type { Turns } from './turns.ts';
 
 export interface AttemptTools extends OutputTools {
@@ -49,8 +50,12 @@ const PROGRESS = { firstAfterMs: 50, everyMs: 200 };
 /** Most files are stored within a moment: then the last report of the workflow stays. */
 const STORING = { firstAfterMs: 1_000, everyMs: 1_000 };
 
-/** Executes one attempt from its assignment to its end. The ledger decides what may still be stored. */
-export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
+/** Executes one attempt from its assignment to its end. The ledger decides what may still be stored; `startLimit` counts until it begins. */
+export const executeAttempt = async (
+  ledger: AttemptLedger,
+  tools: AttemptTools,
+  startLimit: TimeLimit,
+): Promise<void> => {
   const { assignment } = ledger;
   // Drawn once, so that an error has one answer: for what is stored, and for each try to append the end.
   const retry = retryAfterOf(assignment, tools.random());
@@ -63,20 +68,24 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
     return;
   }
   await using folders = openAttemptFolders(tools.workFolder, tools.log);
-  const fetched = await fetchAssigned(ledger, tools, { folders, progress });
+  const fetched = await fetchAssigned(assignment, tools, { folders, progress, stop: startLimit.signal });
   if (fetched.kind === 'refused') {
     const { error } = fetched;
     await ledger.append((state) => endOf(state, ending({ outcome: 'not_fetched', error }, progress, retry)));
     return;
   }
   if (fetched.kind === 'stopped') {
-    await ledger.append((state) => endOf(state, ending(NOT_BEGUN, progress, retry)));
+    const result = notBegun(assignment, startLimit);
+    await ledger.append((state) => endOf(state, ending(result, progress, retry)));
     return;
   }
-  await execute(ledger, tools, { ...plan, ...fetched, folders, progress, retry });
+  await execute(ledger, tools, { ...plan, ...fetched, startLimit, folders, progress, retry });
 };
 
-interface Execution extends Pick<Work, 'runner' | 'slot' | 'workflow' | 'inputs' | 'inputTargets'> {
+interface Execution extends Pick<
+  Work,
+  'runner' | 'slot' | 'workflow' | 'inputs' | 'inputTargets' | 'startLimit'
+> {
   readonly mask: MaskText;
   readonly folders: AttemptFolders;
   readonly progress: Coalesced;
@@ -131,9 +140,9 @@ const planOf = (
 
 /** A user sees why a run that is assigned does not start. */
 const fetchAssigned = async (
-  { assignment, stop }: AttemptLedger,
+  assignment: Assignment,
   { fetch }: AttemptTools,
-  { folders, progress }: Pick<Execution, 'folders' | 'progress'>,
+  { folders, progress, stop }: Pick<Execution, 'folders' | 'progress'> & { readonly stop: AbortSignal },
 ): Promise<FetchedAssignment> => {
   let isWaiting = false;
   const onWaiting = (): void => {

@@ -13,6 +13,7 @@ import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import { endOf, giveBack, NO_OUTPUTS } from './core/end-of-attempt.ts';
 import type { KnownTerms } from './core/known-terms.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
+import { openTimeLimit, type TimeLimit } from './time-limit.ts';
 
 /** The outcome of handling a message. */
 type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
@@ -67,9 +68,12 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     underWay.set(name, ledger);
     const { slot } = assignment.event.data;
     const before = occupied.get(slot);
+    const startLimit = openTimeLimit(ledger.stop, assignment.startWithinS);
+    startLimit.start();
     const done = attemptSpan(assignment, message, async () => {
       await before;
-      await execute(settings, ledger);
+      await execute(settings, ledger, startLimit);
+      startLimit[Symbol.dispose]();
       underWay.delete(name);
       settings.onOver(assignment);
     });
@@ -106,11 +110,15 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
 const takeTerm = (terms: KnownTerms, message: StoredMessage): Handled =>
   terms.onTold(message) ? { kind: 'taken' } : { kind: 'no_fact', why: 'it tells no term' };
 
-const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger): Promise<void> => {
+const execute = async (
+  { tools, log }: ExecutorSettings,
+  ledger: AttemptLedger,
+  startLimit: TimeLimit,
+): Promise<void> => {
   const { run_id, attempt } = ledger.assignment;
   log.debug({ run_id, attempt }, 'executing');
   try {
-    await executeAttempt(ledger, tools);
+    await executeAttempt(ledger, tools, startLimit);
   } catch (err) {
     // The scheduler ends or requeues an attempt without an end. This process continues with its other runs.
     log.error({ err, run_id, attempt }, 'an attempt was given up because of a bug');

@@ -7,12 +7,16 @@ import type { AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { runnerSpan } from './attempt-spans.ts';
 import type { Assignment } from './core/assignment.ts';
-import { timedOut, type Executed } from './core/end-of-attempt.ts';
+import { startedTooLate, timedOut, type Executed } from './core/end-of-attempt.ts';
 import { judgeOutputs } from './core/judge-outputs.ts';
-import { openTimeLimit } from './time-limit.ts';
+import { openTimeLimit, type TimeLimit } from './time-limit.ts';
 import type { Turns } from './turns.ts';
 
-export const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
+const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
+
+/** Of an attempt that was stopped before it began. */
+export const notBegun = (assignment: Assignment, startLimit: TimeLimit): Executed =>
+  startLimit.isOver() ? startedTooLate(assignment) : NOT_BEGUN;
 
 /** A workflow that is to be executed. */
 export interface Work
@@ -21,10 +25,12 @@ export interface Work
     Pick<AttemptFolders, 'inputDir' | 'outputDir'> {
   readonly runner: OpenRunner;
   readonly slot: GpuSlot;
+  /** Counts until it begins. */
+  readonly startLimit: TimeLimit;
   readonly observe: RunObserver;
 }
 
-/** It has not begun while it waits, so neither its time limit nor its start counts from there. */
+/** It has not begun while it waits, so its start deadline counts, and its time limit does not. */
 export const runInTurn = async (
   ledger: AttemptLedger,
   tools: { readonly turns: Turns; readonly log: { info(fields: object, message: string): void } },
@@ -32,7 +38,7 @@ export const runInTurn = async (
 ): Promise<Executed> => {
   const { org_id, run_id, attempt } = ledger.assignment;
   let isWaiting = false;
-  using turn = await tools.turns.take(org_id, ledger.stop, () => {
+  using turn = await tools.turns.take(org_id, work.startLimit.signal, () => {
     isWaiting = true;
     tools.log.info(
       { org_id, run_id, attempt },
@@ -40,21 +46,24 @@ export const runInTurn = async (
     );
     work.observe.progress({ progress: 0, live_status: WAITS_FOR_TURN });
   });
-  if (turn === null) return NOT_BEGUN;
+  if (turn === null) return notBegun(ledger.assignment, work.startLimit);
   if (isWaiting) work.observe.progress({ progress: 0, live_status: null });
-  return await runWorkflow(ledger, work);
+  return await runWorkflow(ledger.assignment, work);
 };
 
 const WAITS_FOR_TURN =
   'waiting until programs of another organisation have ended: on this executor organisations take turns';
 
-const runWorkflow = async ({ assignment, stop }: AttemptLedger, work: Work): Promise<Executed> => {
+const runWorkflow = async (assignment: Assignment, work: Work): Promise<Executed> => {
+  const { startLimit } = work;
   const { run_timeout_s, if_no_output } = assignment.event.data;
-  using limit = openTimeLimit(stop, run_timeout_s);
+  using limit = openTimeLimit(startLimit.signal, run_timeout_s);
   const observe: RunObserver = {
     ...work.observe,
     // It executes from then on.
     begin: async (loadingMs) => {
+      if (startLimit.isOver()) return false;
+      startLimit[Symbol.dispose]();
       const isBegun = await work.observe.begin(loadingMs);
       if (isBegun) limit.start();
       return isBegun;
@@ -62,7 +71,9 @@ const runWorkflow = async ({ assignment, stop }: AttemptLedger, work: Work): Pro
   };
   const result = await runnerSpan(assignment, async (traceparent): Promise<Executed> => {
     const ran = await work.runner.run(runnerWork(assignment, work, traceparent), observe, limit.signal);
-    return ran.outcome === 'cancelled' && limit.isOver() ? timedOut(ran, run_timeout_s) : ran;
+    if (ran.outcome !== 'cancelled') return ran;
+    if (limit.isOver()) return timedOut(ran, run_timeout_s);
+    return startLimit.isOver() ? startedTooLate(assignment) : ran;
   });
   return result.outcome === 'timed_out' ? result : maskedResult(judgeOutputs(result, if_no_output), observe);
 };

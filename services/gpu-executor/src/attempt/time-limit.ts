@@ -17,14 +17,19 @@ const OVER = new Error('the time limit is over');
 export const openTimeLimit = (stop: AbortSignal, seconds: number): TimeLimit => {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);
+  let isOver = false;
   let timer: NodeJS.Timeout | undefined;
   return {
     signal,
     start: () => {
       const ms = seconds * 1_000;
-      if (ms <= LONGEST_MS) timer = setTimeout(() => over.abort(OVER), ms);
+      if (ms > LONGEST_MS) return;
+      timer = setTimeout(() => {
+        isOver = !stop.aborted;
+        over.abort(OVER);
+      }, ms);
     },
-    isOver: () => signal.reason === OVER,
+    isOver: () => isOver,
     [Symbol.dispose]: () => clearTimeout(timer),
   };
 };

@@ -26,6 +26,7 @@ describe('secret inputs of an attempt', () => {
       attempt: 1,
       executor_id: executorId(event.executor_id ?? ''),
       event: { ...event, data: { ...data, ...(secret_inputs && { secret_inputs }) } },
+      startWithinS: 60,
     };
     const settings = {
       gateway: new URL(gateway.url),

@@ -16,7 +16,8 @@ import { temporaryFolder } from '../runner/program/run-a-program.ts';
 const anAssignment = (publicKey: string): Assignment => {
   const run = aRun();
   const executor_id = executorId('box.0a1b2c3d4e5f');
-  return { ...run, attempt: 1, executor_id, event: assigned(run, { executor: executor_id, publicKey }) };
+  const event = assigned(run, { executor: executor_id, publicKey });
+  return { ...run, attempt: 1, executor_id, event, startWithinS: 60 };
 };
 
 const aFile = (filename: string, content: Uint8Array): OutputFile => {

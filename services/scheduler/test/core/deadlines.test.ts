@@ -15,7 +15,8 @@ import {
   uploading,
 } from './steps.ts';
 import { uploadTimeoutS } from '@runledger/contracts/limits';
-import { ENFORCE_MS, given, PERIOD_MS, type Step } from './test-bed.ts';
+import { assignedEvent } from '../../src/core/decisions/decided-event.ts';
+import { ENFORCE_MS, given, PERIOD_MS, TestBed, type Step } from './test-bed.ts';
 
 describe('a deadline', () => {
   it('ends a run that waits longer than its start deadline', () =>
@@ -28,10 +29,26 @@ describe('a deadline', () => {
       given(executor('box'), queued('one', { gpu: 'H100', startDeadlineS: 10 })).when(passed(10_000, 'box')),
     ).toEqual(['one is timed out: no_capacity']));
 
-  it('ends a run that its executor did not begin', () =>
+  it('ends a run that its executor did not begin, when its executor did not end it', () => {
+    const before = [executor('box'), queued('one', { startDeadlineS: 10 }), stored, passed(4_000, 'box')];
+    const left = 6_000 + ENFORCE_MS;
+    expect(given(...before).when(passed(left - 500, 'box'))).toEqual([]);
+    expect(given(...before).when(passed(left, 'box'))).toEqual(['one is timed out: start_deadline']);
     expect(
-      given(executor('box'), queued('one', { startDeadlineS: 10 }), stored).when(passed(10_000, 'box')),
-    ).toEqual(['one is timed out: start_deadline']));
+      given(...before, passed(7_000, 'box'), timedOut('one', 'start_deadline')).when(passed(left, 'box')),
+    ).toEqual([]);
+  });
+
+  it('is told to the executor, as from when the run began to wait', () => {
+    const bed = new TestBed();
+    bed.lead();
+    for (const step of [queued('one', { startDeadlineS: 10 }), passed(4_000), executor('box')]) step(bed);
+    const [decision] = bed.open;
+    if (decision?.type !== 'assign') throw new Error('it is not assigned');
+    const none = { slot_allocation_id: '', inputs: {}, inputs_blob: null };
+    const { data } = assignedEvent(decision, { event_id: '', time: '', instance: '' }, none);
+    expect(data.start_deadline).toEqual({ since: '2026-01-01T00:00:00.000Z', within_s: 10 });
+  });
 
   it('ends a run that executes longer than its time limit, counted from its start, when its executor did not', () => {
     const before = [

@@ -26,12 +26,12 @@ export const succeeded =
   (run: string): Step =>
   (bed) =>
     bed.succeed(run);
-/** At its time limit, by its executor. */
+/** At a limit of its time, by its executor. */
 export const timedOut =
-  (run: string): Step =>
+  (run: string, kind: 'run_timeout' | 'start_deadline' = 'run_timeout'): Step =>
   (bed) =>
     bed.append(run, 'RunFailed', {
-      error: errorOf('run_timeout', 'it took too long'),
+      error: errorOf(kind, 'it took too long'),
       outputs: [],
       outputs_blob: null,
       progress: 0,

@@ -63,10 +63,10 @@ describe('the schema of a run', () => {
       'deployment_removed',
       'storage_full',
       'run_timeout',
+      'start_deadline',
       'executor_lost',
       'executor_left',
       'no_capacity',
-      'start_deadline',
       'log_expired',
     ]);
     const failures = EndReason.enum.filter((reason) => !/^(completed|cancelled_.*)$/.test(reason));

@@ -1,6 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { parseRunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
+import { instantOf } from '@runledger/contracts/run-view/instant';
 import {
   lifecycleFilter,
   parseLifecycleSubject,
@@ -13,6 +14,8 @@ export interface Assignment extends RunKey {
   readonly attempt: number;
   readonly executor_id: ExecutorId;
   readonly event: RunEventOf<'RunAssigned'>;
+  /** Seconds from its assignment until its start deadline. Infinity where the scheduler, of an earlier release, counts that alone. */
+  readonly startWithinS: number;
 }
 
 export type ReadAssignment =
@@ -55,6 +58,7 @@ export const readAssignment = (message: StoredMessage): ReadAssignment => {
     attempt: event.attempt,
     executor_id: executorId(event.executor_id),
     event,
+    startWithinS: startWithinS(event, message),
   };
   return { kind: 'assignment', assignment, head: message.sequence };
 };
@@ -71,5 +75,12 @@ export const attemptAttributes = ({
   'runledger.attempt': attempt,
   'runledger.executor_id': executor_id,
 });
+
+/** Both times are the broker's. */
+const startWithinS = ({ data }: RunEventOf<'RunAssigned'>, { time }: StoredMessage): number => {
+  if (data.start_deadline === undefined) return Number.POSITIVE_INFINITY;
+  const { since, within_s } = data.start_deadline;
+  return Math.max(0, within_s - (instantOf(time) - instantOf(since)) / 1_000);
+};
 
 const refused = (why: string): ReadAssignment => ({ kind: 'refused', why });

@@ -23,7 +23,7 @@ interface NotFetched {
   readonly error: AttemptError;
 }
 
-/** It executed for as long as it may, so its executor stopped it. */
+/** It executed, or waited until it would, for as long as it may, so its executor stopped it. */
 interface TimedOut {
   readonly outcome: 'timed_out';
   readonly error: AttemptError;
@@ -41,6 +41,17 @@ export const timedOut = ({ forced }: Pick<TimedOut, 'forced'>, seconds: number):
       'If it needs more, queue it with a longer run_timeout_s, or give the deployment one.',
   ),
   forced,
+});
+
+/** Before it had begun to execute. */
+export const startedTooLate = ({ executor_id, event }: Assignment): TimedOut => ({
+  outcome: 'timed_out',
+  error: errorOf(
+    'start_deadline',
+    `The run was assigned to ${executor_id}, which did not begin it within the start deadline of ${event.data.start_deadline?.within_s} s. ` +
+      'Its log has what was written meanwhile, such as by a model that loads. If that needs more time, queue it with a longer start_deadline_s, or give the deployment one.',
+  ),
+  forced: false,
 });
 
 export const storedTooLong = (bytes: number): Storing => ({

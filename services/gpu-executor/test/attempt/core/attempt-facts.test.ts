@@ -50,6 +50,20 @@ describe('an assignment', () => {
     expect(readAssignment({ ...stored(run.assigned, 10, 5), ...change })).toMatchObject({ kind: 'refused' });
   });
 
+  it('says how long the run may still take to begin, by the times of the broker', () => {
+    const secondsOf = (start_deadline?: { since: string; within_s: number }): unknown => {
+      const body = {
+        ...run.assigned,
+        data: { ...run.assigned.data, ...(start_deadline && { start_deadline }) },
+      };
+      const read = readAssignment({ ...stored(run.assigned, 10, 5), body });
+      return read.kind === 'assignment' && read.assignment.startWithinS;
+    };
+    expect(secondsOf({ since: '2025-12-31T23:59:30.500Z', within_s: 60 })).toBe(30.5);
+    expect(secondsOf({ since: '2025-12-31T23:00:00.000Z', within_s: 60 })).toBe(0);
+    expect(secondsOf()).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('of a later release is recognised', () => {
     const body = { ...run.assigned, version: 2 };
     expect(readAssignment({ ...stored(run.assigned, 10, 5), body })).toEqual({

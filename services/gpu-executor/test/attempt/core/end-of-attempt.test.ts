@@ -1,3 +1,5 @@
+import { RETRY_KINDS } from '@runledger/contracts/events/retry';
+import { aRun, assigned, EXECUTOR } from '@runledger/testing/events/run-events';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
@@ -7,9 +9,12 @@ import {
   beginStoring,
   endOf,
   giveBack,
+  retryAfterOf,
+  startedTooLate,
   timedOut,
   type Ending,
 } from '../../../src/attempt/core/end-of-attempt.ts';
+import type { Assignment } from '../../../src/attempt/core/assignment.ts';
 import { runOutputs } from '../../../src/attempt/core/run-outputs.ts';
 
 const started: AttemptUnderWay = { status: 'started', cancel: null };
@@ -105,6 +110,34 @@ describe('an attempt', () => {
     expect(endOf(cancelled, ending)).toMatchObject({
       type: 'RunCancelled',
       data: { forced: true, log_blob },
+    });
+  });
+
+  it('ends with its log when it begins too late, without another attempt', () => {
+    const log_blob = { sha256: 'a'.repeat(64), bytes: 3 };
+    const event = assigned(aRun(), {
+      data: {
+        start_deadline: { since: '2026-01-01T00:00:00.000Z', within_s: 90 },
+        retry_on: [...RETRY_KINDS],
+      },
+    });
+    const assignment: Assignment = { ...aRun(), attempt: 1, executor_id: EXECUTOR, event, startWithinS: 0 };
+    const ending: Ending = {
+      ...succeeded,
+      result: startedTooLate(assignment),
+      retryAfterS: retryAfterOf(assignment, 0),
+      log_blob,
+    };
+    expect(endOf(started, ending)).toMatchObject({
+      type: 'RunFailed',
+      data: {
+        error: {
+          kind: 'start_deadline',
+          message: expect.stringMatching(/start deadline of 90 s.* longer start_deadline_s/),
+          retryable: true,
+        },
+        log_blob,
+      },
     });
   });
 

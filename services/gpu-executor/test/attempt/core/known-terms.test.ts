@@ -17,7 +17,7 @@ const told = (term: number, sequence: number, body: unknown = termBegan('next', 
 const assignment = (term?: number): Assignment => {
   const key = aRun();
   const event = assigned(key, term === undefined ? {} : { data: { term } });
-  return { ...key, attempt: 1, executor_id: EXECUTOR, event };
+  return { ...key, attempt: 1, executor_id: EXECUTOR, event, startWithinS: 60 };
 };
 
 describe('an assignment of an earlier term', () => {

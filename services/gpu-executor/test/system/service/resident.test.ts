@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdtempDisposable, rename } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -62,6 +62,33 @@ describe('a resident program of the service', () => {
       expect(service.gateway.logs).toHaveLength(times);
       expect(JSON.stringify(service.gateway.logs.at(-1))).toMatch(/"begun".*"unended"/);
     }
+  });
+
+  it('keeps what a model has written that did not load by the start deadline, and the next run has the model', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'resident-'));
+    await chmod(folder.path, 0o755);
+    const loaded = join(folder.path, 'loaded');
+    const loads = `until [ -e "$LOADED" ]; do echo 'the host of the weights does not answer' >&2; sleep 0.1; done; ${SCRIPT}`;
+    await using service = await startWithModel('/dev/null', {
+      args: ['-c', loads],
+      env: { ENDED: '/dev/null', LOADED: loaded },
+      readable: [folder.path],
+      preload: true,
+    });
+    await waitFor('a line without a run', async () => service.output().includes('of the weights'));
+    const start_deadline = { since: new Date().toISOString(), within_s: 3 };
+    const { run } = await service.assign('model', { start_deadline });
+    const { data } = await service.fact(run, 'RunFailed');
+    expect(data).toMatchObject({
+      error: { kind: 'start_deadline', message: expect.stringContaining('start deadline of 3 s') },
+      log_blob: { sha256: expect.any(String) },
+    });
+    expect((await service.facts(run)).map(({ type }) => type)).not.toContain('RunStarted');
+    expect(JSON.stringify(service.gateway.logs)).toContain('the host of the weights does not answer');
+    const [process] = await processesOfRuns(service.workFolder);
+    await writeFile(loaded, '');
+    expect(await coldStartOf(service)).toBeGreaterThanOrEqual(0);
+    expect(await processesOfRuns(service.workFolder)).toEqual([process]);
   });
 
   it('ends with the service by itself', async () => {

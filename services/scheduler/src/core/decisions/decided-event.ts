@@ -1,5 +1,5 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
-import { isExecuting, mayHaveAnother } from '@runledger/contracts/fold/run';
+import { isExecuting, mayHaveAnother, waitsSince } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Assign, GiveUp, RunDecision } from './decision.ts';
 
@@ -45,6 +45,7 @@ export const assignedEvent = (
       ...(request.file_inputs && { file_inputs: request.file_inputs }),
       ...(request.secret_inputs && { secret_inputs: request.secret_inputs }),
       run_timeout_s: request.run_timeout_s,
+      start_deadline: { since: waitsSince(decision.run), within_s: request.start_deadline_s },
       ...(request.retry_on &&
         mayHaveAnother(decision.run, decision.attempt) && { retry_on: request.retry_on }),
       ...(request.if_no_output && { if_no_output: request.if_no_output }),

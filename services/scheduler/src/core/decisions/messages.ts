@@ -40,8 +40,8 @@ export const waitedAtLimit = ({ request }: QueuedRun, limit: Limit): string => {
 };
 
 export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
-  `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +
-  `${request.start_deadline_s} s. The log of that executor says why.`;
+  `The run was assigned to ${attempt.executor_id}, which neither began it within the start deadline of ` +
+  `${request.start_deadline_s} s nor ended it. The log of that executor says why.`;
 
 export const noRoomFor = ({ request }: QueuedRun): string =>
   `The log of runs had no room for an attempt within the start deadline of ${request.start_deadline_s} s. ` +

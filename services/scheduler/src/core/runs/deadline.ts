@@ -20,8 +20,9 @@ export const deadlineOf = (run: LiveRun, { cancelEnforceMs }: DeadlineSettings):
   const { run_timeout_s } = run.request;
   switch (run.status) {
     case 'queued':
-    case 'started':
       return startDeadlineOf(timeOf(waitsSince(run)), run.request);
+    case 'started':
+      return startDeadlineOf(timeOf(waitsSince(run)), run.request) + cancelEnforceMs;
     case 'running':
       return timeOf(run.started_at) + run_timeout_s * 1_000 + cancelEnforceMs;
     case 'uploading':
