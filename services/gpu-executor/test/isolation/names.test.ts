@@ -7,11 +7,11 @@ const GROUP = 'root:x:0:\nvideo:x:44:me\nme:x:1000:\n';
 
 describe('the names that a program finds', () => {
   it('have its user first, under its number and no other name, and those of the machine', () => {
-    const files = nameFilesWith({ uid: 1000, gid: 1000, home: '/work/tmp-1' }, (file) =>
+    const files = nameFilesWith({ uid: 1000, gid: 1000, home: '/var/lib/run-1' }, (file) =>
       file === '/etc/passwd' ? PASSWD : GROUP,
     );
     expect(Object.fromEntries(files)).toEqual({
-      '/etc/passwd': 'runledger:x:1000:1000:Runledger:/work/tmp-1:/bin/sh\nroot:x:0:0:root:/root:/bin/bash\n',
+      '/etc/passwd': 'runledger:x:1000:1000:Runledger:/var/lib/run-1:/bin/sh\nroot:x:0:0:root:/root:/bin/bash\n',
       '/etc/group': 'runledger:x:1000:\nroot:x:0:\nvideo:x:44:me\n',
     });
   });

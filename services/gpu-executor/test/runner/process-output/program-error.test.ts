@@ -146,7 +146,7 @@ describe('the last lines of standard error', () => {
   const folders = {
     RUNLEDGER_INPUT_DIR: '/var/work/inputs',
     RUNLEDGER_OUTPUT_DIR: '/var/work/outputs',
-    TMPDIR: '/var/work/tmp-1',
+    TMPDIR: '/var/var/lib/run-1',
   };
   const shown = (tail: string, env: Record<string, string> = {}): string =>
     shownStderr(hidingValues({ env }, folders)(tail));
@@ -166,7 +166,7 @@ describe('the last lines of standard error', () => {
     const env = { TOKEN: 'hunter2-hunter2', LONG_TOKEN: 'hunter2-hunter2-more', DEPTH: '2' };
     expect(
       shown(
-        '/var/work/tmp-1/a /var/work/inputs/c /var/work/outputs/b hunter2-hunter2 hunter2-hunter2-more 2',
+        '/var/var/lib/run-1/a /var/work/inputs/c /var/work/outputs/b hunter2-hunter2 hunter2-hunter2-more 2',
         env,
       ),
     ).toBe('$TMPDIR/a $RUNLEDGER_INPUT_DIR/c $RUNLEDGER_OUTPUT_DIR/b $TOKEN $LONG_TOKEN 2');
