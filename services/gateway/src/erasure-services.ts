@@ -1,7 +1,7 @@
 import { catalogue } from './records/catalogue/catalogue.ts';
 import { fileRecords } from './files/file-records.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { now, type GatewayParts } from './kit.ts';
+import { now, type GatewayParts } from './gateway-parts.ts';
 import type { Route } from './door/operation.ts';
 import type { RunServices } from './run-services.ts';
 import { cancelRun } from './runs/facts/cancel-run.ts';

@@ -16,7 +16,7 @@ import { auditRoutes } from './records/audit/audit-routes.ts';
 import { erasureServices } from './erasure-services.ts';
 import { drainExecutor, executors, executorRoutes } from './records/operators/executors.ts';
 import { fillGauges, roomGauges, subscriptionGauges } from './gateway-gauges.ts';
-import { clock, now, type GatewayParts } from './kit.ts';
+import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './records/keys/api-keys-routes.ts';
 import { whoamiRoute } from './records/keys/whoami.ts';
 import { noteAnswers, type PlainRoute, type Route } from './door/operation.ts';

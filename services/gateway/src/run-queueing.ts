@@ -1,7 +1,7 @@
 import { catalogue } from './records/catalogue/catalogue.ts';
 import type { OwnAddresses } from './files/file-routes.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { now, type GatewayParts } from './kit.ts';
+import { now, type GatewayParts } from './gateway-parts.ts';
 import type { RunServices } from './run-services.ts';
 import { acceptRun, type AcceptRun } from './runs/facts/accept-run.ts';
 import { callbackRules, type CallbackRules } from './runs/facts/callback-rules.ts';

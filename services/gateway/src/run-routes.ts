@@ -2,7 +2,7 @@ import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { catalogue as openCatalogue } from './records/catalogue/catalogue.ts';
-import { clock, now, type GatewayParts } from './kit.ts';
+import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { findMatching, type FindMatchingOptions } from './runs/matching-runs.ts';
 import {
   cancelManyRoute,

@@ -22,7 +22,7 @@ import { fileRecords, sumFiles, type FileRecords } from './files/file-records.ts
 import { openLogShares } from './files/kept-logs.ts';
 import type { Caller } from './door/operation.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { clock, now, type GatewayParts } from './kit.ts';
+import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import type { RunView } from './views/run-view.ts';
 import { freshViews, type FreshViews } from './views/fresh-views.ts';
 import { openCountedRuns, logRoom, type LogRoom } from './runs/facts/log-room.ts';

@@ -3,7 +3,7 @@ import { polledClock } from '@runledger/coordination/polled-clock';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { now, type GatewayParts } from './kit.ts';
+import { now, type GatewayParts } from './gateway-parts.ts';
 import type { Route } from './door/operation.ts';
 import type { RunQueueing } from './run-queueing.ts';
 import type { RunServices } from './run-services.ts';

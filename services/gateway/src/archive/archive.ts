@@ -9,7 +9,7 @@ import { polledClock } from '@runledger/coordination/polled-clock';
 import { messagesOf } from '@runledger/event-log/messages/messages-of';
 import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import {
   eraseArchived,
   noteErasure,

@@ -9,7 +9,7 @@ import { recoveredView } from '../views/recovered-view.decide.ts';
 import { inBatches } from '../views/rebuild/compare-views.decide.ts';
 import type { RunProjection } from '../views/run-projection.ts';
 import type { RunViews } from '../views/run-views.ts';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import type { ArchivedRunMessages } from './archived-runs.ts';
 import type { ReadRunMessages } from './run-messages.ts';
 

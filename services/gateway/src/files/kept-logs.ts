@@ -11,7 +11,7 @@ import { Value } from 'typebox/value';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { countLogSlots, dropOldLogs, logsFill } from '@runledger/event-log/streams/logs';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);

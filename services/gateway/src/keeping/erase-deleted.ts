@@ -22,7 +22,7 @@ import { actOnEach } from '../act-on-each.ts';
 import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
 import { outputsToErase, type StoredView } from '../views/run-view.ts';
 import type { RunViews } from '../views/run-views.ts';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import type { NoteErasure } from '../archive/erase-archived.ts';
 import type { EraseBlobs } from '../files/blobs.ts';
 import type { OutputStore } from '../files/output-store.ts';

@@ -9,7 +9,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { isContinued, type ProjectionPosition } from '../views/projection-start.decide.ts';
 import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import type { ErasureRecords } from '../records/erasure.ts';
 import type { RunViews } from '../views/run-views.ts';
 import { keyStore } from '../records/keys/key-store.ts';

@@ -7,7 +7,7 @@ import type { Page } from '../views/list-query.decide.ts';
 import { OPEN_STATUSES } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
 import type { RunViews } from '../views/run-views.ts';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import { expiringBefore } from '../runs/facts/expiring.decide.ts';
 import type { ExpireNotification, ExpireRun } from '../runs/facts/expire-run.ts';
 

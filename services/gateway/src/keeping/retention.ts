@@ -7,7 +7,7 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import { createdBefore, DAY_MS, endedBefore, isOver } from '../records/retention.decide.ts';
 import type { RetentionRecords } from '../records/retention.ts';
 import { actOnEach } from '../act-on-each.ts';

@@ -6,7 +6,7 @@ import { bucketCreated } from '@runledger/event-log/streams/bucket-created';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { BlobStore, StoredBlob } from '@runledger/blob-store/store/blob-store';
 import type { OutputStore } from '../files/output-store.ts';
-import { whileProjecting } from '../keeper.ts';
+import { whileProjecting } from '../while-projecting.ts';
 import {
   fileKey,
   FILES,

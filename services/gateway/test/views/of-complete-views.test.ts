@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clock } from '../../src/kit.ts';
+import { clock } from '../../src/gateway-parts.ts';
 import { freshViews, ofCompleteViews } from '../../src/views/fresh-views.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';

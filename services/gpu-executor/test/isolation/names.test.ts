@@ -11,7 +11,8 @@ describe('the names that a program finds', () => {
       file === '/etc/passwd' ? PASSWD : GROUP,
     );
     expect(Object.fromEntries(files)).toEqual({
-      '/etc/passwd': 'runledger:x:1000:1000:Runledger:/var/lib/run-1:/bin/sh\nroot:x:0:0:root:/root:/bin/bash\n',
+      '/etc/passwd':
+        'runledger:x:1000:1000:Runledger:/var/lib/run-1:/bin/sh\nroot:x:0:0:root:/root:/bin/bash\n',
       '/etc/group': 'runledger:x:1000:\nroot:x:0:\nvideo:x:44:me\n',
     });
   });

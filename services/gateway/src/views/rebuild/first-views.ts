@@ -10,7 +10,7 @@ import { buildInThread } from './build-in-thread.ts';
 import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
 import type { BuildOrder } from './worker-messages.ts';
 import type { RunProjection } from '../run-projection.ts';
-import { whileProjecting } from '../../keeper.ts';
+import { whileProjecting } from '../../while-projecting.ts';
 
 interface FirstViewsOptions {
   readonly log: EventLog;

@@ -13,7 +13,7 @@ import { readPages } from '@runledger/event-log/read/read-pages';
 import { sleep } from '@runledger/resilience/abort';
 import { beginningOf, type ProjectionPosition } from '../projection-start.decide.ts';
 import { ViewsUnavailable, type ViewStore } from '../run-views.ts';
-import { whileProjecting } from '../../keeper.ts';
+import { whileProjecting } from '../../while-projecting.ts';
 import type { RunProjection } from '../run-projection.ts';
 import { buildInThread, type ThreadOptions } from './build-in-thread.ts';
 import { noDifferences, type Difference } from './compare-views.decide.ts';

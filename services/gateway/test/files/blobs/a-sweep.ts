@@ -7,7 +7,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sweepStore } from '../../../src/keeping/sweeps.ts';
 import { unreferencedByRuns } from '../../../src/files/blobs.ts';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 

@@ -12,7 +12,7 @@ import {
   type EraseBlobs,
   type FindUnreferenced,
 } from '../../../src/files/blobs.ts';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';

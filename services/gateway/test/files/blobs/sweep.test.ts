@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';

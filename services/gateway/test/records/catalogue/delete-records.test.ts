@@ -6,7 +6,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deleteRecords, type DeleteRecords } from '../../../src/records/catalogue/delete-records.ts';
 import { catalogueRecords, type CatalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { aTenant, type Tenant } from '../../fixtures/gateway/a-tenant.ts';

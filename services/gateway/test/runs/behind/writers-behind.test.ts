@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eraseBlobs, unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { catalogue, catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { deleteRecords } from '../../../src/records/catalogue/delete-records.ts';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { ViewsUnavailable } from '../../../src/views/run-views.ts';
 import { eraseOldFiles, removeOldRuns } from '../../../src/keeping/retention.ts';

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { catalogue, catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { deleteRecords } from '../../../src/records/catalogue/delete-records.ts';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { ViewsUnavailable, type RunViews } from '../../../src/views/run-views.ts';
 import { archiveAll, segmentsIn } from '../../archive/archived-runs.ts';

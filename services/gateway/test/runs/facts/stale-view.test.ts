@@ -11,7 +11,7 @@ import {
 } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import type { RunView } from '../../../src/views/run-view.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';

@@ -4,7 +4,7 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/e
 import { webhookDelivered, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { clock, now } from '../../../src/kit.ts';
+import { clock, now } from '../../../src/gateway-parts.ts';
 import { statusOf } from '../../../src/views/stored-run.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';

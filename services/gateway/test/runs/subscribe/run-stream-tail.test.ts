@@ -3,7 +3,7 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import { runStreamTail, type RunStreamTail } from '../../../src/runs/live-run.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';

@@ -3,7 +3,7 @@ import { outputLists } from '@runledger/blob-store/output-lists';
 import { orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
-import { clock } from '../../../src/kit.ts';
+import { clock } from '../../../src/gateway-parts.ts';
 import type { StreamHolder, StreamLimits } from '../../../src/records/quotas/stream-limits.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/facts/shown-webhooks.ts';
