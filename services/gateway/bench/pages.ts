@@ -8,7 +8,7 @@ import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { MongoClient } from 'mongodb';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
 import { documentOf, type RunDocument } from '../src/views/mongo/run-documents.ts';
-import { clock } from '../src/gateway-parts.ts';
+import { clock } from '../src/kit.ts';
 import { MONGO_LIMITS, openMongoViewStore } from '../src/views/mongo/mongo-view-store.ts';
 import { sortKeyOf } from '../src/views/sort-key.decide.ts';
 import type { RunQuery } from '../src/views/list-query.decide.ts';

@@ -11,7 +11,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { runId } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { clock } from '../src/gateway-parts.ts';
+import { clock } from '../src/kit.ts';
 import { projectRuns, runsIn } from '../src/views/fold-run.decide.ts';
 import { beginningOf } from '../src/views/projection-start.decide.ts';
 import { openSqliteRunViews } from '../src/views/sqlite/sqlite-run-views.ts';

@@ -12,7 +12,7 @@ import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import pLimit from 'p-limit';
-import { clock } from '../src/gateway-parts.ts';
+import { clock } from '../src/kit.ts';
 import { projectRuns } from '../src/views/fold-run.decide.ts';
 import { buildViews } from '../src/views/rebuild/build-views.ts';
 import { noDifferences } from '../src/views/rebuild/compare-views.decide.ts';

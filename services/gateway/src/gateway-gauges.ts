@@ -1,14 +1,15 @@
 import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import { BLOB_STREAMS } from '@runledger/contracts/blobs';
 import { reservedBytes } from '@runledger/contracts/room/reservation';
-import type { RunCounts } from '@runledger/contracts/room/run-counts';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { projectionLag } from './views/position-watch.ts';
 import type { RunProjection } from './views/run-projection.ts';
-import type { RunSubscriptions } from './runs/run-subscriptions.ts';
+import { archiveGauges } from './archive/archive.ts';
+import type { Kit } from './kit.ts';
+import type { Runs } from './runs/runs.ts';
 
 /** How far the views are behind the log, and how long that holds what they lack. They have no value while another gateway projects. */
 export const projectionGauges = (
@@ -78,60 +79,47 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
   });
 };
 
-/** How full the stores of blobs and the audit streams are. */
-export const fillGauges = (metrics: Metrics, log: EventLog): void => {
+/** What this gateway holds, and how full the stores are that it writes. */
+export const gatewayGauges = (kit: Kit, { room, subscriptions }: Runs, isProjecting: () => boolean): void => {
+  const { config, log } = kit;
+  const gauge = (name: string, help: string, value: () => number | undefined | Promise<number | undefined>) =>
+    observedGauge(kit.metrics.registry, { name: `runledger_gateway_${name}`, help, value });
   for (const stream of [...BLOB_STREAMS, ...AUDIT_STREAMS]) {
-    const name = `runledger_gateway_${stream.toLowerCase()}`;
-    observedGauge(metrics, {
-      name: `${name}_bytes`,
-      help: `Bytes in the stream ${stream}.`,
-      value: async () => (await streamFill(log, stream))?.bytes,
-    });
-    observedGauge(metrics, {
-      name: `${name}_limit_bytes`,
-      help: `Bytes that the stream ${stream} may hold; without a value when it has no limit.`,
-      value: async () => (await streamFill(log, stream))?.maxBytes,
-    });
+    const name = stream.toLowerCase();
+    gauge(
+      `${name}_bytes`,
+      `Bytes in the stream ${stream}.`,
+      async () => (await streamFill(log, stream))?.bytes,
+    );
+    gauge(
+      `${name}_limit_bytes`,
+      `Bytes that the stream ${stream} may hold; without a value when it has no limit.`,
+      async () => (await streamFill(log, stream))?.maxBytes,
+    );
   }
-};
-
-/** What accepted runs may still write. */
-export const roomGauges = (metrics: Metrics, counts: () => RunCounts): void => {
-  observedGauge(metrics, {
-    name: 'runledger_gateway_log_reserved_bytes',
-    help: 'Bytes of the stream RUNS that accepted runs may still write.',
-    value: () => reservedBytes(counts()),
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_runs_live',
-    help: 'Runs of all organisations that have not ended, by the facts that this gateway has counted.',
-    value: () => counts().live,
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_runs_executing',
-    help: 'Runs of all organisations that are assigned to an executor, by the facts that this gateway has counted.',
-    value: () => counts().executing,
-  });
-};
-
-export const subscriptionGauges = (
-  metrics: Metrics,
-  subscriptions: Pick<RunSubscriptions, 'subscribers' | 'waits'>,
-  most: number,
-): void => {
-  observedGauge(metrics, {
-    name: 'runledger_gateway_open_streams',
-    help: 'Event streams that are open.',
-    value: () => subscriptions.subscribers() - subscriptions.waits(),
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_open_waits',
-    help: 'Requests that wait for the end of a run.',
-    value: () => subscriptions.waits(),
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_subscriptions_limit',
-    help: 'How many streams and waits this gateway may hold open.',
-    value: () => most,
-  });
+  gauge('log_reserved_bytes', 'Bytes of the stream RUNS that accepted runs may still write.', () =>
+    reservedBytes(room.counts()),
+  );
+  gauge(
+    'runs_live',
+    'Runs of all organisations that have not ended, by the facts that this gateway has counted.',
+    () => room.counts().live,
+  );
+  gauge(
+    'runs_executing',
+    'Runs of all organisations that are assigned to an executor, by the facts that this gateway has counted.',
+    () => room.counts().executing,
+  );
+  gauge(
+    'open_streams',
+    'Event streams that are open.',
+    () => subscriptions.subscribers() - subscriptions.waits(),
+  );
+  gauge('open_waits', 'Requests that wait for the end of a run.', () => subscriptions.waits());
+  gauge(
+    'subscriptions_limit',
+    'How many streams and waits this gateway may hold open.',
+    () => config.RUNLEDGER_STREAMS_MAX,
+  );
+  if (config.RUNLEDGER_ARCHIVE !== 'none') archiveGauges(kit, isProjecting);
 };

@@ -1,12 +1,16 @@
 import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
-import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
-import { archiveMetrics, type ArchiveMetrics } from './archive/archive.ts';
-import { quotaMetrics, type QuotaMetrics } from './records/quotas/quotas.ts';
+import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import type { Resource } from '@runledger/contracts/http/usage';
+import type { OrgId } from '@runledger/contracts/ids';
+import { atMost } from '@runledger/resilience/at-most';
+import { LRUCache } from 'lru-cache';
+import type { SegmentRecord } from './archive/archive-records.ts';
 import type { RateCounters } from './door/rate-limit.ts';
-import type { Acceptance } from './runs/facts/accept-run.ts';
 
 /** No label holds an organisation, a run or a path: each value would be a series forever. */
 export interface GatewayMetrics {
+  /** For what observes a value when it is asked. */
+  readonly registry: Metrics;
   /** `operation` is its id, or the pattern of a page's path. */
   readonly answered: (operation: string, status: number, seconds: number) => void;
   readonly queued: () => void;
@@ -42,7 +46,7 @@ const WHY_NOT_QUEUED = [
   'views_unavailable',
   'unreadable',
 ] as const;
-type NotQueued = (typeof WHY_NOT_QUEUED)[number] & Acceptance['kind'];
+export type NotQueued = (typeof WHY_NOT_QUEUED)[number];
 
 const WHY_REMOVED = ['deletion', 'retention'] as const;
 type WhyRemoved = (typeof WHY_REMOVED)[number];
@@ -93,6 +97,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   );
   const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
   return {
+    registry,
     erased: erasedBlobs(counter),
     removed: removals(counter),
     answered: (operation, status, took) => {
@@ -166,5 +171,74 @@ const rateCounters = (counter: NewCounter): RateCounters => {
     refused: () => refused.inc(),
     leaseTaken: () => leases.inc(),
     letThrough: () => letThrough.inc(),
+  };
+};
+
+interface ArchiveMetrics {
+  readonly sealed: (segment: Pick<SegmentRecord, 'messages' | 'bytes'>) => void;
+  readonly lost: (messages: number) => void;
+  readonly failed: () => void;
+}
+
+const archiveMetrics = (registry: Metrics): ArchiveMetrics => {
+  const counter = (name: string, help: string): Counter =>
+    new Counter({ name: `runledger_gateway_archive_${name}_total`, help, registers: [registry] });
+  const segments = counter('segments', 'Segments that this gateway wrote and read back.');
+  const messages = counter('messages', 'Messages of runs in segments that this gateway wrote.');
+  const bytes = counter('bytes', 'Bytes of segments that this gateway wrote.');
+  const lost = counter('lost_messages', 'Messages that left the log before they were archived.');
+  const failures = counter('failures', 'Rounds of the archive that failed. The service log says why.');
+  return {
+    sealed: (segment) => {
+      segments.inc();
+      messages.inc(segment.messages);
+      bytes.inc(segment.bytes);
+    },
+    lost: (count) => lost.inc(count),
+    failed: () => failures.inc(),
+  };
+};
+
+interface QuotaMetrics {
+  /** What to call for each refusal of a resource. */
+  readonly refused: (resource: Resource | 'key_streams') => (org_id: OrgId) => void;
+}
+
+const AT_QUOTA_FOR_MS = 60_000;
+const MAX_ORGANISATIONS = 10_000;
+
+/** No label holds an organisation: each would be a series forever. */
+const quotaMetrics = (registry: Metrics): QuotaMetrics => {
+  const refusals = new Counter({
+    name: 'runledger_gateway_quota_refusals_total',
+    help: 'Requests that were refused because of the quota of their organisation, by resource.',
+    labelNames: ['resource'],
+    registers: [registry],
+  });
+  const atQuota = new Map<string, LRUCache<OrgId, true>>();
+  const gauge = new Gauge({
+    name: 'runledger_gateway_organisations_at_quota',
+    help: 'Organisations that this gateway refused something within the last minute because of their quota, by resource.',
+    labelNames: ['resource'],
+    registers: [],
+    collect() {
+      for (const [resource, organisations] of atQuota) {
+        organisations.purgeStale();
+        this.set({ resource }, organisations.size);
+      }
+    },
+  });
+  registry.registerMetric(gauge);
+  return {
+    refused: (resource) => {
+      const organisations = new LRUCache<OrgId, true>({ ...atMost(MAX_ORGANISATIONS), ttl: AT_QUOTA_FOR_MS });
+      atQuota.set(resource, organisations);
+      // A rate would not show the first refusal of a series that begins at 1.
+      refusals.inc({ resource }, 0);
+      return (org_id) => {
+        refusals.inc({ resource });
+        organisations.set(org_id, true);
+      };
+    },
   };
 };

@@ -1,7 +1,6 @@
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
 import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
@@ -16,7 +15,10 @@ import { redirectUri } from './records/people/provider-routes.ts';
 import type { GatewayConfig } from './config.ts';
 import { consoleFiles } from './document/console.ts';
 import { contract } from './contract.ts';
-import { clock, type GatewayParts } from './gateway-parts.ts';
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { gatewayMetrics } from './gateway-metrics.ts';
+import { openKeeper } from './keeping/keeper.ts';
+import { clock, now } from './kit.ts';
 import { openGateway } from './gateway.ts';
 import { logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './door/http-server.ts';
@@ -24,11 +26,10 @@ import { commonHeaders } from './door/responses.ts';
 import { ownServices } from './own-services.ts';
 import { VIEW_VERSION } from './views/stored-run.decide.ts';
 import { openViewStore } from './views/open-view-store.ts';
-import { whileProjecting } from './while-projecting.ts';
 import { nameLostRuns } from './views/name-lost-runs.ts';
-import { openFormerDrops, openFirstViews } from './views/rebuild/first-views.ts';
-import { openRebuilds, type RebuildOptions } from './views/rebuild/rebuilds.ts';
-import { openRunProjection, type RunProjection } from './views/run-projection.ts';
+import { dropFormerViews, openFirstViews } from './views/rebuild/first-views.ts';
+import { openRebuilds } from './views/rebuild/rebuilds.ts';
+import { openRunProjection } from './views/run-projection.ts';
 import type { RunViews } from './views/run-views.ts';
 
 /**
@@ -47,8 +48,6 @@ export const startGateway = async (
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
   const isProjecting = (): boolean => projection.position() !== undefined;
-  open.use(gatheringLeaders(log, logger, isProjecting));
-  open.use(notingLogEnd(log, logger, isProjecting));
   projectionGauges(metrics, log, projection);
   logGauges(metrics, log);
 
@@ -58,29 +57,48 @@ export const startGateway = async (
   let policy = policyFromConfig(config, ownServices(config, []));
   const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
-  const {
-    app,
-    quick,
-    archived,
-    keptSince,
-    stopping: onStopping,
-  } = open.use(
-    openGateway({
-      config,
-      consoleFiles: files,
-      log,
-      views,
-      isProjecting,
-      ...shownBy(projection),
-      logger,
-      metrics,
+  const kit = {
+    config,
+    log,
+    views,
+    stores: openBlobStores(log),
+    logger,
+    metrics: gatewayMetrics(metrics),
+    writer: { service: 'gateway', instance } as const,
+    publicUrl: () => publicUrl,
+    now,
+    clock,
+  };
+  const gateway = open.use(
+    openGateway(kit, {
       instance,
-      publicUrl: () => publicUrl,
+      consoleFiles: files,
+      isProjecting,
+      seenPosition: () => projection.seenPosition(),
+      between: (work) => projection.between(work),
       policy: () => policy,
       resolver,
     }),
   );
-  makeViews(begun, { log, views, archived, keptSince, projection }, open);
+  const { app, quick, archived, keptSince, stopping: onStopping } = gateway;
+  // Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever.
+  const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
+  const making = { log, views, logger, archived, order };
+  open.use(openFirstViews({ ...making, checks }));
+  const rebuilds = open.use(openRebuilds({ ...making, keptSince, projection, clock }));
+  const { every } = open.use(openKeeper(isProjecting, logger));
+  every(10_000, 'views that were being built could not be looked for', rebuilds.resume);
+  every(3_600_000, 'views of former versions could not be dropped', () =>
+    dropFormerViews(log, views, logger),
+  );
+  // One small request for each stream.
+  every(
+    10_000,
+    'the leaders of the streams could not be gathered',
+    leaderGathering(log, streamsOf(contract)),
+  );
+  // A fact that was lost is known to be, if it was stored a second before.
+  every(1_000, 'where the log ends could not be noted', logEndNotes(log));
   open.use(presence(begun, log, () => projection.position()));
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
   const http = open.use(
@@ -109,11 +127,6 @@ const openLog = async (
   return log;
 };
 
-const shownBy = (projection: RunProjection): Pick<GatewayParts, 'seenPosition' | 'between'> => ({
-  seenPosition: () => projection.seenPosition(),
-  between: (work) => projection.between(work),
-});
-
 const REGISTER =
   'people sign in with OpenID Connect: register this redirect URI at the provider, exactly as it is';
 
@@ -130,42 +143,8 @@ const presence = (
     doing: () => ({ leads: position() !== undefined, position: position() ?? null }),
   });
 
-const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
-  whileProjecting({
-    failure: 'the leaders of the streams could not be gathered',
-    everyMs: GATHER_LEADERS_EVERY_MS,
-    isProjecting,
-    logger,
-    work: leaderGathering(log, streamsOf(contract)),
-  });
-
-const notingLogEnd = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
-  whileProjecting({
-    failure: 'where the log ends could not be noted',
-    everyMs: NOTE_LOG_END_EVERY_MS,
-    isProjecting,
-    logger,
-    work: logEndNotes(log),
-  });
-
-/** Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever. */
-const makeViews = (
-  { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
-  kept: Pick<RebuildOptions, 'log' | 'views' | 'archived' | 'keptSince' | 'projection'>,
-  open: AsyncDisposableStack,
-): void => {
-  const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
-  open.use(openFirstViews({ ...kept, logger, order, checks }));
-  open.use(openRebuilds({ ...kept, logger, order, clock }));
-  open.use(openFormerDrops({ ...kept, logger }));
-};
-
 /** Each is a line of the log. */
 const MAX_NAMED_RUNS = 1_000;
-/** A fact that was lost is known to be, if it was stored a second before. */
-const NOTE_LOG_END_EVERY_MS = 1_000;
-/** One small request for each stream. */
-const GATHER_LEADERS_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSignal): Promise<unknown> => {

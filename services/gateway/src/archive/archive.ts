@@ -1,22 +1,16 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { sleep } from '@runledger/resilience/abort';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { messagesOf } from '@runledger/event-log/messages/messages-of';
-import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { observedGauge } from '@runledger/service-kit/observability/metrics';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
-import { whileProjecting } from '../while-projecting.ts';
-import {
-  eraseArchived,
-  noteErasure,
-  removeSegment,
-  type NoteErasure,
-  type RewriteOptions,
-} from './erase-archived.ts';
+import type { Kit } from '../kit.ts';
+import { erasureRecords } from '../records/erasure.ts';
+import { eraseArchived, noteErasure, removeSegment, type NoteErasure, type Store } from './erase-archived.ts';
 import {
   archivedRun,
   archivedRuns,
@@ -35,7 +29,7 @@ import {
 } from './run-messages.ts';
 import { archiveRound, passedUpTo, type ArchiveRoundOptions } from './archive-round.ts';
 import { RangeTaken } from './seal-range.ts';
-import { openArchiveObjects, type ArchiveConfig, type ArchiveObjects } from './archive-objects.ts';
+import { openArchiveObjects } from './archive-objects.ts';
 import {
   archiveRecords,
   logName,
@@ -43,21 +37,16 @@ import {
   archiveSubjectsOf,
   SEGMENTS,
   segmentsOf,
-  type ArchiveRecords,
-  type SegmentRecord,
 } from './archive-records.ts';
+import type { KeptSince } from '../records/retention.ts';
 
-interface ArchiveOptions {
-  readonly config: ArchiveConfig;
-  readonly log: EventLog;
-  readonly logger: Logger;
-  readonly now: () => Date;
-  readonly isProjecting: () => boolean;
-  /** Whether an organisation was erased. */
-  readonly isErased: (org_id: string) => Promise<boolean>;
-  /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
-  readonly keptSince: (org_id: string) => Promise<number>;
-  readonly metrics: ArchiveMetrics;
+/** Each begins where it stopped, and ends soon after the signal. One at a time, since all of them write the same records. */
+interface ArchiveUpkeep {
+  /** Between two rounds, in milliseconds. */
+  readonly pauseMs: number;
+  readonly archiveFacts: (stop: AbortSignal) => Promise<void>;
+  readonly eraseDeleted: (stop: AbortSignal) => Promise<void>;
+  readonly removeOld: (stop: AbortSignal) => Promise<void>;
 }
 
 /** What facts become when they leave the log. Without an archive its reads know the log alone. */
@@ -73,6 +62,8 @@ export interface Archive {
   /** Everything up to this sequence of the log is archived, or has left it without that: then nobody archives it any more. 0 for nothing. */
   readonly passedUpTo: () => Promise<number>;
   readonly noteErasure: NoteErasure;
+  /** What is to be done again and again; nothing without an archive. */
+  readonly upkeep: ArchiveUpkeep | undefined;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
   readonly eraseOrganisation: (org_id: OrgId) => Promise<number>;
 }
@@ -80,13 +71,10 @@ export interface Archive {
 const HOUR_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
-/** Removing looks at every record. */
-const REMOVE_EVERY = 60;
-
-/** The gateway that projects archives, and erases and removes what is archived, until `open` is disposed of. */
-export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack): Archive => {
-  const { config, log, keptSince } = options;
-  const objects = openArchiveObjects(config, options);
+/** `open` closes it. */
+export const openArchive = (kit: Kit, keptSince: KeptSince, open: AsyncDisposableStack): Archive => {
+  const { config, log } = kit;
+  const objects = openArchiveObjects(config, kit);
   if (!objects) return logAlone(log);
   open.use(objects);
   const records = archiveRecords(log);
@@ -97,22 +85,23 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
   const store = { records, objects, onRewritten: (org_id: string) => segments.forget(org_id) };
   // All of them write the same records: side by side, one would leave its work to the next round.
   const inTurn = pLimit(1);
-  openUpkeep(options, store, inTurn, open);
-  const passing = { log, records, onLost: lostMessages(options) };
+  const passing = { log, records, onLost: lostMessages(kit) };
   open.use(respondToArchiveCheck(log, (request) => checkSegment({ ...store, log }, request)));
   return {
     read,
     run: archivedRun(read),
     proveFacts: provenFacts(objects),
-    runs: (behind) => runsOfPresentLog(options, { ...store, segments }, behind),
+    runs: (behind) => runsOfPresentLog(log, keptSince, { ...store, segments }, behind),
     passedUpTo: () => inTurn(() => passedUpTo(passing)),
-    noteErasure: noteErasure({ log, records }),
-    eraseOrganisation: (org_id) => removeAllSegments({ ...store, log }, org_id),
+    noteErasure: noteErasure(log, records),
+    upkeep: upkeepOf(kit, store, keptSince, inTurn),
+    eraseOrganisation: (org_id) => removeAllSegments(log, store, org_id),
   };
 };
 
 async function* runsOfPresentLog(
-  { log, keptSince }: Pick<ArchiveOptions, 'log' | 'keptSince'>,
+  log: EventLog,
+  keptSince: KeptSince,
   options: ArchivedRunsOptions & Pick<Store, 'records'>,
   behind: number,
 ): AsyncGenerator<ArchivedRunMessages> {
@@ -133,73 +122,62 @@ const logAlone = (log: EventLog): Archive => {
     runs: async function* () {},
     passedUpTo: async () => Infinity,
     noteErasure: async () => undefined,
+    upkeep: undefined,
     eraseOrganisation: async () => 0,
   };
 };
 
-interface Store {
-  readonly records: ArchiveRecords;
-  readonly objects: ArchiveObjects;
-  readonly onRewritten: (org_id: string) => void;
-}
-
-const openUpkeep = (
-  options: ArchiveOptions,
-  store: Store,
-  inTurn: LimitFunction,
-  open: AsyncDisposableStack,
-): void => {
-  const { config, logger, isProjecting, metrics, keptSince, log } = options;
+const upkeepOf = (kit: Kit, store: Store, keptSince: KeptSince, inTurn: LimitFunction): ArchiveUpkeep => {
+  const { config, metrics, log } = kit;
   const afterMs = config.RUNLEDGER_ARCHIVE_AFTER_HOURS * HOUR_MS;
-  const pauseMs = Math.max(Math.min(afterMs, LONGEST_PAUSE_MS), SHORTEST_PAUSE_MS);
-  const always = (failure: string, everyMs: number, work: (stop: AbortSignal) => Promise<void>): void => {
-    const counted = async (stop: AbortSignal): Promise<void> => {
+  const round = roundOptions(kit, store, afterMs);
+  const counted =
+    (work: (stop: AbortSignal) => Promise<void>) =>
+    async (stop: AbortSignal): Promise<void> => {
       try {
         await inTurn(() => work(stop));
       } catch (error) {
         if (stop.aborted) return;
-        if (!(error instanceof RangeTaken)) metrics.failed();
+        if (!(error instanceof RangeTaken)) metrics.archive.failed();
         throw error;
       }
     };
-    open.use(whileProjecting({ failure, everyMs, isProjecting, logger, work: counted }));
+  return {
+    pauseMs: Math.max(Math.min(afterMs, LONGEST_PAUSE_MS), SHORTEST_PAUSE_MS),
+    archiveFacts: counted((stop) => archiveRound(round(stop), stop)),
+    eraseDeleted: counted((stop) => eraseArchived(log, store, stop)),
+    removeOld: counted((stop) => removeOldSegments(store, keptSince, stop)),
   };
-  const round = roundOptions(options, store, afterMs);
-  always('facts could not be archived', pauseMs, (stop) => archiveRound(round(stop), stop));
-  always('deleted runs could not be erased in the archive', pauseMs, (stop) =>
-    eraseArchived({ ...store, log }, stop),
-  );
-  always('old segments of the archive could not be removed', pauseMs * REMOVE_EVERY, (stop) =>
-    removeOldSegments({ ...store, keptSince }, stop),
-  );
 };
 
 const lostMessages =
-  ({ logger, metrics }: Pick<ArchiveOptions, 'logger' | 'metrics'>) =>
+  ({ logger, metrics }: Kit) =>
   (messages: number): void => {
     logger.error({ messages }, 'messages left the log before they were archived');
-    metrics.lost(messages);
+    metrics.archive.lost(messages);
   };
 
 const roundOptions = (
-  { config, log, logger, isErased, metrics }: ArchiveOptions,
+  kit: Kit,
   store: Store,
   afterMs: number,
 ): ((stop: AbortSignal) => ArchiveRoundOptions) => {
+  const { config, log, logger, metrics } = kit;
+  const erasures = erasureRecords(log);
   const pageEveryMs = 1_000 / config.RUNLEDGER_ARCHIVE_PAGES_PER_S;
   return (stop) => ({
     ...store,
     log,
     afterMs,
-    isErased,
+    isErased: async (org_id) => (await erasures.find(org_id)) !== undefined,
     pace: () => sleep(pageEveryMs, stop),
     onSealed: (segment) => {
       const { org_id, first_sequence, last_sequence, messages, bytes, root } = segment;
       logger.info({ org_id, first_sequence, last_sequence, messages, bytes, root }, 'a segment is archived');
-      metrics.sealed(segment);
+      metrics.archive.sealed(segment);
       store.onRewritten(org_id);
     },
-    onLost: lostMessages({ logger, metrics }),
+    onLost: lostMessages(kit),
     onWentBack: ({ sequence }) =>
       logger.error(
         { archived_to: sequence },
@@ -208,37 +186,9 @@ const roundOptions = (
   });
 };
 
-export interface ArchiveMetrics {
-  readonly sealed: (segment: Pick<SegmentRecord, 'messages' | 'bytes'>) => void;
-  readonly lost: (messages: number) => void;
-  readonly failed: () => void;
-}
-
-export const archiveMetrics = (registry: Metrics): ArchiveMetrics => {
-  const counter = (name: string, help: string): Counter =>
-    new Counter({ name: `runledger_gateway_archive_${name}_total`, help, registers: [registry] });
-  const segments = counter('segments', 'Segments that this gateway wrote and read back.');
-  const messages = counter('messages', 'Messages of runs in segments that this gateway wrote.');
-  const bytes = counter('bytes', 'Bytes of segments that this gateway wrote.');
-  const lost = counter('lost_messages', 'Messages that left the log before they were archived.');
-  const failures = counter('failures', 'Rounds of the archive that failed. The service log says why.');
-  return {
-    sealed: (segment) => {
-      segments.inc();
-      messages.inc(segment.messages);
-      bytes.inc(segment.bytes);
-    },
-    lost: (count) => lost.inc(count),
-    failed: () => failures.inc(),
-  };
-};
-
 /** How old what is not archived is. It has no value while another gateway projects. */
-export const archiveGauges = (
-  metrics: Metrics,
-  { log, records }: { readonly log: EventLog; readonly records: Pick<ArchiveRecords, 'positions'> },
-  isProjecting: () => boolean,
-): void => {
+export const archiveGauges = ({ log, metrics }: Kit, isProjecting: () => boolean): void => {
+  const records = archiveRecords(log);
   const brokerNow = polledClock(log, 'RUNS');
   const lag = async (): Promise<number | undefined> => {
     const position = await records.positions.get(positionKey(await createdAt(log, 'RUNS')));
@@ -246,7 +196,7 @@ export const archiveGauges = (
     const next = await messagesOf(log).next('>', position.value.sequence + 1);
     return next ? Math.max((await brokerNow()) - Date.parse(next.time), 0) / 1_000 : 0;
   };
-  observedGauge(metrics, {
+  observedGauge(metrics.registry, {
     name: 'runledger_gateway_archive_lag_seconds',
     help: 'Age of the first message of the log that is not archived, at the gateway that keeps the views.',
     value: async () => {
@@ -259,20 +209,16 @@ export const archiveGauges = (
   });
 };
 
-interface RemoveOldSegmentsOptions extends RewriteOptions {
-  /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
-  readonly keptSince: (org_id: string) => Promise<number>;
-}
-
 /**
  * Removes the segments in which everything is older than its organisation keeps runs. A run in it was created before its last message.
  * @throws {ArchiveUnavailable} @throws {LogUnavailable}
  */
 export const removeOldSegments = async (
-  options: RemoveOldSegmentsOptions,
+  store: Store,
+  keptSince: KeptSince,
   stop: AbortSignal,
 ): Promise<void> => {
-  const { records, keptSince } = options;
+  const { records } = store;
   const since = new Map<string, number>();
   for (let behind = 0; !stop.aborted;) {
     const entry = await records.segments.next(SEGMENTS, behind);
@@ -282,22 +228,19 @@ export const removeOldSegments = async (
     const kept = since.get(org_id) ?? (await keptSince(org_id));
     since.set(org_id, kept);
     // What a crash left half removed is removed.
-    if (removed || Date.parse(last_time) < kept) await removeSegment(options, entry);
+    if (removed || Date.parse(last_time) < kept) await removeSegment(store, entry);
   }
 };
 
 /** Of an organisation that is erased. Resolves with how many segments and records there were. */
-export const removeAllSegments = async (
-  options: RewriteOptions & { readonly log: EventLog },
-  org_id: string,
-): Promise<number> => {
+export const removeAllSegments = async (log: EventLog, store: Store, org_id: string): Promise<number> => {
   let removed = 0;
   // One list may not have all of them, and a record names the objects of its segment.
   for (;;) {
-    const entries = await options.records.segments.list(segmentsOf(org_id));
+    const entries = await store.records.segments.list(segmentsOf(org_id));
     if (entries.length === 0) break;
-    for (const entry of entries) await removeSegment(options, entry);
+    for (const entry of entries) await removeSegment(store, entry);
     removed += entries.length;
   }
-  return removed + (await eraseSubjects(options.log, 'KV_ARCHIVE', archiveSubjectsOf(org_id)));
+  return removed + (await eraseSubjects(log, 'KV_ARCHIVE', archiveSubjectsOf(org_id)));
 };

@@ -30,17 +30,12 @@ import { readWholeSegment } from './read-segment.ts';
 import { packSegment, mayHaveRun } from './pack-segment.ts';
 import { ArchiveUnavailable, objectKey, type ArchiveObjects } from './archive-objects.ts';
 
-interface EraseArchivedOptions extends RewriteOptions {
-  readonly log: EventLog;
-  readonly records: ArchiveRecords;
-}
-
 /** Notes that a run, or its outputs, were deleted by the fact at this sequence: from then on nobody reads it in the archive. */
 export type NoteErasure = (key: RunKey, what: ArchivedErasure['what'], sequence: number) => Promise<void>;
 
 /** It is stored when this resolves, and done in the next round. @throws {LogUnavailable} */
 export const noteErasure =
-  ({ log, records }: Pick<EraseArchivedOptions, 'log' | 'records'>): NoteErasure =>
+  (log: EventLog, records: ArchiveRecords): NoteErasure =>
   async ({ org_id, run_id }, what, sequence) => {
     const created = await createdAt(log, 'RUNS');
     const position = (await records.positions.get(positionKey(created)))?.value;
@@ -56,15 +51,15 @@ const AT_ONCE = 1_000;
  * Takes what was deleted out of the segments. What is archived later is looked at again when it is. @throws {LogUnavailable}
  * @throws {ArchiveUnavailable}
  */
-export const eraseArchived = async (options: EraseArchivedOptions, stop: AbortSignal): Promise<void> => {
-  const { log, records } = options;
+export const eraseArchived = async (log: EventLog, store: Store, stop: AbortSignal): Promise<void> => {
+  const { records } = store;
   const position = (await records.positions.get(positionKey(await createdAt(log, 'RUNS'))))?.value;
   let together: Entry<ArchivedErasure>[] = [];
   for (let behind = 0; !stop.aborted;) {
     const next = await records.erasures.next(ERASURES, behind);
     const isOther = next?.value.org_id !== together[0]?.value.org_id;
     if (together.length > 0 && (isOther || together.length >= AT_ONCE)) {
-      await eraseTogether(options, together, position);
+      await eraseTogether(store, together, position);
       together = [];
     }
     if (!next) return;
@@ -78,14 +73,14 @@ const isDue = ({ swept_to }: ArchivedErasure, position: ArchivePosition | undefi
   swept_to === null || (position !== undefined && position.sequence > swept_to);
 
 const eraseTogether = async (
-  options: EraseArchivedOptions,
+  store: Store,
   together: readonly Entry<ArchivedErasure>[],
   position: ArchivePosition | undefined,
 ): Promise<void> => {
-  const { erasures } = options.records;
+  const { erasures } = store.records;
   const org_id = together[0]?.value.org_id;
   if (org_id === undefined) return;
-  await eraseFromSegments(options, org_id, byRun(together.map(({ value }) => value)));
+  await eraseFromSegments(store, org_id, byRun(together.map(({ value }) => value)));
   const swept_to = position?.sequence ?? 0;
   for (const { key, value, revision } of together) {
     const isOfThisLog = position === undefined || value.log === logName(position);
@@ -102,7 +97,7 @@ const byRun = (erasures: readonly ArchivedErasure[]): ErasedRuns =>
   Map.groupBy(erasures, ({ run_id }) => run_id);
 
 /** What to erase in a segment. In that of another log everything is, since positions mean nothing there. */
-const erasuresFor = ({ log }: Pick<SegmentRecord, 'log'>, erased: ErasedRuns): ErasedRuns =>
+const erasuresFor = ({ log }: SegmentRecord, erased: ErasedRuns): ErasedRuns =>
   new Map(
     [...erased].map(([run_id, erasures]) => [
       run_id,
@@ -126,8 +121,9 @@ const withoutOutputs = (line: SegmentLine): SegmentLine => {
   return withoutContent(line, { ...event, data: { ...event.data, ...NO_OUTPUTS } });
 };
 
-export interface RewriteOptions {
-  readonly records: Pick<ArchiveRecords, 'segments'>;
+/** Where segments and their records lie. */
+export interface Store {
+  readonly records: ArchiveRecords;
   readonly objects: ArchiveObjects;
   /** What was read of the archive before may be different now. */
   readonly onRewritten: (org_id: string) => void;
@@ -137,11 +133,7 @@ export interface RewriteOptions {
  * Takes what is erased out of the segments of an organisation: a tombstone has the place of each message, so the Merkle root of a
  * segment stays as it was. May be repeated after any interruption. @throws {ArchiveUnavailable} @throws {LogUnavailable}
  */
-const eraseFromSegments = async (
-  options: RewriteOptions,
-  org_id: string,
-  erased: ErasedRuns,
-): Promise<void> => {
+const eraseFromSegments = async (options: Store, org_id: string, erased: ErasedRuns): Promise<void> => {
   if (erased.size === 0) return;
   for (const entry of await listSegments(options.records, org_id)) {
     if (entry.value.removed) continue;
@@ -157,11 +149,7 @@ const eraseFromSegments = async (
  * The record names the new object as one to remove before it is written, so a crash leaves nothing that nobody knows, and of two gateways one
  * goes on. It is read back before it takes the place of the former one, which is named until it is removed: so a reader always finds one of them.
  */
-const rewrite = async (
-  options: RewriteOptions,
-  entry: Entry<SegmentRecord>,
-  erased: ErasedRuns,
-): Promise<void> => {
+const rewrite = async (options: Store, entry: Entry<SegmentRecord>, erased: ErasedRuns): Promise<void> => {
   const { records, objects, onRewritten } = options;
   const { key, value: segment, revision } = entry;
   const lines = await readLines(objects, segment);
@@ -186,7 +174,7 @@ const rewrite = async (
 
 /** Objects whose content is erased. */
 const removeFormer = async (
-  { records, objects }: RewriteOptions,
+  { records, objects }: Store,
   { key, value, revision }: Entry<SegmentRecord>,
 ): Promise<void> => {
   if (value.former.length === 0) return;
@@ -196,7 +184,7 @@ const removeFormer = async (
 
 /** All lines of a segment, after every check. @throws {ArchiveUnavailable} */
 const readLines = async (
-  objects: Pick<ArchiveObjects, 'find'>,
+  objects: ArchiveObjects,
   segment: SegmentRecord,
 ): Promise<Awaited<ReturnType<typeof readWholeSegment>>> => {
   const read = await objects.find(segment.object);
@@ -213,7 +201,7 @@ const readLines = async (
 
 /** Removes segments altogether: their objects, and then their records. @throws {ArchiveUnavailable} @throws {LogUnavailable} */
 export const removeSegment = async (
-  { records, objects, onRewritten }: RewriteOptions,
+  { records, objects, onRewritten }: Store,
   { key, value, revision }: Entry<SegmentRecord>,
 ): Promise<void> => {
   const removed = await records.segments.update(key, { ...value, removed: true }, revision);

@@ -1,6 +1,4 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import pLimit from 'p-limit';
 import { goPastMissed } from '../views/project-batch.ts';
@@ -8,61 +6,37 @@ import { hasMissed, type Missed, type ProjectionPosition } from '../views/projec
 import { recoveredView } from '../views/recovered-view.decide.ts';
 import { inBatches } from '../views/rebuild/compare-views.decide.ts';
 import type { RunProjection } from '../views/run-projection.ts';
-import type { RunViews } from '../views/run-views.ts';
-import { whileProjecting } from '../while-projecting.ts';
-import type { ArchivedRunMessages } from './archived-runs.ts';
-import type { ReadRunMessages } from './run-messages.ts';
-
-export interface RecoveryOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'advance' | 'load' | 'position' | 'save'>;
-  readonly archive: {
-    readonly read: ReadRunMessages;
-    readonly runs: (behind: number) => AsyncIterable<Pick<ArchivedRunMessages, 'key'>>;
-    readonly passedUpTo: () => Promise<number>;
-  };
-  readonly between: RunProjection['between'];
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
-}
-
-const LOOK_EVERY_MS = 3_000;
+import type { Kit } from '../kit.ts';
+import type { Archive } from './archive.ts';
 
 /**
- * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has, until it is
- * disposed of. An archive that cannot be read is waited for.
+ * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has. An archive that cannot be read is waited for.
  */
-export const openRecovery = (options: RecoveryOptions): AsyncDisposable =>
-  whileProjecting({
-    failure: 'run views that lack facts could not be made from the archive',
-    everyMs: LOOK_EVERY_MS,
-    isProjecting: options.isProjecting,
-    logger: options.logger,
-    work: (stop) => recover(options, stop),
-  });
-
-const recover = async (options: RecoveryOptions, stop: AbortSignal): Promise<void> => {
-  const { log, views, archive, between } = options;
+export const recoverMissed = async (
+  kit: Kit,
+  archive: Archive,
+  between: RunProjection['between'],
+  stop: AbortSignal,
+): Promise<void> => {
+  const { log, views } = kit;
   // The log may have lost them while no message came by which the projection could notice it.
   const identity = await runsIdentity(log);
   const position = await views.position();
-  if (position && hasMissed(position, identity)) await between((at) => goPastMissed(options, at, identity));
+  if (position && hasMissed(position, identity)) await between((at) => goPastMissed(kit, at, identity));
   const missed = (await views.position())?.missed;
   const passed = missed ? await archive.passedUpTo() : 0;
   if (!missed || passed < missed.up_to) return;
   let runs = 0;
   for await (const keys of inBatches(keysOf(archive.runs(missed.after)), RUNS_AT_ONCE)) {
-    if (stop.aborted || !(await between((at) => recoverRuns(options, keys, at)))) return;
+    if (stop.aborted || !(await between((at) => recoverRuns(kit, archive, keys, at)))) return;
     runs += keys.length;
   }
   // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
   if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
-  await between((at) => endMissed(options, { missed, runs }, at));
+  await between((at) => endMissed(kit, { missed, runs }, at));
 };
 
-async function* keysOf(
-  runs: ReturnType<RecoveryOptions['archive']['runs']>,
-): AsyncGenerator<readonly RunKey[]> {
+async function* keysOf(runs: ReturnType<Archive['runs']>): AsyncGenerator<readonly RunKey[]> {
   for await (const { key } of runs) yield [key];
 }
 
@@ -71,7 +45,8 @@ const RUNS_AT_ONCE = 32;
 const MAX_CONCURRENT = 8;
 
 const recoverRuns = async (
-  { views, archive }: RecoveryOptions,
+  { views }: Kit,
+  archive: Archive,
   keys: readonly RunKey[],
   at: ProjectionPosition,
 ): Promise<ProjectionPosition> => {
@@ -85,7 +60,7 @@ const recoverRuns = async (
 };
 
 const endMissed = async (
-  { views, logger }: RecoveryOptions,
+  { views, logger }: Kit,
   { missed, runs }: { readonly missed: Missed; readonly runs: number },
   at: ProjectionPosition,
 ): Promise<ProjectionPosition | undefined> => {

@@ -1,14 +1,8 @@
 import type { BlobStore, StoredBlob, StoredBlobs } from '@runledger/blob-store/store/blob-store';
 import type { BlobRef, BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
-import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
+import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
 import type { RunViews } from '../views/run-views.ts';
-
-interface EraseBlobsOptions {
-  readonly store: Pick<BlobStore, 'find' | 'get' | 'erase' | 'put'>;
-  readonly unreferenced: FindUnreferenced;
-  readonly onErased: (blob: StoredBlob) => void;
-}
 
 /**
  * Erases those of the blobs at once that nothing refers to. False when that is not known now: call it again later.
@@ -21,7 +15,7 @@ export type EraseBlobs = (org_id: OrgId, blobs: readonly BlobRef[]) => Promise<b
  * a later one finds out by `confirm` that they are gone, and stores them.
  */
 export const eraseBlobs =
-  ({ store, unreferenced, onErased }: EraseBlobsOptions): EraseBlobs =>
+  (store: BlobStore, unreferenced: FindUnreferenced, onErased: (blob: StoredBlob) => void): EraseBlobs =>
   async (org_id, blobs) => {
     const eraseOne = async (blob: StoredBlob): Promise<boolean> => {
       const bytes = await store.get(org_id, blob.sha256);
@@ -50,10 +44,6 @@ export const eraseBlobs =
  */
 export type FindUnreferenced = (blobs: readonly StoredBlob[]) => Promise<readonly StoredBlob[] | undefined>;
 
-export interface RunReferencesOptions extends CompleteViewsOptions {
-  readonly views: Pick<RunViews, 'position' | 'referredBlobs'>;
-}
-
 const without = async (
   blobs: readonly StoredBlob[],
   referred: (org_id: OrgId, hashes: readonly string[]) => Promise<ReadonlySet<string>>,
@@ -71,9 +61,9 @@ const without = async (
 
 /** What no run refers to. */
 const withoutRuns =
-  ({ views, fresh }: RunReferencesOptions, stream: BlobStream) =>
+  (views: RunViews, fresh: FreshViews, stream: BlobStream) =>
   (judged: (derivedFrom: string) => readonly StoredBlob[]): Promise<readonly StoredBlob[] | undefined> =>
-    ofCompleteViews({ views, fresh }, ({ derived_from }) =>
+    ofCompleteViews(views, fresh, ({ derived_from }) =>
       without(judged(derived_from), (org_id, hashes) => views.referredBlobs(org_id, stream, hashes)),
     );
 
@@ -81,24 +71,24 @@ const withoutRuns =
  * Inputs and lists of outputs that no run refers to. Views that were derived again lack the runs that the log no longer had, and
  * a copy of the views may bring them back. So blobs from before that time are not judged: they expire.
  */
-export const unreferencedByRuns = (options: RunReferencesOptions): FindUnreferenced => {
-  const find = withoutRuns(options, 'BLOBS');
+export const unreferencedByRuns = (views: RunViews, fresh: FreshViews): FindUnreferenced => {
+  const find = withoutRuns(views, fresh, 'BLOBS');
   return (blobs) => find((derivedFrom) => storedAfter(blobs, new Date(derivedFrom)));
 };
 
-interface WorkflowReferencesOptions extends RunReferencesOptions {
-  /** The hashes of all versions of an organisation, with every acknowledged one. */
-  readonly hashesOf: (org_id: OrgId) => Promise<ReadonlySet<string>>;
-  /** When the bucket of the catalogue was created. What is older belongs to a catalogue that was lost. */
-  readonly catalogueCreated: () => Promise<string>;
-}
-
 /** Workflows that no version has, and that no run needs which has not ended. */
-export const unreferencedWorkflows = (options: WorkflowReferencesOptions): FindUnreferenced => {
-  const find = withoutRuns(options, 'WORKFLOWS');
+export const unreferencedWorkflows = (
+  views: RunViews,
+  fresh: FreshViews,
+  /** The hashes of all versions of an organisation, with every acknowledged one. */
+  hashesOf: (org_id: OrgId) => Promise<ReadonlySet<string>>,
+  /** When the bucket of the catalogue was created. What is older belongs to a catalogue that was lost. */
+  catalogueCreated: () => Promise<string>,
+): FindUnreferenced => {
+  const find = withoutRuns(views, fresh, 'WORKFLOWS');
   return async (blobs) => {
-    const judged = storedAfter(blobs, new Date(await options.catalogueCreated()));
-    const free = await without(judged, options.hashesOf);
+    const judged = storedAfter(blobs, new Date(await catalogueCreated()));
+    const free = await without(judged, hashesOf);
     return free.length === 0 ? [] : find(() => free);
   };
 };

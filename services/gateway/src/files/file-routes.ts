@@ -1,6 +1,6 @@
 import { FileUuid } from '@runledger/contracts/http/fields/ids';
 import { FilePage, FilesQuery, UploadedFile } from '@runledger/contracts/http/files';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import { apiUrl, type Kit } from '../kit.ts';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { checkRecordCursor, recordSpan } from '../records/catalogue/record-answers.ts';
@@ -10,15 +10,8 @@ import { notFound, Refused } from '../door/refusal.ts';
 import { lengthRequired, requestBody } from '../door/json-body.ts';
 import { sendFile } from './send-file.ts';
 import type { OutputStore } from './output-store.ts';
-import { presentFile, type Files, type ApiUrl } from './files.ts';
+import { presentFile, type Files } from './files.ts';
 import { readParts } from './file-records.ts';
-
-interface FileRoutes {
-  readonly files: Files;
-  readonly store: OutputStore;
-  readonly apiUrl: ApiUrl;
-  readonly logger: Logger;
-}
 
 const tag = 'Files';
 const FilePath = Type.Object({ id: FileUuid });
@@ -108,11 +101,11 @@ const deleteFile = operation({
 });
 
 /** The operations on files of the organisation. */
-export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[] => [
+export const fileRoutes = (kit: Kit, files: Files, store: OutputStore): Route[] => [
   route(uploadFile, async ({ query }, { org_id }, ctx) => {
     const file = { filename: query.filename ?? '', ...sentFile(ctx) };
     const stored = await files.store(org_id, file, requestBody(ctx));
-    return presentFile(stored, await files.times(), apiUrl);
+    return presentFile(stored, await files.times(), apiUrl(kit));
   }),
   route(
     listFiles,
@@ -120,7 +113,7 @@ export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[
       const { items, end } = await files.list(org_id, recordSpan(query));
       const times = await files.times();
       return {
-        files: items.map(({ file }) => presentFile(file, times, apiUrl)),
+        files: items.map(({ file }) => presentFile(file, times, apiUrl(kit))),
         next_cursor: cursorAt(end),
       };
     },
@@ -129,14 +122,14 @@ export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[
   route(getFile, async ({ path }, { org_id }) => {
     const file = await files.find(org_id, path.id);
     if (!file) throw noFile();
-    return presentFile(file, await files.times(), apiUrl);
+    return presentFile(file, await files.times(), apiUrl(kit));
   }),
   route(getFileContent, async ({ path }, { org_id }, ctx) => {
     const file = await files.find(org_id, path.id);
     if (!file) throw noFile();
     const { parts, ...described } = file.value;
     const read = readParts.bind(undefined, store, parts);
-    await sendFile(ctx, { file: described, cacheControl: 'private, no-cache', read }, logger);
+    await sendFile(ctx, { file: described, cacheControl: 'private, no-cache', read }, kit.logger);
   }),
   route(deleteFile, async ({ path }, { org_id }) => {
     if (!(await files.remove(org_id, path.id))) throw noFile();

@@ -168,23 +168,21 @@ const removeUpload = async (
 };
 
 /** The address of the API, without a slash at the end. */
-export type ApiUrl = () => string;
-
-export const presentFile = (entry: Entry<StoredFile>, times: FileTimes, apiUrl: ApiUrl): UploadedFile => {
+export const presentFile = (entry: Entry<StoredFile>, times: FileTimes, apiUrl: string): UploadedFile => {
   const { id, filename, bytes, sha256, content_type } = entry.value;
   const expires_at = new Date(fileExpiresAt(entry, times)).toISOString();
-  return { id, url: `${apiUrl()}/files/${id}/content`, filename, bytes, sha256, content_type, expires_at };
+  return { id, url: `${apiUrl}/files/${id}/content`, filename, bytes, sha256, content_type, expires_at };
 };
 
 export const presentUpload = (
   entry: Entry<Upload>,
   file: UploadedFile | null,
-  apiUrl: ApiUrl,
+  apiUrl: string,
 ): FileUpload => {
   const { id, bytes } = entry.value;
   return {
     id,
-    url: `${apiUrl()}/files/uploads/${id}`,
+    url: `${apiUrl}/files/uploads/${id}`,
     offset: offsetOf(entry.value),
     bytes,
     expires_at: new Date(uploadExpiresAt(entry)).toISOString(),

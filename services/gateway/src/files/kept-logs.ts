@@ -8,10 +8,8 @@ import { boundedLogs, KeptLogs, MAX_LOG_JSON_BYTES } from '@runledger/contracts/
 import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
 import type { TSchema, Static } from 'typebox';
 import { Value } from 'typebox/value';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import { countLogSlots, dropOldLogs, logsFill } from '@runledger/event-log/streams/logs';
-import { whileProjecting } from '../while-projecting.ts';
+import type { Kit } from '../kit.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -59,29 +57,12 @@ export const readKeptLogs = async (
   }
 };
 
-interface LogSharesOptions {
-  readonly log: EventLog;
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
-}
-
-const EVERY_MS = 2_000;
 /** The broker drops the oldest logs of anybody when LOGS is full. What is written until the next look must fit. */
 const FULL = 0.75;
 const ROOM = 0.625;
 
-/** Whose logs go when LOGS gets full: of the organisations that have most, the oldest. */
-export const openLogShares = ({ log, isProjecting, logger }: LogSharesOptions): AsyncDisposable =>
-  whileProjecting({
-    failure: 'the logs of attempts could not be counted',
-    everyMs: EVERY_MS,
-    isProjecting,
-    logger,
-    work: () => shareLogs(log, logger),
-  });
-
-/** @throws {LogUnavailable} */
-const shareLogs = async (log: EventLog, logger: Logger): Promise<void> => {
+/** When LOGS gets full, the oldest logs go of the organisations that have most. @throws {LogUnavailable} */
+export const shareLogs = async ({ log, logger }: Kit): Promise<void> => {
   const fill = await logsFill(log);
   if (fill < FULL) return;
   const slots = await countLogSlots(log);

@@ -1,4 +1,5 @@
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../kit.ts';
+import type { OpenedOutputs } from './output-stores.ts';
 import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import type { Middleware } from 'koa';
 import type { PlainRoute } from '../door/operation.ts';
@@ -6,36 +7,26 @@ import type { OutputStore } from './output-store.ts';
 import { notFound, Refused } from '../door/refusal.ts';
 import { sendFile } from './send-file.ts';
 
-interface OutputRoutes {
-  readonly store: OutputStore;
-  readonly urls: Pick<OutputUrls, 'check'>;
-  /** Reading a file needs the broker. */
-  readonly readNeedsLog: boolean;
-  readonly logger: Logger;
-}
-
 /** Anyone who knows the address of a file may read it, while the address is valid. */
-export const outputRoutes = ({ store, urls, readNeedsLog, logger }: OutputRoutes): PlainRoute[] => [
+export const outputRoutes = (
+  kit: Kit,
+  { store, needsLog }: OpenedOutputs,
+  urls: OutputUrls,
+): PlainRoute[] => [
   {
     method: 'GET',
     path: '/outputs/:key/:filename',
-    serve: serveRoute({ store, urls, logger }),
-    ...(readNeedsLog ? { needsLog: true } : {}),
+    serve: serveRoute(kit, store, urls),
+    ...(needsLog ? { needsLog: true } : {}),
   },
 ];
-
-interface ServeRoute {
-  readonly store: OutputStore;
-  readonly urls: Pick<OutputUrls, 'check'>;
-  readonly logger: Logger;
-}
 
 /** A file never changes, but it may be deleted, or its address expire. */
 const CACHED_S = 3_600;
 
 /** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file, while the address is valid. */
 const serveRoute =
-  ({ store, urls, logger }: ServeRoute): Middleware =>
+  ({ logger }: Kit, store: OutputStore, urls: OutputUrls): Middleware =>
   async (ctx) => {
     const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
     const address = urls.check({ key: String(key), filename: String(filename) }, ctx.query);

@@ -6,13 +6,9 @@ import { Type } from 'typebox';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, invalidRequest, notFound, Refused } from '../door/refusal.ts';
 import { requestBody } from '../door/json-body.ts';
-import { presentFile, presentUpload, type Files, type ApiUrl } from './files.ts';
+import { presentFile, presentUpload, type Files } from './files.ts';
 import { uploadExpiresAt, isComplete, offsetOf, type Upload } from './file-records.ts';
-
-interface UploadRoutes {
-  readonly files: Files;
-  readonly apiUrl: ApiUrl;
-}
+import { apiUrl, type Kit } from '../kit.ts';
 
 const tag = 'Files';
 const VERSION = '1.0.0';
@@ -115,12 +111,12 @@ const deleteUpload = operation({
 });
 
 /** Resumable uploads, by the protocol tus. */
-export const uploadRoutes = ({ files, apiUrl }: UploadRoutes): Route[] => [
+export const uploadRoutes = (kit: Kit, files: Files): Route[] => [
   route(beginUpload, async ({ headers }, { org_id }, ctx) => {
     const metadata = readUploadMetadata(headers['Upload-Metadata'] ?? '', decoded);
     if (!metadata) throw invalidRequest(WRONG_METADATA);
     const upload = await files.begin(org_id, { ...metadata, bytes: headers['Upload-Length'] });
-    const presented = presentUpload(upload, null, apiUrl);
+    const presented = presentUpload(upload, null, apiUrl(kit));
     ctx.set({ ...headersOf(upload), Location: presented.url });
     return presented;
   }),
@@ -130,7 +126,11 @@ export const uploadRoutes = ({ files, apiUrl }: UploadRoutes): Route[] => [
     const file = isComplete(found.value) ? await files.finish(found) : undefined;
     const upload = (await files.findUpload(org_id, path.id)) ?? found;
     ctx.set(headersOf(upload));
-    return presentUpload(upload, file ? presentFile(file, await files.times(), apiUrl) : null, apiUrl);
+    return presentUpload(
+      upload,
+      file ? presentFile(file, await files.times(), apiUrl(kit)) : null,
+      apiUrl(kit),
+    );
   }),
   route(continueUpload, async ({ path, headers }, { org_id }, ctx) => {
     const found = await files.findUpload(org_id, path.id);

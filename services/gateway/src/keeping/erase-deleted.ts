@@ -6,9 +6,7 @@ import {
   type OutputListing,
   type LeftToErase,
 } from '@runledger/contracts/fold/run';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import type { OutputLists } from '@runledger/blob-store/output-lists';
 import { storedFiles } from '@runledger/contracts/events/run-event-data';
 import type { OrgId } from '@runledger/contracts/ids';
@@ -19,62 +17,51 @@ import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import { isJsonObject } from '@runledger/contracts/json';
 import { actOnEach } from '../act-on-each.ts';
-import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
+import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
 import { outputsToErase, type StoredView } from '../views/run-view.ts';
 import type { RunViews } from '../views/run-views.ts';
-import { whileProjecting } from '../while-projecting.ts';
+import type { Kit } from '../kit.ts';
 import type { NoteErasure } from '../archive/erase-archived.ts';
 import type { EraseBlobs } from '../files/blobs.ts';
 import type { OutputStore } from '../files/output-store.ts';
 import type { Files } from '../files/files.ts';
 
-export interface EraseDeletedOptions extends CompleteViewsOptions {
-  readonly views: Pick<RunViews, 'listToErase' | 'position' | 'save'>;
-  readonly erase: EraseFiles;
-  readonly eraseBlobs: EraseBlobs;
-  readonly eraseInputFiles: EraseInputFiles;
+/** What erases of a deleted run what is not in the log. */
+export interface DeletedRuns {
+  readonly fresh: FreshViews;
+  readonly files: EraseFiles;
+  readonly blobs: EraseBlobs;
+  readonly inputFiles: EraseInputFiles;
   /** Its facts may be archived. */
   readonly noteErasure: NoteErasure;
-  readonly log: EventLog;
-  /** Runs, and bytes of files. */
-  readonly onErased: (erased: { readonly runs: number; readonly bytes: number }) => void;
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
 }
 
-const CHECK_EVERY_MS = 1_000;
 const PAGE = 200;
 const MAX_CONCURRENT = 8;
 
 /**
- * Erases the files of deleted runs and outputs, and the logs, input files and blobs of deleted runs, until it is disposed of. A view says what is
+ * Erases the files of deleted runs and outputs, and the logs, input files and blobs of deleted runs. A view says what is
  * left to erase until all of it is erased, so a crash in between loses nothing.
  */
-export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
-  whileProjecting({
-    failure: 'files of deleted runs could not be erased',
-    everyMs: CHECK_EVERY_MS,
-    isProjecting: options.isProjecting,
-    logger: options.logger,
-    work: (stop) => eraseDeleted(options, stop),
-  });
-
-const eraseDeleted = async (options: EraseDeletedOptions, stopping: AbortSignal): Promise<void> => {
-  const { views, erase, eraseBlobs, eraseInputFiles, noteErasure, log, onErased } = options;
+export const eraseDeleted = async (
+  { log, views, metrics }: Kit,
+  { fresh, noteErasure, ...erase }: DeletedRuns,
+  stopping: AbortSignal,
+): Promise<void> => {
   const eraseOne = async (view: StoredView): Promise<void> => {
     const { run } = view;
     const outputs = outputsToErase(run);
     if (stopping.aborted || !outputs) return;
-    const bytes = await erase(run.org_id, outputs);
+    const bytes = await erase.files(run.org_id, outputs);
     // Until then the archive has what names them: views that are lost meanwhile are made from there.
     const note = () => noteErasure(run, isDeleted(run) ? 'run' : 'outputs', view.head);
     if (isDeleted(run)) {
       await eraseLogs(log, run);
-      await eraseInputFiles(run.org_id, outputs.files);
+      await erase.inputFiles(run.org_id, outputs.files);
       // The list names the files, so the view has kept it until now.
       const unlisted = { ...view, run: { ...run, to_erase: { ...outputs, ...NO_OUTPUTS } } };
       if (outputs.outputs_blob) await views.save([unlisted]);
-      if (!(await eraseBlobs(run.org_id, outputs.blobs ?? []))) return;
+      if (!(await erase.blobs(run.org_id, outputs.blobs ?? []))) return;
       await note();
       await views.save([{ ...view, run: { ...run, to_erase: null } }]);
     } else if (isEnded(run) && run.deleted_outputs) {
@@ -82,13 +69,13 @@ const eraseDeleted = async (options: EraseDeletedOptions, stopping: AbortSignal)
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
       await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
       // What a crash leaves here goes with the sweep.
-      if (outputs.outputs_blob) await eraseBlobs(run.org_id, [outputs.outputs_blob]);
+      if (outputs.outputs_blob) await erase.blobs(run.org_id, [outputs.outputs_blob]);
     }
-    onErased({ runs: isDeleted(run) ? 1 : 0, bytes });
+    metrics.removed('deletion', { runs: isDeleted(run) ? 1 : 0, bytes });
   };
   for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
     const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
-    await actOnEach(await thatAreKnown(options, page, after), eraseOne, MAX_CONCURRENT);
+    await actOnEach(await thatAreKnown(views, fresh, page, after), eraseOne, MAX_CONCURRENT);
     after = page.at(-1)?.run.run_id;
   }
 };
@@ -98,21 +85,17 @@ const eraseDeleted = async (options: EraseDeletedOptions, stopping: AbortSignal)
  * in the archive, which is erased next.
  */
 const thatAreKnown = async (
-  { views, fresh }: EraseDeletedOptions,
+  views: RunViews,
+  fresh: FreshViews,
   page: readonly StoredView[],
   after: string,
 ): Promise<readonly StoredView[]> => {
   if (!page.some(namesNothing)) return page;
-  const known = await ofCompleteViews({ views, fresh }, () => views.listToErase({ after, limit: PAGE }));
+  const known = await ofCompleteViews(views, fresh, () => views.listToErase({ after, limit: PAGE }));
   return known ?? page.filter((view) => !namesNothing(view));
 };
 
 const namesNothing = ({ run }: StoredView): boolean => isDeepStrictEqual(outputsToErase(run), NO_OUTPUTS);
-
-interface EraseFilesOptions {
-  readonly store: Pick<OutputStore, 'remove'>;
-  readonly lists: Pick<OutputLists, 'listed'>;
-}
 
 /**
  * Erases the files that are listed, and may be repeated. Nobody knows the files of an attempt that was lost: they expire.
@@ -121,7 +104,7 @@ interface EraseFilesOptions {
 export type EraseFiles = (org_id: OrgId, outputs: OutputListing) => Promise<number>;
 
 export const eraseFiles =
-  ({ store, lists }: EraseFilesOptions): EraseFiles =>
+  (store: OutputStore, lists: OutputLists): EraseFiles =>
   async (org_id, outputs) => {
     const files = storedFiles(await lists.listed(org_id, outputs));
     const limit = pLimit(MAX_CONCURRENT);
@@ -129,16 +112,11 @@ export const eraseFiles =
     return erased.reduce((sum, bytes) => sum + bytes, 0);
   };
 
-interface EraseInputFilesOptions {
-  readonly files: Pick<Files, 'remove'>;
-  readonly blobs: Pick<BlobStore, 'get'>;
-}
-
 /** Erases the files that were made of a run's inputs and that nobody else named. @throws {LogUnavailable} @throws {OutputStoreUnavailable} */
 type EraseInputFiles = (org_id: OrgId, files: LeftToErase['files']) => Promise<void>;
 
 export const eraseInputFiles =
-  ({ files, blobs }: EraseInputFilesOptions): EraseInputFiles =>
+  (files: Files, blobs: BlobStore): EraseInputFiles =>
   async (org_id, named) => {
     if (!named) return;
     const { names, inputs, inputs_blob } = named;

@@ -1,8 +1,8 @@
-import type { BlobStores } from '@runledger/blob-store/blob-stores';
+import type { Archive } from '../archive/archive.ts';
+import type { Kit } from '../kit.ts';
 import { timersOfOrg } from '@runledger/contracts/deliveries/timers';
 import type { OrgId } from '@runledger/contracts/ids';
 import { orgLogsFilter } from '@runledger/contracts/logs/log-chunk';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import type { Bucket } from '@runledger/event-log/streams/bucket';
 import {
@@ -14,13 +14,6 @@ import {
   type Upload,
 } from '../files/file-records.ts';
 import type { OutputStore } from '../files/output-store.ts';
-
-export interface EraseStoredOptions {
-  readonly log: EventLog;
-  readonly stores: BlobStores;
-  /** Resolves with how much there was. */
-  readonly eraseArchive: (org_id: OrgId) => Promise<number>;
-}
 
 /**
  * What is stored under the id of an organisation and names nothing elsewhere. Its keys, runs and files are erased in other ways, and its
@@ -39,26 +32,23 @@ const subjectsOf = (org_id: OrgId): readonly (readonly [stream: string, subjects
 
 /** Resolves with how many messages there were. @throws {LogUnavailable} */
 export const eraseStored = async (
-  { log, stores: { workflows, blobs }, eraseArchive }: EraseStoredOptions,
+  { log, stores: { workflows, blobs } }: Kit,
+  archive: Archive,
   org_id: OrgId,
 ): Promise<number> => {
   let erased = (await workflows.eraseAll(org_id)) + (await blobs.eraseAll(org_id));
-  erased += await eraseArchive(org_id);
+  erased += await archive.eraseOrganisation(org_id);
   for (const [stream, subjects] of subjectsOf(org_id)) erased += await eraseSubjects(log, stream, subjects);
   return erased;
 };
-
-export interface EraseFilesOptions {
-  readonly records: FileRecords;
-  readonly store: Pick<OutputStore, 'remove'>;
-}
 
 /**
  * Erases all files that clients of an organisation uploaded, and uploads. An upload in progress fails, since its record is gone. The
  * record goes last: it names what is left. @throws {LogUnavailable} @throws {OutputStoreUnavailable}
  */
 export const eraseFilesOf = async (
-  { records: { files, uploads }, store }: EraseFilesOptions,
+  { files, uploads }: FileRecords,
+  store: OutputStore,
   org_id: OrgId,
 ): Promise<number> => {
   const eraseAll = async (bucket: Bucket<StoredFile | Upload>, kind: string): Promise<number> => {

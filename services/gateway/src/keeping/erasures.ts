@@ -5,22 +5,21 @@ import type { Erasure } from '@runledger/contracts/catalogue/records';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { isContinued, type ProjectionPosition } from '../views/projection-start.decide.ts';
-import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
-import { whileProjecting } from '../while-projecting.ts';
+import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
+import type { Kit } from '../kit.ts';
+import type { Archive } from '../archive/archive.ts';
+import type { FileRecords } from '../files/file-records.ts';
+import type { OutputStore } from '../files/output-store.ts';
+import type { Memberships } from '../records/people/membership.ts';
+import type { Work } from './keeper.ts';
 import type { ErasureRecords } from '../records/erasure.ts';
 import type { RunViews } from '../views/run-views.ts';
 import { keyStore } from '../records/keys/key-store.ts';
 import { revokeAll } from '../records/keys/api-keys.ts';
 import { schedulesOf } from '../records/schedule-records.ts';
-import {
-  eraseFilesOf,
-  eraseStored,
-  type EraseFilesOptions,
-  type EraseStoredOptions,
-} from './erase-stored.ts';
+import { eraseFilesOf, eraseStored } from './erase-stored.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { RunView } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
@@ -28,68 +27,72 @@ import type { CancelRun } from '../runs/facts/cancel-run.ts';
 import type { ReadCurrentRun } from '../runs/facts/current-run.ts';
 import type { DeletedBy } from '../runs/facts/delete.decide.ts';
 import type { DeleteRun } from '../runs/facts/delete-run.ts';
-import { notificationExpired, type ExpiryEnvelope } from '../runs/facts/expiring.decide.ts';
-
-interface ErasuresOptions extends Omit<EraseOrganisationOptions, 'onUnreadable'> {
-  readonly erasures: Pick<ErasureRecords, 'change' | 'next'>;
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
-}
-
-const CHECK_EVERY_MS = 1_000;
+import { notificationExpired } from '../runs/facts/expiring.decide.ts';
 
 /**
- * Erases the organisations whose erasure was requested, until it is disposed of. Their records say what is left after a crash. A copy of the
+ * Erases the organisations whose erasure was requested. Their records say what is left after a crash. A copy of the
  * views may bring back runs of one that was complete: then its erasure goes on.
  */
-export const openErasures = (options: ErasuresOptions): AsyncDisposable => {
-  const { erasures, isProjecting, logger } = options;
-  const onUnreadable = errorOnce(logger);
+export const eraseOrganisations = (kit: Kit, organisations: ErasableOrganisations): Work => {
+  const { erasures } = organisations;
+  const onUnreadable = errorOnce(kit.logger);
   /** The revision up to which all are complete. */
   let completeUpTo = 0;
   /** The views that had no run of these. */
   let without: ProjectionPosition | undefined;
-  return whileProjecting({
-    failure: 'an organisation could not be erased',
-    everyMs: CHECK_EVERY_MS,
-    isProjecting,
-    logger,
-    work: async (stop) => {
-      const failures: unknown[] = [];
-      for (let behind = completeUpTo; !stop.aborted;) {
-        const erasure = await erasures.next(behind);
-        if (!erasure) break;
-        const { value, revision } = erasure;
-        if (value.erased_at !== null) {
-          if (behind === completeUpTo) completeUpTo = revision;
-        } else {
-          // One that fails holds up no other.
-          await eraseOrganisation({ ...options, onUnreadable }, value, stop).catch((error: unknown) =>
-            failures.push(error),
-          );
-        }
-        behind = revision;
+  return async (stop) => {
+    const failures: unknown[] = [];
+    for (let behind = completeUpTo; !stop.aborted;) {
+      const erasure = await erasures.next(behind);
+      if (!erasure) break;
+      const { value, revision } = erasure;
+      if (value.erased_at !== null) {
+        if (behind === completeUpTo) completeUpTo = revision;
+      } else {
+        // One that fails holds up no other.
+        await eraseOrganisation(kit, organisations, value, onUnreadable, stop).catch((error: unknown) =>
+          failures.push(error),
+        );
       }
-      if (completeUpTo > 0) without = await eraseAgain(options, without, stop);
-      if (failures.length > 0) throw failures[0];
-    },
-  });
+      behind = revision;
+    }
+    if (completeUpTo > 0) without = await eraseAgain(kit, organisations, without, stop);
+    if (failures.length > 0) throw failures[0];
+  };
 };
+
+/** What an organisation has, and who erases it. */
+export interface ErasableOrganisations {
+  readonly erasures: ErasureRecords;
+  readonly fresh: FreshViews;
+  readonly current: ReadCurrentRun;
+  readonly cancelRun: CancelRun;
+  readonly deleteRun: DeleteRun;
+  readonly archive: Archive;
+  /** Of files that its clients uploaded. */
+  readonly files: FileRecords;
+  readonly store: OutputStore;
+  /** People who are members of no other organisation have no account afterwards. */
+  readonly memberships: Memberships;
+}
+
+/** The run cannot be deleted, and keeps its organisation from being erased. */
+type OnUnreadable = (key: RunKey, why: string) => void;
 
 /**
  * Lets the erasures go on of which the views have runs again: in the beginning, and when the views were derived again or are those of a copy.
  * Resolves with the views that have none of the others; undefined while that is unknown.
  */
 const eraseAgain = async (
-  options: ErasuresOptions,
+  { views, logger }: Kit,
+  { erasures, fresh }: ErasableOrganisations,
   without: ProjectionPosition | undefined,
   stop: AbortSignal,
 ): Promise<ProjectionPosition | undefined> => {
-  const { views, erasures, logger } = options;
   if (without && isContinued(without, await views.position())) return without;
-  const found = await ofCompleteViews(options, async (at) => ({
+  const found = await ofCompleteViews(views, fresh, async (at) => ({
     at,
-    again: await completeWithRuns(options, stop),
+    again: await completeWithRuns(views, erasures, stop),
   }));
   for (const org_id of found?.again ?? []) {
     logger.warn({ org_id }, 'the views have runs of an erased organisation again: it is erased again');
@@ -99,7 +102,8 @@ const eraseAgain = async (
 };
 
 const completeWithRuns = async (
-  { erasures, views }: Pick<ErasuresOptions, 'erasures' | 'views'>,
+  views: RunViews,
+  erasures: ErasureRecords,
   stop: AbortSignal,
 ): Promise<string[]> => {
   const found: string[] = [];
@@ -114,7 +118,7 @@ const completeWithRuns = async (
 };
 
 /** Once for each run, since a pass finds it again and again. */
-const errorOnce = (logger: Logger): ((key: RunKey, why: string) => void) => {
+const errorOnce = (logger: Logger): OnUnreadable => {
   const known = new Set<string>();
   return (key, why) => {
     if (known.has(key.run_id)) return;
@@ -126,14 +130,6 @@ const errorOnce = (logger: Logger): ((key: RunKey, why: string) => void) => {
   };
 };
 
-interface EraseOrganisationOptions extends EraseRunsOptions, EraseStoredOptions, CompleteViewsOptions {
-  readonly views: Pick<RunViews, 'listRuns' | 'listToErase' | 'position'>;
-  readonly erasures: Pick<ErasureRecords, 'change'>;
-  readonly files: EraseFilesOptions;
-  /** People who are members of no other organisation have no account afterwards. Resolves with how many members and invitations there were. */
-  readonly eraseMembers: (org_id: OrgId) => Promise<number>;
-}
-
 /** Longer than a request that was identified before its key was revoked can go on storing something. */
 const QUIET_FOR_MS = 10 * 60_000;
 
@@ -142,23 +138,29 @@ const QUIET_FOR_MS = 10 * 60_000;
  * until it is certain that it has none. It may be repeated, and by several gateways at once. @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {OutputStoreUnavailable}
  */
 const eraseOrganisation = async (
-  options: EraseOrganisationOptions,
+  kit: Kit,
+  organisations: ErasableOrganisations,
   erasure: Erasure,
+  onUnreadable: OnUnreadable,
   stop: AbortSignal,
 ): Promise<void> => {
-  const { log, erasures, views, now } = options;
+  const { log, views, now } = kit;
+  const { erasures, fresh, archive, memberships } = organisations;
   const { quiet_at, requested_by } = erasure;
   if (quiet_at !== null && now().getTime() < Date.parse(quiet_at) + QUIET_FOR_MS) return;
   const org_id = orgId(erasure.org_id);
   const keys = await revokeAll(keyStore(log), org_id);
-  const members = await options.eraseMembers(org_id);
+  const members = await memberships.erase(org_id);
   // Otherwise they would queue runs while these are deleted.
   const schedules = await eraseSubjects(log, 'KV_SCHEDULES', schedulesOf(org_id));
-  const runs = await eraseRuns(options, org_id, requested_by, stop);
+  const runs = await eraseRuns(kit, organisations, org_id, requested_by, onUnreadable, stop);
   const hasNone = async () => (await haveNoRuns(views, org_id)) && !(await isErasing(views, org_id));
-  const isWithoutRuns = !stop.aborted && (await ofCompleteViews(options, hasNone)) === true;
+  const isWithoutRuns = !stop.aborted && (await ofCompleteViews(views, fresh, hasNone)) === true;
   const [files, stored] = isWithoutRuns
-    ? [await eraseFilesOf(options.files, org_id), await eraseStored(options, org_id)]
+    ? [
+        await eraseFilesOf(organisations.files, organisations.store, org_id),
+        await eraseStored(kit, archive, org_id),
+      ]
     : [0, 0];
   const isQuiet = isWithoutRuns && keys + members + schedules + files + stored === 0;
   const at = now().toISOString();
@@ -174,19 +176,6 @@ const eraseOrganisation = async (
   }));
 };
 
-interface EraseRunsOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'listRuns' | 'listToErase'>;
-  readonly current: ReadCurrentRun;
-  readonly cancelRun: CancelRun;
-  readonly deleteRun: DeleteRun;
-  readonly writer: ExpiryEnvelope['writer'];
-  readonly now: () => Date;
-  readonly onConflict: () => void;
-  /** The run cannot be deleted, and keeps its organisation from being erased. */
-  readonly onUnreadable: (key: RunKey, why: string) => void;
-}
-
 const PAGE = 200;
 
 /**
@@ -195,14 +184,16 @@ const PAGE = 200;
  * gateway that projects. Resolves with how many were deleted now. @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
 const eraseRuns = async (
-  options: EraseRunsOptions,
+  kit: Kit,
+  organisations: ErasableOrganisations,
   org_id: OrgId,
   by: DeletedBy,
+  onUnreadable: OnUnreadable,
   stop: AbortSignal,
 ): Promise<number> => {
-  const { views } = options;
+  const { views } = kit;
   const deleteOne = async ({ run: { run_id } }: RunView): Promise<boolean> =>
-    !stop.aborted && deleteAnyRun(options, { org_id, run_id }, by);
+    !stop.aborted && deleteAnyRun(kit, organisations, { org_id, run_id }, by, onUnreadable);
   let deleted = 0;
   let behind: SortKey | undefined;
   do {
@@ -214,13 +205,13 @@ const eraseRuns = async (
 };
 
 /** Whether the views have no run of the organisation, but deleted ones. */
-const haveNoRuns = async (views: Pick<RunViews, 'listRuns'>, org_id: OrgId): Promise<boolean> => {
+const haveNoRuns = async (views: RunViews, org_id: OrgId): Promise<boolean> => {
   const { items, end } = await views.listRuns({ org_id, limit: 1 });
   return items.length === 0 && end === undefined;
 };
 
 /** Whether something of its deleted runs is left to erase. */
-const isErasing = async (views: Pick<RunViews, 'listToErase'>, org_id: OrgId): Promise<boolean> => {
+const isErasing = async (views: RunViews, org_id: OrgId): Promise<boolean> => {
   for (let after = ''; ;) {
     const page = await views.listToErase({ after, limit: PAGE });
     if (page.some(({ run }) => run.org_id === org_id)) return true;
@@ -233,8 +224,13 @@ const isErasing = async (views: Pick<RunViews, 'listToErase'>, org_id: OrgId): P
 /** Each refusal of the deletion is removed once. */
 const MAX_TRIES = 3;
 
-const deleteAnyRun = async (options: EraseRunsOptions, key: RunKey, by: DeletedBy): Promise<boolean> => {
-  const { cancelRun, deleteRun, onUnreadable } = options;
+const deleteAnyRun = async (
+  kit: Kit,
+  { current, cancelRun, deleteRun }: ErasableOrganisations,
+  key: RunKey,
+  by: DeletedBy,
+  onUnreadable: OnUnreadable,
+): Promise<boolean> => {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const result = await deleteRun('run', key, { ...by, traceparent: null });
     switch (result.kind) {
@@ -242,7 +238,7 @@ const deleteAnyRun = async (options: EraseRunsOptions, key: RunKey, by: DeletedB
         return true;
       case 'refused':
         if (result.because === 'not_ended') await cancelRun(key, { ...by, traceparent: null });
-        else await giveUpNotification(options, key);
+        else await giveUpNotification(kit, current, key);
         break;
       case 'unreadable':
         onUnreadable(key, result.why);
@@ -261,7 +257,8 @@ const deleteAnyRun = async (options: EraseRunsOptions, key: RunKey, by: DeletedB
 
 /** Otherwise it would be sent for as long as its receiver is away. */
 const giveUpNotification = async (
-  { log, current, writer, now, onConflict }: EraseRunsOptions,
+  { log, writer, now, metrics }: Kit,
+  current: ReadCurrentRun,
   key: RunKey,
 ): Promise<void> => {
   await decideAndAppend(log, {
@@ -273,6 +270,6 @@ const giveUpNotification = async (
       const event = notificationExpired(found, end, envelope, 'The organisation was erased.');
       return { kind: 'append', event, expected: end.head, answer: undefined };
     },
-    onConflict,
+    onConflict: metrics.conflict,
   });
 };

@@ -1,42 +1,20 @@
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { actOnEach } from '../act-on-each.ts';
 import type { Page } from '../views/list-query.decide.ts';
 import { OPEN_STATUSES } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
-import type { RunViews } from '../views/run-views.ts';
-import { whileProjecting } from '../while-projecting.ts';
+import type { Kit } from '../kit.ts';
 import { expiringBefore } from '../runs/facts/expiring.decide.ts';
 import type { ExpireNotification, ExpireRun } from '../runs/facts/expire-run.ts';
 
-export interface ExpireRunsOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'listOldest' | 'listUnsettled'>;
-  readonly expire: ExpireRun;
-  readonly expireNotification: ExpireNotification;
-  /** Of several gateways with shared views, the one that projects does it. */
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
-}
-
-/** Far less than the margin before a run expires, which is 150 s for the shortest age of the log. */
-const CHECK_EVERY_MS = 3_000;
 const PAGE = 1_000;
 
-/** Ends each run of the views that outlives the log, and gives up each notification that does, until it is disposed of. */
-export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable =>
-  whileProjecting({
-    failure: 'runs that outlive the log could not be ended',
-    everyMs: CHECK_EVERY_MS,
-    isProjecting: options.isProjecting,
-    logger: options.logger,
-    work: (stop) => expireRuns(options, stop),
-  });
-
-const expireRuns = async (
-  { log, views, expire, expireNotification }: ExpireRunsOptions,
+/** Ends each run of the views that outlives the log, and gives up each notification that does. */
+export const expireRuns = async (
+  { log, views }: Kit,
+  expire: ExpireRun,
+  expireNotification: ExpireNotification,
   stop: AbortSignal,
 ): Promise<void> => {
   const createdBefore = expiringBefore(await readLogAge(log));

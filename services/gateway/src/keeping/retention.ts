@@ -4,65 +4,53 @@ import { lifetimeProblems } from '@runledger/contracts/lifetimes';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge, type LogAge } from '@runledger/event-log/messages/log-age';
 import { isEnded } from '@runledger/contracts/fold/run';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
-import { whileProjecting } from '../while-projecting.ts';
+import type { Kit } from '../kit.ts';
+import type { Work } from './keeper.ts';
 import { createdBefore, DAY_MS, endedBefore, isOver } from '../records/retention.decide.ts';
 import type { RetentionRecords } from '../records/retention.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { FilesQuery, OldestQuery } from '../views/list-query.decide.ts';
 import { FINAL_STATUSES, type StoredView } from '../views/run-view.ts';
-import type { RunViews } from '../views/run-views.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
 import type { EraseFiles } from './erase-deleted.ts';
 
-export interface RetentionOptions extends Omit<
-  RemoveOldRunsOptions & EraseOldFilesOptions & RemoveDeletedRunsOptions,
-  'stop'
-> {
-  readonly records: Pick<RetentionRecords, 'all'>;
-  /** Days for which the installation keeps runs. */
-  readonly runsDays: number;
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
-}
-
-const APPLY_EVERY_MS = 5 * 60_000;
-
 /**
- * Removes what is older than the installation and each organisation want, until it is disposed of. What is left to remove is in the
+ * Removes what is older than the installation and each organisation want. What is left to remove is in the
  * views, so a crash loses nothing.
  */
-export const openRetention = (options: RetentionOptions): AsyncDisposable => {
-  const warn = warnOnce(options.logger);
-  return whileProjecting({
-    failure: 'old runs and files could not be removed',
-    everyMs: APPLY_EVERY_MS,
-    isProjecting: options.isProjecting,
-    logger: options.logger,
-    work: (stop) => applyRetention({ ...options, stop }, warn),
-  });
+export const applyRetention = (kit: Kit, records: RetentionRecords, erase: EraseFiles): Work => {
+  const warn = warnOnce(kit.logger);
+  return (stop) => retain(kit, records, { erase, stop }, warn);
 };
 
-const applyRetention = async (
-  options: RetentionOptions & Pick<RemoveOldRunsOptions, 'stop'>,
+/** One time of looking for what is old enough. It ends soon after the signal. */
+interface Round {
+  readonly erase: EraseFiles;
+  readonly stop: AbortSignal;
+}
+
+const retain = async (
+  kit: Kit,
+  records: RetentionRecords,
+  round: Round,
   warn: (chosen: Retention, age: LogAge) => void,
 ): Promise<void> => {
-  const { log, records, runsDays, stop } = options;
-  const age = await readLogAge(log);
-  await removeOldRuns(options, { createdBefore: createdBefore(runsDays, age) });
-  await removeDeletedRuns(options);
+  const { RUNLEDGER_RUN_RETENTION_DAYS: runsDays } = kit.config;
+  const age = await readLogAge(kit.log);
+  await removeOldRuns(kit, round, { createdBefore: createdBefore(runsDays, age) });
+  await removeDeletedRuns(kit, round.stop);
   for await (const chosen of records.all()) {
-    if (stop.aborted) return;
+    if (round.stop.aborted) return;
     const org_id = orgId(chosen.org_id);
     const { runs_days, outputs_days } = chosen;
     if (runs_days !== null) {
       warn(chosen, age);
-      await removeOldRuns(options, { org_id, createdBefore: createdBefore(runs_days, age) });
+      await removeOldRuns(kit, round, { org_id, createdBefore: createdBefore(runs_days, age) });
     }
     if (outputs_days !== null) {
-      await eraseOldFiles(options, { org_id, endedBefore: endedBefore(outputs_days, age) });
+      await eraseOldFiles(kit, round, { org_id, endedBefore: endedBefore(outputs_days, age) });
     }
   }
 };
@@ -80,22 +68,19 @@ const warnOnce = (logger: Logger): ((chosen: Retention, age: LogAge) => void) =>
   };
 };
 
-interface EraseOldFilesOptions extends Round {
-  readonly views: Pick<RunViews, 'listWithFiles' | 'save'>;
-}
-
 /**
  * Erases the output files of old runs. The view then says that the run has no bytes of files; it still lists them, as files that
  * have expired. @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {OutputStoreUnavailable}
  */
 export const eraseOldFiles = async (
-  { views, erase, onRemoved, stop }: EraseOldFilesOptions,
+  { views, metrics }: Kit,
+  { erase, stop }: Round,
   which: Omit<FilesQuery, 'limit'>,
 ): Promise<void> => {
   const eraseOne = async (view: StoredView): Promise<StoredView[]> => {
     const { run } = view;
     if (stop.aborted || !isEnded(run)) return [];
-    onRemoved({ runs: 0, bytes: await erase(run.org_id, run) });
+    metrics.removed('retention', { runs: 0, bytes: await erase(run.org_id, run) });
     return [{ ...view, run: { ...run, output_bytes: 0 } }];
   };
   for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
@@ -105,18 +90,11 @@ export const eraseOldFiles = async (
   }
 };
 
-interface RemoveDeletedRunsOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'listErased' | 'remove'>;
-  /** The round ends soon after it. */
-  readonly stop: AbortSignal;
-}
-
 /**
  * Removes what is left of deleted runs: views with nothing in them, which stand in the way of stale ones. They stay while the log holds
  * anything of the run, as those of other old runs do. @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
-const removeDeletedRuns = async ({ log, views, stop }: RemoveDeletedRunsOptions): Promise<void> => {
+const removeDeletedRuns = async ({ log, views }: Kit, stop: AbortSignal): Promise<void> => {
   const ifForgotten = async (view: StoredView): Promise<StoredView[]> =>
     (await lastOfRun(log, view.run)) > 0 ? [] : [view];
   for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
@@ -128,25 +106,21 @@ const removeDeletedRuns = async ({ log, views, stop }: RemoveDeletedRunsOptions)
   }
 };
 
-interface RemoveOldRunsOptions extends Round {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'listOldest' | 'load' | 'remove'>;
-}
-
 /**
  * Removes old runs that are over, with their files. The view goes last, so whatever is interrupted is repeated. A run stays while the
  * log holds anything of it: its view would come back when the views are derived again, and something may follow.
  * @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {OutputStoreUnavailable}
  */
 export const removeOldRuns = async (
-  { log, views, erase, onRemoved, stop }: RemoveOldRunsOptions,
+  { log, views, metrics }: Kit,
+  { erase, stop }: Round,
   which: Pick<OldestQuery, 'org_id' | 'createdBefore'>,
 ): Promise<void> => {
   const prepare = async (view: StoredView): Promise<StoredView[]> => {
     if (stop.aborted || !isOver(view)) return [];
     const { run } = view;
     if ((await lastOfRun(log, run)) > 0) return [];
-    onRemoved({ runs: 0, bytes: await erase(run.org_id, run) });
+    metrics.removed('retention', { runs: 0, bytes: await erase(run.org_id, run) });
     await eraseLogs(log, run);
     return [view];
   };
@@ -155,20 +129,11 @@ export const removeOldRuns = async (
     const oldest = { ...which, statuses: FINAL_STATUSES, limit: PAGE, ...(after && { after }) };
     const { items, end } = await views.listOldest(oldest);
     const prepared = (await actOnEach(await views.load(items), prepare, MAX_CONCURRENT)).flat();
-    onRemoved({ runs: await views.remove(prepared), bytes: 0 });
+    metrics.removed('retention', { runs: await views.remove(prepared), bytes: 0 });
     if (end === undefined) return;
     after = end;
   }
 };
-
-/** One time of looking for what is old enough. */
-interface Round {
-  readonly erase: EraseFiles;
-  /** Runs, and bytes of output files. */
-  readonly onRemoved: (removed: { readonly runs: number; readonly bytes: number }) => void;
-  /** The round ends soon after it. */
-  readonly stop: AbortSignal;
-}
 
 /** Views that are read at once. */
 const PAGE = 200;

@@ -1,12 +1,12 @@
 import type { Bucket, Entry } from '@runledger/event-log/streams/bucket';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { bucketCreated } from '@runledger/event-log/streams/bucket-created';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { BlobStore, StoredBlob } from '@runledger/blob-store/store/blob-store';
 import type { OutputStore } from '../files/output-store.ts';
-import { whileProjecting } from '../while-projecting.ts';
+import type { Kit } from '../kit.ts';
+import type { FreshViews } from '../views/fresh-views.ts';
+import type { Work } from './keeper.ts';
 import {
   fileKey,
   FILES,
@@ -19,39 +19,26 @@ import {
   type Upload,
 } from '../files/file-records.ts';
 import type { WorkflowVersions } from '../records/catalogue/workflow-versions.ts';
-import { ERASED_AFTER_MS, SWEEP_EVERY_MS } from '../records/quotas/sweep-times.ts';
+import { ERASED_AFTER_MS } from '../records/quotas/sweep-times.ts';
 import {
   unreferencedByRuns,
   unreferencedWorkflows,
   oldBlobs,
   type FindUnreferenced,
-  type RunReferencesOptions,
 } from '../files/blobs.ts';
 
-interface SweepFilesOptions {
+/** What the sweep of files that clients uploaded looks at. */
+export interface ExpiringFiles {
   readonly records: FileRecords;
-  readonly store: Pick<OutputStore, 'remove'>;
+  readonly store: OutputStore;
   readonly fileKeptMs: number;
   readonly brokerTime: () => Promise<Date>;
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
 }
 
-const FILES_SWEPT_EVERY_MS = 60_000;
-
-/** Erases the files and uploads that have expired, until it is disposed of. */
-export const openFileSweep = (options: SweepFilesOptions): AsyncDisposable =>
-  whileProjecting({
-    failure: 'expired files could not be erased',
-    everyMs: FILES_SWEPT_EVERY_MS,
-    isProjecting: options.isProjecting,
-    logger: options.logger,
-    work: (stop) => sweepFiles(options, stop),
-  });
-
-/** A record goes before its parts: after a kill in between, the parts take room until the store expires them. */
+/** Erases the files and uploads that have expired. A record goes before its parts: after a kill in between, the parts take room until the store expires them. */
 export const sweepFiles = async (
-  { records, store, fileKeptMs, brokerTime, logger }: Omit<SweepFilesOptions, 'isProjecting'>,
+  { logger }: Kit,
+  { records, store, fileKeptMs, brokerTime }: ExpiringFiles,
   stop: AbortSignal,
 ): Promise<void> => {
   const erase = async <Stored extends StoredFile | Upload>(
@@ -96,58 +83,31 @@ const ownParts = async (
   return [...parts, ...(coming ? [coming] : [])].filter(({ key }) => !taken.has(key));
 };
 
-interface BlobSweepOptions extends RunReferencesOptions {
-  readonly log: EventLog;
-  readonly stores: BlobStores;
-  readonly versions: Pick<WorkflowVersions, 'hashes'>;
-  readonly isProjecting: () => boolean;
-  readonly logger: Logger;
-  readonly onErased: (stream: BlobStream, bytes: number) => void;
-}
-
 /** Erases the blobs that nothing refers to: of deleted runs and versions, and of requests that were refused or interrupted. */
-export const openBlobSweep = (options: BlobSweepOptions): AsyncDisposable => {
-  const { log, stores, versions, isProjecting, logger, onErased } = options;
+export const sweepBlobs = (kit: Kit, fresh: FreshViews, versions: WorkflowVersions): Work => {
+  const { log, views, stores, logger, metrics } = kit;
   const sweep = (stream: BlobStream, store: BlobStores[keyof BlobStores], unreferenced: FindUnreferenced) =>
-    sweepStore({
-      store,
-      unreferenced,
-      erasedAfterMs: ERASED_AFTER_MS,
-      onErased: ({ org_id, sha256, bytes }) => {
-        logger.info({ stream, org_id, sha256, bytes }, 'a blob that nothing refers to was erased');
-        onErased(stream, bytes);
-      },
+    sweepStore(store, unreferenced, ERASED_AFTER_MS, ({ org_id, sha256, bytes }) => {
+      logger.info({ stream, org_id, sha256, bytes }, 'a blob that nothing refers to was erased');
+      metrics.erased(stream, bytes);
     });
   const sweeps = [
-    sweep('BLOBS', stores.blobs, unreferencedByRuns(options)),
+    sweep('BLOBS', stores.blobs, unreferencedByRuns(views, fresh)),
     sweep(
       'WORKFLOWS',
       stores.workflows,
-      unreferencedWorkflows({
-        ...options,
-        hashesOf: (org_id) => versions.hashes(org_id),
-        catalogueCreated: () => bucketCreated(log, 'CATALOGUE'),
-      }),
+      unreferencedWorkflows(
+        views,
+        fresh,
+        (org_id) => versions.hashes(org_id),
+        () => bucketCreated(log, 'CATALOGUE'),
+      ),
     ),
   ];
-  return whileProjecting({
-    failure: 'blobs that nothing refers to could not be erased',
-    everyMs: SWEEP_EVERY_MS,
-    isProjecting,
-    logger,
-    work: async (stop) => {
-      for (const round of sweeps) await round(stop);
-    },
-  });
+  return async (stop) => {
+    for (const round of sweeps) await round(stop);
+  };
 };
-
-interface SweepStoreOptions {
-  readonly store: Pick<BlobStore, 'list' | 'erase'>;
-  readonly unreferenced: FindUnreferenced;
-  /** A younger blob may be referred to by a request in progress. */
-  readonly erasedAfterMs: number;
-  readonly onErased: (blob: StoredBlob) => void;
-}
 
 const AT_ONCE = 500;
 const IN_A_ROUND = 50_000;
@@ -156,8 +116,13 @@ const IN_A_ROUND = 50_000;
  * A round looks at the next blobs, from where the last one has ended, and erases those that nothing refers to. After a kill
  * the next process begins anew: what is erased twice is gone once.
  */
-export const sweepStore = (options: SweepStoreOptions): ((stop: AbortSignal) => Promise<void>) => {
-  const { store, unreferenced, erasedAfterMs, onErased } = options;
+export const sweepStore = (
+  store: Pick<BlobStore, 'list' | 'erase'>,
+  unreferenced: FindUnreferenced,
+  /** A younger blob may be referred to by a request in progress. */
+  erasedAfterMs: number,
+  onErased: (blob: StoredBlob) => void,
+): Work => {
   let behind = 0;
   return async (stop) => {
     for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += AT_ONCE) {

@@ -5,6 +5,7 @@ import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { operation, route, type Route } from '../door/operation.ts';
 import { notFound, Refused } from '../door/refusal.ts';
 import { changeRecord } from './catalogue/records.ts';
+import type { Kit } from '../kit.ts';
 
 const shared = { tag: 'Organisation', scope: 'operator' } as const;
 
@@ -38,13 +39,11 @@ const tombstoneOperation = operation({
   refusals: [404],
 });
 
-interface ErasureRoutes {
-  readonly erasures: ErasureRecords;
-  readonly findOrganisation: (id: string) => Promise<Organisation | undefined>;
-  readonly now: () => Date;
-}
-
-export const erasureRoutes = ({ erasures, findOrganisation, now }: ErasureRoutes): Route[] => [
+export const erasureRoutes = (
+  { now }: Kit,
+  erasures: ErasureRecords,
+  findOrganisation: (id: string) => Promise<Organisation | undefined>,
+): Route[] => [
   route(eraseOperation, async ({ path: { org_id }, query: { name } }, caller) => {
     const before = await erasures.find(org_id);
     if (before) return shown(before.value);

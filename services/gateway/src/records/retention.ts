@@ -2,7 +2,9 @@ import { Retention, RetentionChange } from '@runledger/contracts/http/retention'
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Retention as RetentionRecord } from '@runledger/contracts/catalogue/records';
-import type { OrgId } from '@runledger/contracts/ids';
+import { orgId, type OrgId } from '@runledger/contracts/ids';
+import { polledClock } from '@runledger/coordination/polled-clock';
+import type { Kit } from '../kit.ts';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, invalidRequest, Refused } from '../door/refusal.ts';
@@ -44,19 +46,15 @@ const changeRetention = operation({
   refusals: [],
 });
 
-interface RetentionRoutes {
-  readonly log: EventLog;
-  readonly records: RetentionRecords;
-  /** Days for which the installation keeps runs. */
-  readonly runsDays: number;
+export const retentionRoutes = (
+  { config, log }: Kit,
+  records: RetentionRecords,
   /** How long output files are kept, in milliseconds. */
-  readonly keepsOutputsForMs: () => Promise<number>;
-}
-
-export const retentionRoutes = ({ log, records, runsDays, keepsOutputsForMs }: RetentionRoutes): Route[] => {
+  keepsOutputsForMs: () => Promise<number>,
+): Route[] => {
   const installation = async (): Promise<InstallationRetention> => {
     const [{ maxAgeMs }, outputsMs] = await Promise.all([readLogAge(log), keepsOutputsForMs()]);
-    return { log: maxAgeMs / DAY_MS, runs: runsDays, outputs: outputsMs / DAY_MS };
+    return { log: maxAgeMs / DAY_MS, runs: config.RUNLEDGER_RUN_RETENTION_DAYS, outputs: outputsMs / DAY_MS };
   };
   return [
     route(getRetention, async (_request, { org_id }) => {
@@ -129,5 +127,18 @@ export const retentionRecords = (log: EventLog): RetentionRecords => {
       await records.create(keyOf(org_id), { org_id, ...NOTHING_CHOSEN });
       return changeRecord(records, keyOf(org_id), decide);
     },
+  };
+};
+
+/** Since when runs of an organisation are kept: older ones are not. Milliseconds since 1970. */
+export type KeptSince = (org_id: string) => Promise<number>;
+
+/** Since when the organisations keep runs, on the clock of the broker. */
+export const keptSince = ({ config, log }: Kit, records: RetentionRecords): KeptSince => {
+  const brokerNow = polledClock(log, 'RUNS');
+  return async (org_id) => {
+    const { runs_days } = await records.get(orgId(org_id));
+    const days = Math.min(runs_days ?? Infinity, config.RUNLEDGER_RUN_RETENTION_DAYS);
+    return (await brokerNow()) - days * DAY_MS;
   };
 };

@@ -2,8 +2,8 @@ import { RunActivity, RunActivityQuery } from '@runledger/contracts/http/runs/ru
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, invalidRequest, type InvalidRequest } from '../door/refusal.ts';
 import { MAX_ACTIVE } from '../views/counts.decide.ts';
-import type { FreshViews } from '../views/fresh-views.ts';
-import type { RunViews } from '../views/run-views.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 const most = MAX_ACTIVE.toLocaleString('en');
 
@@ -20,13 +20,7 @@ const activityOperation = operation({
   refusals: [],
 });
 
-interface ActivityRoute {
-  readonly views: Pick<RunViews, 'runActivity'>;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
-  readonly now: () => Date;
-}
-
-export const activityRoute = ({ views, fresh, now }: ActivityRoute): Route =>
+export const activityRoute = ({ views, now }: Kit, { fresh }: Runs): Route =>
   route(activityOperation, async ({ query }, caller) => {
     const asked = { since: msOf(query.since), until: msOf(query.until), step: query.step };
     const span = activitySpan(asked, now().getTime());

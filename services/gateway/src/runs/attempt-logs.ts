@@ -1,7 +1,6 @@
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Kit } from '../kit.ts';
 import { readLog } from '@runledger/event-log/streams/logs';
 import { readKeptLogs, type FoundLogs } from '../files/kept-logs.ts';
 import type { ReadCurrentRun } from './facts/current-run.ts';
@@ -39,15 +38,9 @@ export const loggedAttempts = (run: Run): RunAttemptLog[] => {
 /** @throws {LogUnavailable} */
 export type ReadAttemptLog = (run: Run, of: RunAttemptLog) => Promise<AttemptLines>;
 
-interface AttemptLogsOptions {
-  readonly log: EventLog;
-  readonly blobs: Pick<BlobStore, 'get'>;
-  readonly current: ReadCurrentRun;
-}
-
 /** The log of an attempt: as it is kept with the run, or as the brokers still have it. */
 export const attemptLogs =
-  ({ log, blobs, current }: AttemptLogsOptions): ReadAttemptLog =>
+  ({ log, stores: { blobs } }: Kit, current: ReadCurrentRun): ReadAttemptLog =>
   async (run, of) => {
     const kept = await readKeptLogs(blobs, run);
     const known = keptOf(kept, of);
@@ -87,10 +80,7 @@ interface LogSelection {
   readonly tail: number | undefined;
 }
 
-export const selectedAttempts = (
-  run: Run,
-  { attempt }: Pick<LogSelection, 'attempt'>,
-): readonly RunAttemptLog[] =>
+export const selectedAttempts = (run: Run, attempt: number | undefined): readonly RunAttemptLog[] =>
   loggedAttempts(run).filter((logged) => attempt === undefined || logged.attempt === attempt);
 
 /** Where to begin. @throws {LogUnavailable} */
@@ -101,7 +91,7 @@ export const beginOf = async (
 ): Promise<LogPosition> => {
   if (selection.tail === undefined) return LOG_BEGIN;
   let left = selection.tail;
-  for (const logged of selectedAttempts(run, selection).toReversed()) {
+  for (const logged of selectedAttempts(run, selection.attempt).toReversed()) {
     const lines = await read(run, logged);
     const known = countLines(lines);
     if (known >= left) return { attempt: logged.attempt, line: lineFromEnd(lines, left) };
@@ -117,7 +107,7 @@ export async function* readLogs(
   selection: LogSelection,
   from: LogPosition,
 ): AsyncGenerator<ShownItem> {
-  for (const logged of selectedAttempts(run, selection)) {
+  for (const logged of selectedAttempts(run, selection.attempt)) {
     if (logged.attempt < from.attempt) continue;
     const line = logged.attempt === from.attempt ? from.line : 0;
     yield* logItems({ attempt: logged.attempt, line }, await read(run, logged), isoTime);

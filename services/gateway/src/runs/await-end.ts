@@ -22,13 +22,8 @@ const BUSY_PAUSE_MS = 1_000;
  */
 export type AwaitEnd = (key: RunKey, limits: WaitLimits) => Promise<void>;
 
-interface AwaitEndOptions {
-  readonly subscribe: Subscribe;
-  readonly refuses: (holder: StreamHolder) => SubscriptionRefusal | undefined;
-}
-
 export const awaitEnd =
-  ({ subscribe, refuses }: AwaitEndOptions): AwaitEnd =>
+  (subscribe: Subscribe, refuses: (holder: StreamHolder) => SubscriptionRefusal | undefined): AwaitEnd =>
   async (key, { holder, withinMs, signal }) => {
     if (signal.aborted) return;
     switch (refuses(holder)) {
@@ -65,7 +60,7 @@ export const awaitEnd =
 export type WaitForEnd = (key: RunKey, caller: Caller, ctx: Context, withinMs: number) => Promise<void>;
 
 export const waitForEnd =
-  ({ awaitEnd, keys }: { readonly awaitEnd: AwaitEnd; readonly keys: KeyRevalidation }): WaitForEnd =>
+  (awaitEnd: AwaitEnd, keys: KeyRevalidation): WaitForEnd =>
   async (key, caller, { res }, withinMs) => {
     // The client has disconnected already, so `close` will not come.
     if (res.destroyed) return;

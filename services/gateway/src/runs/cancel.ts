@@ -1,21 +1,21 @@
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { requestedAction } from '../records/audit/record-operation.ts';
-import type { CancelRun, Canceller } from './facts/cancel-run.ts';
+import type { Canceller } from './facts/cancel-run.ts';
 import { operation, route, requestOf, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf, runLinks } from './run-path.ts';
 import {
   bulkProblems,
   carryOutBulk,
-  type BulkOptions,
+  findMatching,
   type BulkQuery,
   type BulkResult,
-  type FindMatching,
 } from './matching-runs.ts';
 import { OPEN_STATUSES, type RunView } from '../views/run-view.ts';
 import { actOnEach } from '../act-on-each.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 const cancelOperation = operation({
   id: 'cancelRun',
@@ -33,12 +33,7 @@ const cancelOperation = operation({
   refusals: [404],
 });
 
-interface CancelRoute {
-  readonly cancel: CancelRun;
-  readonly record: RecordAction;
-}
-
-export const cancelRoute = ({ cancel, record }: CancelRoute): Route =>
+export const cancelRoute = ({ cancel, record }: Runs): Route =>
   route(cancelOperation, async ({ path }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const { traceparent } = requestOf(ctx);
@@ -88,22 +83,17 @@ const cancelManyOperation = operation({
   refusals: [],
 });
 
-export interface CancelManyRoute extends Pick<BulkOptions<CancelCounts>, 'searchOf' | 'record'> {
-  readonly cancelMany: CancelMany;
-}
-
-export const cancelManyRoute = ({ cancelMany, searchOf, record }: CancelManyRoute): Route => {
-  const bulk: BulkOptions<CancelCounts> = {
-    searchOf,
-    record,
-    action: 'runs.cancelled',
-    detailsOf: (counts) => ({ ...counts }),
-  };
+export const cancelManyRoute = (kit: Kit, runs: Runs): Route => {
+  const carryOut = cancelMany(kit, runs);
   return route(
     cancelManyOperation,
     ({ body }, caller, ctx) => {
       const by = { user_id: caller.user_id, traceparent: requestOf(ctx).traceparent };
-      return carryOutBulk(body, caller, ctx, bulk, (query, dryRun) => cancelMany(query, by, dryRun));
+      return carryOutBulk<CancelCounts>(runs, body, caller, ctx, {
+        action: 'runs.cancelled',
+        detailsOf: (counts) => ({ ...counts }),
+        carryOut: (query, dryRun) => carryOut(query, by, dryRun),
+      });
     },
     bulkProblems,
   );
@@ -120,11 +110,6 @@ interface CancelCounts {
   readonly failed: number;
 }
 
-export interface CancelManyOptions {
-  readonly find: FindMatching;
-  readonly cancel: CancelRun;
-}
-
 /** @throws {LogUnavailable} when some of the runs may have been cancelled @throws {ViewsUnavailable} */
 type CancelMany = (query: BulkQuery, by: Canceller, dryRun: boolean) => Promise<BulkResult<CancelCounts>>;
 
@@ -135,15 +120,15 @@ const NONE: CancelCounts = { matched: 0, cancelled: 0, requested: 0, failed: 0 }
  * request to cancel queued runs does not stop a run that began meanwhile. A repeated request counts no run as cancelled
  * or requested twice.
  */
-export const cancelMany =
-  ({ find, cancel }: CancelManyOptions): CancelMany =>
+const cancelMany =
+  (kit: Kit, runs: Runs): CancelMany =>
   async (query, by, dryRun) => {
-    const { items, ...page } = await find(query, OPEN_STATUSES);
+    const { items, ...page } = await findMatching(kit, runs, query, OPEN_STATUSES);
     if (dryRun) return { counts: { ...NONE, matched: items.length }, ...page };
     const statuses = OPEN_STATUSES.filter((status) => query.statuses?.includes(status) ?? true);
     const counts = { ...NONE };
     const cancelOne = async ({ run: { org_id, run_id } }: RunView): Promise<void> => {
-      const cancellation = await cancel({ org_id, run_id }, by, statuses);
+      const cancellation = await runs.cancel({ org_id, run_id }, by, statuses);
       switch (cancellation.kind) {
         case 'answered':
           counts.matched += 1;

@@ -1,9 +1,9 @@
 import { RunCountQuery, RunCounts } from '@runledger/contracts/http/runs/run-counts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { MAX_COUNTED } from '../views/counts.decide.ts';
-import type { FreshViews } from '../views/fresh-views.ts';
-import type { RunViews } from '../views/run-views.ts';
-import { listRange, runFilterOf, type ReadSearch } from './filter.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
+import { listRange, runFilterOf } from './filter.ts';
 
 const most = MAX_COUNTED.toLocaleString('en');
 
@@ -20,13 +20,7 @@ const countRunsOperation = operation({
   refusals: [],
 });
 
-export interface CountRunsRoute {
-  readonly views: Pick<RunViews, 'countRuns'>;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
-  readonly searchOf: ReadSearch;
-}
-
-export const countRunsRoute = ({ views, fresh, searchOf }: CountRunsRoute): Route =>
+export const countRunsRoute = ({ views }: Kit, { fresh, searchOf }: Runs): Route =>
   route(countRunsOperation, async ({ query }, caller) => {
     const search = await searchOf(caller.org_id, query.search);
     await fresh.becomeFresh();

@@ -5,16 +5,15 @@ import {
 } from '@runledger/contracts/http/runs/delete-run';
 import type { Context } from 'koa';
 import { isDeleted } from '@runledger/contracts/fold/run';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { operation, route, requestOf, type Caller, type Route } from '../door/operation.ts';
 import { Refused, notFound, type Conflict } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Deletable, DeletionRefusal } from './facts/delete.decide.ts';
-import type { DeleteRun } from './facts/delete-run.ts';
-import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
+import { ofCompleteViews } from '../views/fresh-views.ts';
 import { outputsToErase, type StoredView } from '../views/run-view.ts';
-import type { RunViews } from '../views/run-views.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 const deleteRunOperation = operation({
   id: 'deleteRun',
@@ -46,7 +45,7 @@ const deleteOutputsOperation = operation({
   refusals: [404, 409],
 });
 
-export const deleteRoutes = ({ deleteRun }: { readonly deleteRun: DeleteRun }): Route[] => {
+export const deleteRoutes = ({ delete: deleteRun }: Runs): Route[] => {
   const carryOut = async (
     what: Deletable,
     path: { readonly run_id: string },
@@ -118,18 +117,13 @@ const tombstoneOperation = operation({
   refusals: [404],
 });
 
-interface TombstoneRoute extends CompleteViewsOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'find' | 'position'>;
-}
-
-export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
+export const tombstoneRoute = ({ log, views }: Kit, { fresh }: Runs): Route =>
   route(tombstoneOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const read = await readRun(log, key);
     if (read.kind !== 'deleted') throw notFound('Tombstone');
     const { run_id, number, created_at, deleted_at, deleted_by, erases } = read.run;
-    const isErased = await ofCompleteViews({ views, fresh }, async () =>
+    const isErased = await ofCompleteViews(views, fresh, async () =>
       hasNothingToErase(await views.find(key)),
     );
     const state = isErased === true ? ('erased' as const) : ('erasing' as const);

@@ -1,24 +1,15 @@
 import { RunDeliveries, DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { RecordedDeliveries } from '@runledger/event-log/streams/delivery-attempts';
-import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
-import type { RunId } from '@runledger/contracts/ids';
+import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
 import { deliveriesResponse, NO_ATTEMPTS, listedDelivery } from './redeliver.decide.ts';
 import { showCallback } from './facts/shown-webhooks.ts';
-import type { ReadCurrentRun } from './facts/current-run.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 import { WEBHOOK_STATUSES } from '../views/stored-run.decide.ts';
-import type { RunViews } from '../views/run-views.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
 import { own } from '../door/compiled.ts';
-
-interface DeliveriesRoute {
-  readonly current: ReadCurrentRun;
-  /** @throws {LogUnavailable} */
-  readonly attempts: (key: RunKey) => Promise<RecordedDeliveries>;
-}
 
 const deliveriesOperation = operation({
   id: 'getDeliveries',
@@ -33,21 +24,15 @@ const deliveriesOperation = operation({
   refusals: [404],
 });
 
-export const deliveriesRoute = ({ current, attempts }: DeliveriesRoute): Route =>
+export const deliveriesRoute = ({ log }: Kit, { current }: Runs): Route =>
   route(deliveriesOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
-    const kept = run.request.webhook === null ? NO_ATTEMPTS : await attempts(key);
+    const kept = run.request.webhook === null ? NO_ATTEMPTS : await readDeliveries(log, key);
     return deliveriesResponse(run, webhook.state, kept, showCallback(caller.key.scopes));
   });
-
-interface ListDeliveriesRoute {
-  readonly views: RunViews;
-  /** The states of the deliveries of several runs. @throws {LogUnavailable} */
-  readonly states: (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, DeliveryState>>;
-}
 
 const listDeliveriesOperation = operation({
   id: 'listDeliveries',
@@ -62,7 +47,7 @@ const listDeliveriesOperation = operation({
   refusals: [],
 });
 
-export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Route =>
+export const listDeliveriesRoute = ({ log, views }: Kit): Route =>
   route(
     listDeliveriesOperation,
     async ({ query }, caller) => {
@@ -73,7 +58,7 @@ export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Rou
         ...listRange(query, sortKeyAt(query.cursor)),
         limit: query.limit ?? DEFAULT_LIMIT,
       });
-      const stored = await states(items);
+      const stored = await readDeliveryStates(log, items);
       const show = showCallback(caller.key.scopes);
       return {
         deliveries: items.map((row) => listedDelivery(row, stored.get(row.run_id), show)),

@@ -3,9 +3,8 @@ import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/r
 import { isEnded } from '@runledger/contracts/fold/run';
 import { Type } from 'typebox';
 import { answerJson } from '@runledger/contracts/numbers/long-integers';
-import type { ReadCurrentRun } from './facts/current-run.ts';
-import type { KeyRevalidation } from './key-revalidation.ts';
-import { refuseWhenFull, type RunSubscriptions } from './run-subscriptions.ts';
+import type { Runs } from './runs.ts';
+import { refuseWhenFull } from './run-subscriptions.ts';
 import { CREDENTIAL_INVALID } from '../door/caller.ts';
 import { streamHolder } from '../records/quotas/stream-limits.ts';
 import { operation, route, type Route } from '../door/operation.ts';
@@ -50,13 +49,7 @@ const eventsOperation = operation({
   refusals: [404],
 });
 
-interface EventsRoute {
-  readonly current: ReadCurrentRun;
-  readonly subscriptions: RunSubscriptions;
-  readonly keys: KeyRevalidation;
-}
-
-export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Route =>
+export const eventsRoute = ({ current, subscriptions, keys }: Runs): Route =>
   route(eventsOperation, async ({ path, headers }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
@@ -84,7 +77,7 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
     const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
   });
 
-interface EventStreamOptions {
+interface EventStream {
   /** Its status and headers are set. */
   readonly res: ServerResponse;
   readonly subscribe: (listener: SubscriptionListener) => RunSubscription;
@@ -93,14 +86,11 @@ interface EventStreamOptions {
   readonly onClosed: () => void;
 }
 
-/** Its `end` ends it before the run has ended. */
-type EventStream = Pick<FrameWriter, 'end'>;
-
 /**
  * Sends the events of one run to a client until the run has ended. Nothing is copied for a slow client: the facts are in
  * the list of the subscription, and only the latest progress counts.
  */
-export const eventStream = (options: EventStreamOptions): EventStream => {
+export const eventStream = (options: EventStream): FrameWriter => {
   const { res, after } = options;
   let next = 0;
   let sentProgress: RunProgressEvent | undefined;
@@ -124,13 +114,9 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
     onProgress: () => send(),
     onOver: (why) => frames.end(why, 'soon'),
   });
-  const frames = frameWriter({
-    res,
-    onDrain: send,
-    onClosed: () => {
-      subscription[Symbol.dispose]();
-      options.onClosed();
-    },
+  const frames = frameWriter(res, send, () => {
+    subscription[Symbol.dispose]();
+    options.onClosed();
   });
   send();
   return frames;
@@ -165,26 +151,24 @@ const endFrame = (why: string, reconnect: 'soon' | 'as usual'): string =>
 
 /** Writes server-sent events to a client that may be slow, without keeping anything for it. */
 export interface FrameWriter {
-  write(frame: string | Buffer): void;
+  readonly write: (frame: string | Buffer) => void;
   /** The client has to take what was written before more is written. */
-  isFull(): boolean;
-  isEnded(): boolean;
+  readonly isFull: () => boolean;
+  readonly isEnded: () => boolean;
   /** Ends it before there is nothing more to come. */
-  end(...why: Parameters<typeof endFrame>): void;
-}
-
-interface FrameWriterOptions {
-  /** Its status and headers are set. */
-  readonly res: ServerResponse;
-  readonly onDrain: () => void;
-  readonly onClosed: () => void;
+  readonly end: (...why: Parameters<typeof endFrame>) => void;
 }
 
 const COMMENT_EVERY_MS = 15_000;
 /** A client that takes nothing for this time is disconnected. */
 const STALLED_AFTER_MS = 60_000;
 
-export const frameWriter = ({ res, onDrain, onClosed }: FrameWriterOptions): FrameWriter => {
+export const frameWriter = (
+  /** Its status and headers are set. */
+  res: ServerResponse,
+  onDrain: () => void,
+  onClosed: () => void,
+): FrameWriter => {
   let isFull = false;
   const isEnded = (): boolean => res.writableEnded || res.destroyed;
   const write = (frame: string | Buffer): void => {

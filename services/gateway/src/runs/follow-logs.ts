@@ -2,25 +2,15 @@ import type { ServerResponse } from 'node:http';
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { LogChunk, LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { sleep } from '@runledger/resilience/abort';
 import type { RunLogEnd, RunLogItem } from '@runledger/contracts/http/runs/run-logs';
 import type { StreamHolder } from '../records/quotas/stream-limits.ts';
-import type { ReadCurrentRun } from './facts/current-run.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { frameWriter, type FrameWriter } from './events.ts';
-import type { Subscribe } from './live-run.ts';
-import { selectedAttempts, isoTime, type ReadAttemptLog } from './attempt-logs.ts';
+import { selectedAttempts, isoTime } from './attempt-logs.ts';
 import { logItems, positionId, type LogPosition, type AttemptLines, type ShownItem } from './logs.decide.ts';
-
-export interface FollowLogsParts {
-  readonly current: ReadCurrentRun;
-  readonly read: ReadAttemptLog;
-  readonly subscribe: Subscribe;
-  readonly subscribeToLogs: (key: RunKey, onChunk: OnChunk) => () => void;
-  /** Parts may have been missed. Returns a function that removes the listener. */
-  readonly onReconnect: (listener: () => void) => () => void;
-  readonly logger: Logger;
-}
 
 type OnChunk = (of: LoggedAttempt, chunk: LogChunk) => void;
 
@@ -43,7 +33,7 @@ const RETRY_AFTER_MS = 1_000;
  * Sends the logs of a run to a client until there is nothing more to come. What is stored is read from the client's place on, and
  * what is stored next continues there; whatever is missed, or the client is too slow for, is read again. So nothing is kept for it.
  */
-export const followLogs = (parts: FollowLogsParts, followed: FollowedLogs): Pick<FrameWriter, 'end'> => {
+export const followLogs = (kit: Kit, runs: Runs, followed: FollowedLogs): FrameWriter => {
   const { res, key, from } = followed;
   const closed = new AbortController();
   const news = openNews();
@@ -52,26 +42,23 @@ export const followLogs = (parts: FollowLogsParts, followed: FollowedLogs): Pick
     const continues = sender.continuedBy(of, chunk) && !news.isThere();
     if (!continues || !sender.send({ chunks: [chunk] })) news.tell();
   };
-  const subscription = parts.subscribe(key, followed.holder, {
+  const subscription = runs.subscriptions.subscribe(key, followed.holder, {
     onFacts: news.tell,
     onProgress: () => undefined,
     onOver: (why) => frames.end(why, 'soon'),
   });
-  const unsubscribe = parts.subscribeToLogs(key, onChunk);
-  const removeListener = parts.onReconnect(news.tell);
-  const frames = frameWriter({
-    res,
-    onDrain: news.tell,
-    onClosed: () => {
-      closed.abort();
-      news.tell();
-      subscription[Symbol.dispose]();
-      unsubscribe();
-      removeListener();
-      followed.onClosed();
-    },
+  const unsubscribe = subscribeToLogs(kit.log, key, onChunk);
+  // Parts may have been missed.
+  const removeListener = kit.log.onReconnect(news.tell);
+  const frames = frameWriter(res, news.tell, () => {
+    closed.abort();
+    news.tell();
+    subscription[Symbol.dispose]();
+    unsubscribe();
+    removeListener();
+    followed.onClosed();
   });
-  void readUntilClosed(parts, { followed, frames, sender, news, closed: closed.signal });
+  void readUntilClosed(kit, runs, { followed, frames, sender, news, closed: closed.signal });
   return frames;
 };
 
@@ -83,16 +70,16 @@ interface Reading {
   readonly closed: AbortSignal;
 }
 
-const readUntilClosed = async (parts: FollowLogsParts, reading: Reading): Promise<void> => {
+const readUntilClosed = async (kit: Kit, runs: Runs, reading: Reading): Promise<void> => {
   const { followed, closed, frames, news } = reading;
   while (!closed.aborted && !frames.isEnded()) {
     try {
       news.take();
-      await readOn(parts, reading);
+      await readOn(runs, reading);
       await nextNews(reading);
     } catch (err) {
       const { run_id } = followed.key;
-      parts.logger.warn({ err, run_id }, 'the logs of a run could not be read; trying again');
+      kit.logger.warn({ err, run_id }, 'the logs of a run could not be read; trying again');
       await sleep(RETRY_AFTER_MS, closed);
     }
   }
@@ -100,13 +87,13 @@ const readUntilClosed = async (parts: FollowLogsParts, reading: Reading): Promis
 
 /** Sends what is stored, and the end when there is nothing more to come. */
 const readOn = async (
-  { current, read }: FollowLogsParts,
+  { current, attemptLog: read }: Runs,
   { followed: { key, attempt, res }, frames, sender, news }: Reading,
 ): Promise<void> => {
   const found = await current(key);
   if (found.kind !== 'found') return frames.end('the run was deleted', 'as usual');
   const { run } = found;
-  const wanted = selectedAttempts(run, { attempt });
+  const wanted = selectedAttempts(run, attempt);
   for (const logged of wanted) {
     if (logged.attempt < sender.place().attempt) continue;
     sender.begin(logged.attempt);
@@ -136,10 +123,7 @@ interface LogSender {
   continuedBy(of: LoggedAttempt, chunk: LogChunk): boolean;
 }
 
-const logSender = (
-  frames: () => Pick<FrameWriter, 'write' | 'isFull' | 'isEnded'>,
-  from: LogPosition,
-): LogSender => {
+const logSender = (frames: () => FrameWriter, from: LogPosition): LogSender => {
   let place = from;
   let live: LoggedAttempt | undefined;
   return {

@@ -5,17 +5,16 @@ import {
   type RunHistoryLog,
 } from '@runledger/contracts/http/run-history';
 import { Type } from 'typebox';
-import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
 import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
-import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { operation, route, type Route } from '../door/operation.ts';
 import { audienceOf, callbackFor, type Audience, type ShowCallback } from './facts/shown-webhooks.ts';
 import { RunPath, runKeyOf } from './run-path.ts';
-import { historySource, type HistorySourceOptions, type ReadHistorySource } from './past-run.ts';
-import { pictureRoute, type PictureRoute } from './picture.ts';
+import { historySource } from './history-source.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { webhookStatus } from '../views/stored-run.decide.ts';
 import { shownTry } from './redeliver.decide.ts';
 import { loggedAttempts, readLogs, type ReadAttemptLog } from './attempt-logs.ts';
@@ -51,28 +50,13 @@ const historyOperation = operation({
   refusals: [404],
 });
 
-const historyRoute = ({ history }: { readonly history: ReadHistory }): Route =>
+export const historyRoute = (kit: Kit, runs: Runs): Route =>
   route(historyOperation, async ({ path, query }, caller) =>
-    history(runKeyOf(path, caller), {
+    readHistory(kit, runs, runKeyOf(path, caller), {
       audience: audienceOf(caller.key.scopes),
       logLines: query.log_lines ?? LOG_LINES,
     }),
   );
-
-type HistoryRoutes = HistorySourceOptions & Omit<ReadHistoryOptions, 'source'> & Pick<PictureRoute, 'now'>;
-
-/** What happened to a run, as text and as a picture. */
-export const historyRoutes = ({ log, read, current, now, ...parts }: HistoryRoutes): Route[] => {
-  const source = historySource({ log, read, current });
-  return [historyRoute({ history: readHistory({ source, ...parts }) }), pictureRoute({ source, now })];
-};
-
-interface ReadHistoryOptions {
-  readonly source: ReadHistorySource;
-  readonly lists: OutputLists;
-  readonly attemptLog: ReadAttemptLog;
-  readonly outputUrl: OutputUrl;
-}
 
 interface HistorySelection {
   readonly audience: Audience;
@@ -80,43 +64,37 @@ interface HistorySelection {
   readonly logLines: number;
 }
 
-/** @throws {Refused} @throws {LogUnavailable} */
-type ReadHistory = (key: RunKey, selection: HistorySelection) => Promise<RunHistory>;
-
-/** What happened to a run, and what is known beside its facts, in one order of time. */
-const readHistory =
-  ({ source, lists, attemptLog, outputUrl }: ReadHistoryOptions): ReadHistory =>
-  async (key, { audience, logLines }) => {
-    const { steps, lost, run: now, webhook, deliveries } = await source(key);
-    const show = await shownRuns(steps, { lists, outputUrl, showCallback: callbackFor(audience), now });
-    const dataOf =
-      audience === 'admins' ? (event: Parameters<typeof shownData>[0]) => shownData(event, now) : undefined;
-    const facts = historyEntries(steps, { show, dataOf, lost });
-    const others = [
-      ...deliveries.map((made) => deliveryEntry(made, callbackFor(audience))),
-      ...(now && logLines > 0 ? await logEntries(attemptLog, now, logLines) : []),
-    ];
-    return {
-      run_id: key.run_id,
-      status: now?.status ?? null,
-      finished: now !== undefined && isEnded(now),
-      webhook_status: now ? webhookStatus(now, webhook) : null,
-      entries: inOrderOfTime(facts.length === 0 && now ? [allGone(now, lost)] : facts, others),
-    };
+/** What happened to a run, and what is known beside its facts, in one order of time. @throws {Refused} @throws {LogUnavailable} */
+const readHistory = async (
+  kit: Kit,
+  runs: Runs,
+  key: RunKey,
+  { audience, logLines }: HistorySelection,
+): Promise<RunHistory> => {
+  const { steps, lost, run: now, webhook, deliveries } = await historySource(kit, runs, key);
+  const show = await shownRuns(runs, steps, callbackFor(audience), now);
+  const dataOf =
+    audience === 'admins' ? (event: Parameters<typeof shownData>[0]) => shownData(event, now) : undefined;
+  const facts = historyEntries(steps, { show, dataOf, lost });
+  const others = [
+    ...deliveries.map((made) => deliveryEntry(made, callbackFor(audience))),
+    ...(now && logLines > 0 ? await logEntries(runs.attemptLog, now, logLines) : []),
+  ];
+  return {
+    run_id: key.run_id,
+    status: now?.status ?? null,
+    finished: now !== undefined && isEnded(now),
+    webhook_status: now ? webhookStatus(now, webhook) : null,
+    entries: inOrderOfTime(facts.length === 0 && now ? [allGone(now, lost)] : facts, others),
   };
+};
 
 /** The run at each of its steps, as clients see it. Lists of outputs in blobs are read before. */
 const shownRuns = async (
+  { lists, outputUrl }: Runs,
   steps: readonly RunStep[],
-  {
-    lists,
-    outputUrl,
-    showCallback: show,
-    now,
-  }: Pick<ReadHistoryOptions, 'lists' | 'outputUrl'> & {
-    readonly showCallback: ShowCallback;
-    readonly now: Run | undefined;
-  },
+  show: ShowCallback,
+  now: Run | undefined,
 ): Promise<(moment: RunMoment) => WorkflowRun | undefined> => {
   const shown = new Map<RunMoment, WorkflowRun>();
   for (const { after } of steps) {

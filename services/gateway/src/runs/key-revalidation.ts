@@ -1,18 +1,11 @@
-import type { Logger } from '@runledger/event-log/connect/logger';
 import pLimit from 'p-limit';
 import type { Caller } from '../door/operation.ts';
+import type { Kit } from '../kit.ts';
 
 /** Checks periodically whether the API keys of open requests are still valid, and ends those of tokens when they expire. */
 export interface KeyRevalidation extends Disposable {
   /** Calls `onInvalid` once, when the key was revoked or has expired, or the token has, until the function that it returns is called. */
   revalidate(caller: Pick<Caller, 'key' | 'token' | 'session'>, onInvalid: () => void): () => void;
-}
-
-export interface KeyRevalidationOptions {
-  /** Without a cache: a revoked key, or a session that has ended, is refused within a second. */
-  readonly isValid: (caller: Pick<Caller, 'key' | 'session'>) => Promise<boolean>;
-  readonly now: () => Date;
-  readonly logger: Logger;
 }
 
 const CHECK_EVERY_MS = 750;
@@ -24,7 +17,11 @@ interface Watched {
 }
 
 /** A key is checked once for all its requests, and for those of all tokens that it made. */
-export const openKeyRevalidation = ({ isValid, now, logger }: KeyRevalidationOptions): KeyRevalidation => {
+export const openKeyRevalidation = (
+  { now, logger }: Kit,
+  /** Without a cache: a revoked key, or a session that has ended, is refused within a second. */
+  isValid: (caller: Pick<Caller, 'key' | 'session'>) => Promise<boolean>,
+): KeyRevalidation => {
   const watchedKeys = new Map<string, Watched>();
   const limit = pLimit(MAX_CONCURRENT_CHECKS);
   let timer: NodeJS.Timeout | undefined;

@@ -1,28 +1,25 @@
 import { RunListQuery, RunPage } from '@runledger/contracts/http/runs/runs';
-import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { RunId } from '@runledger/contracts/ids';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import { operation, route, type Route } from '../door/operation.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt, runFilterOf, type ReadSearch } from './filter.ts';
-import { includeOf, type Include, type OpenIncluded } from './get.ts';
+import { listRange, runCursorProblems, sortKeyAt, runFilterOf } from './filter.ts';
+import { includeOf, type Include } from './included.ts';
 import { showCallback, type ShowCallback } from './facts/shown-webhooks.ts';
 import { createdAtIn, sortKeyOf } from '../views/sort-key.decide.ts';
 import { own } from '../door/compiled.ts';
 import { runResponse } from './run-response.ts';
 import { pageOf, type Page, type RunQuery } from '../views/list-query.decide.ts';
 import { isFound } from '../views/run-search.decide.ts';
-import type { RunViews } from '../views/run-views.ts';
 import type { RunView } from '../views/run-view.ts';
-import type { FreshViews } from '../views/fresh-views.ts';
-import type { ReadPastRuns } from './past-run.ts';
-import type { QueuePositions } from './queue-positions.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
+import { pastRuns } from './past-run.ts';
 import type { ReadCurrentRun } from './facts/current-run.ts';
 
 const listRunsOperation = operation({
@@ -39,20 +36,17 @@ const listRunsOperation = operation({
   refusals: [],
 });
 
-interface ListRunsRoute {
-  readonly listRuns: ListRuns;
-  readonly searchOf: ReadSearch;
-}
-
-export const listRunsRoute = ({ listRuns, searchOf }: ListRunsRoute): Route =>
+export const listRunsRoute = (kit: Kit, runs: Runs): Route =>
   route(
     listRunsOperation,
     async ({ query }, caller) => {
       const { items, unknown, end } = await listRuns(
+        kit,
+        runs,
         {
           org_id: caller.org_id,
           ...runFilterOf(query),
-          ...(await searchOf(caller.org_id, query.search)),
+          ...(await runs.searchOf(caller.org_id, query.search)),
           ...listRange(query, sortKeyAt(query.cursor)),
           limit: query.limit ?? DEFAULT_LIMIT,
           at: query.at === undefined ? undefined : Date.parse(query.at),
@@ -75,82 +69,76 @@ interface ListedRuns extends Page<WorkflowRun> {
   readonly unknown: readonly RunId[];
 }
 
-interface ListRunsOptions {
-  readonly views: RunViews;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
-  readonly present: PresentRuns;
-  readonly past: ReadPastRuns;
-  readonly lists: OutputLists;
-  readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
-  readonly positions: QueuePositions;
-  readonly included: OpenIncluded;
-  readonly outputUrl: OutputUrl;
-}
-
 /** `at`: the time at which they are shown, in milliseconds since 1970; undefined for now. */
 interface RunsQuery extends RunQuery {
   readonly at?: number | undefined;
 }
 
-/** @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included, or for a past time */
-type ListRuns = (query: RunsQuery, include: Include, showCallback: ShowCallback) => Promise<ListedRuns>;
-
 /** Blobs that are read before the page has room for them: some megabytes at most. */
 const READ_AHEAD = 8;
 
-/** Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large. */
-export const listRuns =
-  (options: ListRunsOptions): ListRuns =>
-  async (query, include, showCallback) => {
-    const { lists, progress, positions, included, outputUrl } = options;
-    const { items, unknown, end } = await (query.at === undefined
-      ? listPresent(options, query)
-      : listPast(options, query, query.at));
-    const isPast = query.at !== undefined;
-    const [reports, waiting] = await Promise.all([
-      reportsOf(isPast ? [] : items, progress),
-      positions(isPast ? [] : items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
-    ]);
-    const readIncluded = included(include);
-    const shown = workAhead(items, READ_AHEAD, async ({ run: known, webhook }) => {
-      const [{ run, missing }, members] = await Promise.all([lists.ofRun(known), readIncluded(known)]);
-      const item = runResponse(run, {
-        webhook: webhook.state,
-        report: reports.get(run.run_id),
-        position: waiting.get(run.run_id),
-        included: { ...members, missing: [...members.missing, ...missing] },
-        outputUrl,
-        showCallback,
-      });
-      return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };
+/**
+ * Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large.
+ * @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included, or for a past time
+ */
+const listRuns = async (
+  kit: Kit,
+  runs: Runs,
+  query: RunsQuery,
+  include: Include,
+  showCallback: ShowCallback,
+): Promise<ListedRuns> => {
+  const { lists, progress, positions, included, outputUrl } = runs;
+  const { items, unknown, end } = await (query.at === undefined
+    ? listPresent(kit, runs, query)
+    : listPast(kit, runs, query, query.at));
+  const isPast = query.at !== undefined;
+  const [reports, waiting] = await Promise.all([
+    reportsOf(isPast ? [] : items, progress),
+    positions(isPast ? [] : items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
+  ]);
+  const readIncluded = included(include);
+  const shown = workAhead(items, READ_AHEAD, async ({ run: known, webhook }) => {
+    const [{ run, missing }, members] = await Promise.all([lists.ofRun(known), readIncluded(known)]);
+    const item = runResponse(run, {
+      webhook: webhook.state,
+      report: reports.get(run.run_id),
+      position: waiting.get(run.run_id),
+      included: { ...members, missing: [...members.missing, ...missing] },
+      outputUrl,
+      showCallback,
     });
-    const page = await pageOf(shown, query.limit);
-    return { items: page.items, unknown, end: page.end ?? end };
-  };
+    return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };
+  });
+  const page = await pageOf(shown, query.limit);
+  return { items: page.items, unknown, end: page.end ?? end };
+};
 
 interface FoundRuns extends Page<RunView> {
   readonly unknown: readonly RunId[];
 }
 
 const listPresent = async (
-  { views, fresh, present }: Pick<ListRunsOptions, 'views' | 'fresh' | 'present'>,
+  { log, views }: Kit,
+  { current, fresh }: Runs,
   query: RunQuery,
 ): Promise<FoundRuns> => {
   const isFresh = await fresh.becomeFresh();
   const { items: viewed, end } = await views.listRuns(query);
-  return { items: isFresh ? viewed : await present(viewed), unknown: [], end };
+  return { items: isFresh ? viewed : await presentRuns(log, current, viewed), unknown: [], end };
 };
 
 /** What a run was created with does not change. Its status and its error do, so they are looked at afterwards. */
 const listPast = async (
-  { views, fresh, past }: Pick<ListRunsOptions, 'views' | 'fresh' | 'past'>,
+  { views }: Kit,
+  { fresh, past }: Runs,
   { statuses, ...query }: RunQuery,
   at: number,
 ): Promise<FoundRuns> => {
   await fresh.becomeFresh();
   const createdBefore = new Date(Math.min(at + 1, query.createdBefore?.getTime() ?? Infinity));
   const { items: viewed, end } = await views.listRuns({ ...query, createdBefore });
-  const { known, unknown } = await past(viewed, at);
+  const { known, unknown } = await pastRuns(past, viewed, at);
   const { search } = query;
   const matches = ({ run }: RunView): boolean =>
     statuses?.includes(run.status) !== false && (!search || isFound(run, search));
@@ -163,46 +151,41 @@ const keyOf = ({ org_id, run_id }: Run): RunKey => ({ org_id, run_id });
 
 const reportsOf = async (
   items: readonly RunView[],
-  progress: ListRunsOptions['progress'],
+  progress: Runs['progress'],
 ): Promise<ReadonlyMap<RunId, ProgressReport | undefined>> => {
   const executing = items.map(({ run }) => run).filter(isExecuting);
   return new Map(await Promise.all(executing.map(async (run) => [run.run_id, await progress(run)] as const)));
 };
 
-interface PresentRunsOptions {
-  readonly log: Pick<EventLog, 'connected'>;
-  readonly current: ReadCurrentRun;
-}
-
-/** The runs of a page as the log has them, without those that were deleted. As they are viewed, while the log is unavailable. */
-type PresentRuns = (viewed: readonly RunView[]) => Promise<RunView[]>;
-
 const MAX_CONCURRENT = 16;
 
 /**
+ * The runs of a page as the log has them, without those that were deleted. As they are viewed, while the log is unavailable.
  * For a page of views that are behind. A list may lack the newest runs then, but it shows no run and no outputs after their deletion
  * was answered.
  */
-export const presentRuns =
-  ({ log, current }: PresentRunsOptions): PresentRuns =>
-  async (viewed) => {
-    const reading = { isPossible: log.connected() };
-    const present = async (view: RunView): Promise<RunView[]> => {
-      if (!reading.isPossible) return [view];
-      try {
-        const { org_id, run_id } = view.run;
-        const now = await current({ org_id, run_id });
-        if (now.kind === 'deleted') return [];
-        return now.kind === 'found' ? [now] : [view];
-      } catch (error) {
-        if (!(error instanceof LogUnavailable)) throw error;
-        // Each further read would wait for it.
-        reading.isPossible = false;
-        return [view];
-      }
-    };
-    return (await pLimit(MAX_CONCURRENT).map(viewed, present)).flat();
+const presentRuns = async (
+  log: EventLog,
+  current: ReadCurrentRun,
+  viewed: readonly RunView[],
+): Promise<RunView[]> => {
+  const reading = { isPossible: log.connected() };
+  const present = async (view: RunView): Promise<RunView[]> => {
+    if (!reading.isPossible) return [view];
+    try {
+      const { org_id, run_id } = view.run;
+      const now = await current({ org_id, run_id });
+      if (now.kind === 'deleted') return [];
+      return now.kind === 'found' ? [now] : [view];
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+      // Each further read would wait for it.
+      reading.isPossible = false;
+      return [view];
+    }
   };
+  return (await pLimit(MAX_CONCURRENT).map(viewed, present)).flat();
+};
 
 /** The results of work on each item, in order. Work on at most `ahead` items is begun before their turn. */
 async function* workAhead<Item, Result>(

@@ -3,7 +3,7 @@ import { isEnded, isExecuting, type RunFact } from '@runledger/contracts/fold/ru
 import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../kit.ts';
 import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
 import { lastProgress, subscribeToProgress } from '@runledger/event-log/streams/activity';
 import type { LimitFunction } from 'p-limit';
@@ -21,26 +21,31 @@ export interface LiveRun extends Pick<RunSubscription, 'facts' | 'progress'> {
   close(): void;
 }
 
-/** What all live runs of a gateway share. */
-export interface LiveRunParts {
-  readonly log: EventLog;
-  readonly tail: RunStreamTail;
+/** What live runs are read by, beside the log. */
+export interface ReadsOfLiveRuns {
   readonly current: ReadCurrentRun;
   readonly lists: OutputLists;
+  readonly outputUrl: OutputUrl;
+}
+
+/** What all live runs of a gateway share. */
+interface SharedReads extends ReadsOfLiveRuns {
+  readonly tail: RunStreamTail;
   /** Limits how many runs are read at once. */
   readonly limit: LimitFunction;
-  readonly outputUrl: OutputUrl;
-  readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
 }
 
 /** Begins at once, with the run's first fact. */
-export const openLiveRun = (parts: LiveRunParts, key: RunKey, listener: SubscriptionListener): LiveRun => {
-  const { log, tail, limit, outputUrl, logger, clock } = parts;
+export const openLiveRun = (
+  { log, logger, clock }: Kit,
+  shared: SharedReads,
+  key: RunKey,
+  listener: SubscriptionListener,
+): LiveRun => {
+  const { tail, limit, outputUrl } = shared;
   const events = runEvents(outputUrl);
   const progress = progressEvents({ run: () => events.run(), onProgress: listener.onProgress, clock });
-  const readFacts = factReader(parts, key, events);
+  const readFacts = factReader(log, shared, key, events);
   let head = 0;
 
   const read = async (announced: number | undefined): Promise<number> => {
@@ -82,7 +87,7 @@ export const openLiveRun = (parts: LiveRunParts, key: RunKey, listener: Subscrip
 type ReadFacts = (upTo: number) => Promise<{ readonly head: number; readonly continues: boolean }>;
 
 const factReader =
-  ({ log, current, lists }: LiveRunParts, key: RunKey, events: RunEvents): ReadFacts =>
+  (log: EventLog, { current, lists }: SharedReads, key: RunKey, events: RunEvents): ReadFacts =>
   async (upTo) => {
     /** The log begins with an expiry, of a run that had ended. */
     const hasEndedBefore = async ({ facts: [first] }: { facts: readonly RunFact[] }): Promise<boolean> => {
@@ -215,26 +220,12 @@ export interface RunStreamTail extends AsyncDisposable {
   listen(key: RunKey, listener: TailListener): () => void;
 }
 
-interface RunStreamTailOptions {
-  readonly log: EventLog;
-  readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  /** How long it goes on reading without a listener. */
-  readonly keepForMs?: number;
-}
-
 const RETRY_AFTER_MS = 1_000;
 /** Requests that wait follow each other as a rule, and a consumer costs more than the messages of some seconds. */
 const KEEP_FOR_MS = 10_000;
 
 /** One reader of all lifecycles, for all listeners. It begins with the first listener, and ends some time after the last one. */
-export const runStreamTail = ({
-  log,
-  logger,
-  clock,
-  keepForMs = KEEP_FOR_MS,
-}: RunStreamTailOptions): RunStreamTail => {
+export const runStreamTail = ({ log, logger, clock }: Kit, keepForMs = KEEP_FOR_MS): RunStreamTail => {
   const listeners = new Map<string, TailListener>();
   const stop = new AbortController();
   let lastLeft = -Infinity;

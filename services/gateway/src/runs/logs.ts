@@ -5,11 +5,12 @@ import { Type } from 'typebox';
 import { CREDENTIAL_INVALID } from '../door/caller.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
-import type { KeyRevalidation } from './key-revalidation.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { streamHolder } from '../records/quotas/stream-limits.ts';
-import { refuseWhenFull, type RunSubscriptions } from './run-subscriptions.ts';
+import { refuseWhenFull } from './run-subscriptions.ts';
 import { LOG_POSITION_PATTERN, parsePosition, type ShownItem } from './logs.decide.ts';
-import { followLogs, type FollowLogsParts } from './follow-logs.ts';
+import { followLogs } from './follow-logs.ts';
 import { beginOf, readLogs } from './attempt-logs.ts';
 
 const LogsQuery = Type.Object({
@@ -69,15 +70,10 @@ const logsOperation = operation({
   refusals: [404],
 });
 
-export interface LogsRoute extends FollowLogsParts {
-  readonly subscriptions: Pick<RunSubscriptions, 'refuses'>;
-  readonly keys: KeyRevalidation;
-}
-
-export const logsRoute = ({ subscriptions, keys, ...parts }: LogsRoute): Route =>
+export const logsRoute = (kit: Kit, runs: Runs): Route =>
   route(logsOperation, async ({ path, query, headers }, caller, ctx) => {
     const key = runKeyOf(path, caller);
-    const { current, read } = parts;
+    const { current, attemptLog: read, subscriptions, keys } = runs;
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run } = found;
@@ -105,7 +101,14 @@ export const logsRoute = ({ subscriptions, keys, ...parts }: LogsRoute): Route =
     ctx.respond = false;
     // The client has disconnected already, so `close` will not come.
     if (ctx.res.destroyed) return;
-    const stream = followLogs(parts, { res: ctx.res, key, holder, from, attempt, onClosed: () => release() });
+    const stream = followLogs(kit, runs, {
+      res: ctx.res,
+      key,
+      holder,
+      from,
+      attempt,
+      onClosed: () => release(),
+    });
     const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
   });
 

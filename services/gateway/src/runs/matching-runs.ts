@@ -2,18 +2,19 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
 import type { AuditDetails } from '@runledger/contracts/audit/audit-record';
 import type { ManyRunsRequest } from '@runledger/contracts/http/runs/runs';
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import type { Context } from 'koa';
 import type { RunQuery } from '../views/list-query.decide.ts';
 import type { RunView } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
-import { ofCompleteViews, type CompleteViewsOptions } from '../views/fresh-views.ts';
+import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
 import { ViewsUnavailable, type RunViews } from '../views/run-views.ts';
 import { requestedAction } from '../records/audit/record-operation.ts';
 import type { Caller, ExtraCheck } from '../door/operation.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt, runFilterOf, type ReadSearch } from './filter.ts';
+import { listRange, runCursorProblems, sortKeyAt, runFilterOf } from './filter.ts';
 import { own } from '../door/compiled.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 /** Which runs a request concerns, apart from the size of a page. */
 export type BulkQuery = Omit<RunQuery, 'limit'>;
@@ -35,32 +36,30 @@ interface MatchingRuns extends BulkPage {
   readonly items: readonly RunView[];
 }
 
-/** A page of the runs that match and have one of these statuses. @throws {ViewsUnavailable} also when some may be missing */
-export type FindMatching = (query: BulkQuery, concerned: readonly Run['status'][]) => Promise<MatchingRuns>;
-
-export interface FindMatchingOptions extends CompleteViewsOptions {
-  readonly views: Pick<RunViews, 'listRuns' | 'position'>;
-}
-
 /** Each run is decided on by itself, so a page takes seconds. */
 const PAGE = 1_000;
 
-export const findMatching =
-  ({ views, fresh }: FindMatchingOptions): FindMatching =>
-  async (query, concerned) => {
-    const statuses = concerned.filter((status) => query.statuses?.includes(status) ?? true);
-    if (statuses.length === 0) return { items: [], createdBefore: undefined, end: undefined };
-    const list = () => views.listRuns({ ...query, statuses, limit: PAGE });
-    const { items, end } = await completely({ views, fresh }, list);
-    return { items, createdBefore: behindNewest(items), end };
-  };
+/** A page of the runs that match and have one of these statuses. @throws {ViewsUnavailable} also when some may be missing */
+export const findMatching = async (
+  { views }: Kit,
+  { fresh }: Runs,
+  query: BulkQuery,
+  concerned: readonly Run['status'][],
+): Promise<MatchingRuns> => {
+  const statuses = concerned.filter((status) => query.statuses?.includes(status) ?? true);
+  if (statuses.length === 0) return { items: [], createdBefore: undefined, end: undefined };
+  const list = () => views.listRuns({ ...query, statuses, limit: PAGE });
+  const { items, end } = await completely(views, fresh, list);
+  return { items, createdBefore: behindNewest(items), end };
+};
 
 /** A list of all that match. @throws {ViewsUnavailable} also when some may be missing */
 export const completely = async <Listed>(
-  complete: CompleteViewsOptions,
+  views: RunViews,
+  fresh: FreshViews,
   list: () => Promise<Listed>,
 ): Promise<Listed> => {
-  const listed = await ofCompleteViews(complete, list);
+  const listed = await ofCompleteViews(views, fresh, list);
   if (listed !== undefined) return listed;
   throw new ViewsUnavailable(
     'the views lack facts of the log, so runs may be missing among those that match',
@@ -70,21 +69,20 @@ export const completely = async <Listed>(
 const behindNewest = ([newest]: readonly RunView[]): Date | undefined =>
   newest && new Date(Date.parse(newest.run.created_at) + 1);
 
-export interface BulkOptions<Counts> {
-  readonly searchOf: ReadSearch;
-  readonly record: RecordAction;
+interface Bulk<Counts> {
   readonly action: AuditAction;
   /** What the audit record keeps of the counts. */
   readonly detailsOf: (counts: Counts) => AuditDetails;
+  readonly carryOut: (query: BulkQuery, dryRun: boolean) => Promise<BulkResult<Counts>>;
 }
 
 /** Carries out a request about the runs that match its filter, between two audit records unless it only counts them. */
 export const carryOutBulk = async <Counts extends object>(
+  { searchOf, record }: Runs,
   { filter, cursor, dry_run }: ManyRunsRequest,
   caller: Caller,
   ctx: Context,
-  { searchOf, record, action, detailsOf }: BulkOptions<Counts>,
-  carryOut: (query: BulkQuery, dryRun: boolean) => Promise<BulkResult<Counts>>,
+  { action, detailsOf, carryOut }: Bulk<Counts>,
 ): Promise<Counts & { created_before: string | null; next_cursor: string | null }> => {
   const { org_id } = caller;
   const search = await searchOf(org_id, filter.search);

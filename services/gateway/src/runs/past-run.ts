@@ -1,19 +1,13 @@
-import { isDeleted, type Run } from '@runledger/contracts/fold/run';
+import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunId } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
 import { TimeOrDay } from '@runledger/contracts/http/fields/values';
 import { Type, type Static } from 'typebox';
-import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
-import type { Webhook } from '@runledger/contracts/fold/webhook';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { streamState } from '@runledger/event-log/messages/leader-state';
-import { describeAccepted } from '@runledger/event-log/provision/lost-facts';
-import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import type { ReadRunMessages } from '../archive/run-messages.ts';
 import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';
 import type { RunView } from '../views/run-view.ts';
-import { isUpTo, runSteps, type Moment, type RunMoment, type RunStep } from './waterfall.decide.ts';
+import { isUpTo, runSteps, type Moment } from './waterfall.decide.ts';
 import { withoutDeleted } from './history.decide.ts';
 import { notFound, Refused, invalid, type Invalid } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';
@@ -29,13 +23,8 @@ type PastRun =
 /** The run as it was, by the fold that serves it now. @throws {LogUnavailable} @throws {ArchiveUnavailable} */
 export type ReadPastRun = (key: RunKey, moment: Moment) => Promise<PastRun>;
 
-interface PastRunOptions {
-  readonly read: ReadRunMessages;
-  readonly current: ReadCurrentRun;
-}
-
 export const pastRun =
-  ({ read, current }: PastRunOptions): ReadPastRun =>
+  (read: ReadRunMessages, current: ReadCurrentRun): ReadPastRun =>
   async (key, moment) => {
     const now = await current(key);
     if (now.kind !== 'found' || saysAll(now, moment)) return now;
@@ -63,37 +52,39 @@ interface PastRuns {
   readonly unknown: readonly RunId[];
 }
 
-/** The runs of a page as they were at a time, in milliseconds since 1970. @throws {LogUnavailable} @throws {ArchiveUnavailable} */
-export type ReadPastRuns = (viewed: readonly RunView[], time: number) => Promise<PastRuns>;
-
 const MAX_CONCURRENT = 16;
 
-/** Most runs of a page have ended before, or are as they were: their views say it. */
-export const pastRuns =
-  (past: ReadPastRun): ReadPastRuns =>
-  async (viewed, time) => {
-    const unknown: RunId[] = [];
-    const read = async (view: RunView): Promise<RunView[]> => {
-      if (saysAll(view, { time })) return [view];
-      const { org_id, run_id } = view.run;
-      const then = await past({ org_id, run_id }, { time });
-      switch (then.kind) {
-        case 'found':
-          return [then];
-        case 'forgotten':
-        case 'unreadable':
-        case 'views_unavailable':
-          unknown.push(run_id);
-          return [];
-        case 'none':
-        case 'deleted':
-        case 'not_yet':
-          return [];
-      }
-    };
-    const known = (await pLimit(MAX_CONCURRENT).map(viewed, read)).flat();
-    return { known, unknown };
+/**
+ * The runs of a page as they were at a time, in milliseconds since 1970. Most have ended before, or are as they were: their views say it.
+ * @throws {LogUnavailable} @throws {ArchiveUnavailable}
+ */
+export const pastRuns = async (
+  past: ReadPastRun,
+  viewed: readonly RunView[],
+  time: number,
+): Promise<PastRuns> => {
+  const unknown: RunId[] = [];
+  const read = async (view: RunView): Promise<RunView[]> => {
+    if (saysAll(view, { time })) return [view];
+    const { org_id, run_id } = view.run;
+    const then = await past({ org_id, run_id }, { time });
+    switch (then.kind) {
+      case 'found':
+        return [then];
+      case 'forgotten':
+      case 'unreadable':
+      case 'views_unavailable':
+        unknown.push(run_id);
+        return [];
+      case 'none':
+      case 'deleted':
+      case 'not_yet':
+        return [];
+    }
   };
+  const known = (await pLimit(MAX_CONCURRENT).map(viewed, read)).flat();
+  return { known, unknown };
+};
 
 /** In a query: which moment of a run. */
 export const AtMoment = {
@@ -148,65 +139,3 @@ export const runAt = async (past: ReadPastRun, key: RunKey, moment: Moment): Pro
 
 const FORGOTTEN =
   'Neither the log nor the archive has the facts of the run up to then: the log keeps them for 7 days by default, and the archive, where there is one, for as long as the run. Read the run without at_seq and at';
-
-/** What the history of a run is made from. */
-interface HistorySource {
-  /** What the log and the archive have of it. */
-  readonly steps: readonly RunStep[];
-  /** Facts that the log has lost to damage, in words, when the first ones of the run are not there; undefined for none. */
-  readonly lost: string | undefined;
-  /** The run as it is; undefined when it cannot be read, such as after a fact that a later release wrote. */
-  readonly run: Run | undefined;
-  readonly webhook: Webhook | undefined;
-  readonly deliveries: readonly DeliveryAttempt[];
-}
-
-/** @throws {Refused} @throws {LogUnavailable} */
-export type ReadHistorySource = (key: RunKey) => Promise<HistorySource>;
-
-export interface HistorySourceOptions {
-  readonly log: EventLog;
-  readonly read: ReadRunMessages;
-  readonly current: ReadCurrentRun;
-}
-
-/** It is there also when the facts of the run are damaged, or have left the log in part. */
-export const historySource =
-  ({ log, read, current }: HistorySourceOptions): ReadHistorySource =>
-  async (key) => {
-    const messages = await read(key);
-    if (!messages) throw new Refused({ code: 'run_unreadable', why: FORGED });
-    const steps = runSteps(messages);
-    const last = steps.at(-1)?.after;
-    const { run, webhook } = last?.run ? last : viewed(await current(key), last);
-    if (run && isDeleted(run)) throw notFoundRun({ kind: 'deleted' });
-    const sent = run?.request.webhook ? await readDeliveries(log, key) : undefined;
-    const deliveries = sent ? [...sent.attempts, ...(sent.intermediate ? [sent.intermediate] : [])] : [];
-    const [first] = steps;
-    const isWhole = first !== undefined && first.step.kind !== 'gap';
-    const lost = isWhole
-      ? undefined
-      : ((await describeAccepted(log)) ?? (first || !run ? undefined : await whyHidden(log, run)));
-    return { steps, lost, run, webhook, deliveries };
-  };
-
-/**
- * A broker whose file is damaged, and whose index is not, gives no fact of a run whose last one it cannot read. Undefined where they may
- * have left the log with their age.
- */
-const whyHidden = async (log: EventLog, { updated_at }: Run): Promise<string | undefined> => {
-  const { messages, first_ts } = (await streamState(log, 'RUNS')).state;
-  return messages > 0 && Date.parse(first_ts) <= Date.parse(updated_at) ? HIDDEN : undefined;
-};
-
-const HIDDEN =
-  'the log reaches back further, and its broker does not find them: a file of its store is damaged, and "runledger verify" says what else is';
-
-const FORGED = 'The log has more messages of this run than a run can have, so most of them are forged';
-
-/** A run of which the log does not have all. */
-const viewed = (found: Awaited<ReturnType<ReadCurrentRun>>, last: RunMoment | undefined): RunMoment => {
-  if (found.kind === 'found') return { run: found.run, webhook: found.webhook.state };
-  if (found.kind === 'deleted' || !last) throw notFoundRun(found);
-  return last;
-};

@@ -3,7 +3,9 @@ import { Refused } from '../door/refusal.ts';
 import { sendTagged, REVALIDATED } from '../door/responses.ts';
 import { RunPath, runKeyOf } from './run-path.ts';
 import { waterfall, PHASES, type Phase, type Waterfall, type WaterfallRow } from './waterfall.decide.ts';
-import type { ReadHistorySource } from './past-run.ts';
+import { historySource } from './history-source.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 const pictureOperation = operation({
   id: 'getRunHistoryPicture',
@@ -22,16 +24,11 @@ const pictureOperation = operation({
 /** A picture may have a style of its own, and nothing else. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-export interface PictureRoute {
-  readonly source: ReadHistorySource;
-  readonly now: () => Date;
-}
-
-export const pictureRoute = ({ source, now }: PictureRoute): Route =>
+export const pictureRoute = (kit: Kit, runs: Runs): Route =>
   route(pictureOperation, async ({ path }, caller, ctx) => {
     const key = runKeyOf(path, caller);
-    const read = await source(key);
-    const drawn = waterfall(read, now().getTime());
+    const read = await historySource(kit, runs, key);
+    const drawn = waterfall(read, kit.now().getTime());
     if (!drawn) throw new Refused({ code: 'run_history_expired', why: FORGOTTEN });
     const subtitle = `${read.run?.status ?? 'unknown'}, ${durationWords((drawn.to - drawn.from) / 1_000)} in all`;
     ctx.type = 'image/svg+xml';

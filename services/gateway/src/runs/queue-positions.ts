@@ -12,19 +12,16 @@ import type { SchedulerClient } from '../records/operators/scheduler-client.ts';
 /** The queue positions of these runs, without positions that are not known in time. */
 export type QueuePositions = (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, QueuePosition>>;
 
-interface QueuePositionsOptions {
-  readonly scheduler: Pick<SchedulerClient, 'queuePositions'>;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
 const CACHED_MS = 1_000;
 const MAX_CACHED = 10_000;
 /** While the scheduler has a request, positions that are requested within this time go into the next one. */
 const BATCH_WITHIN_MS = 3;
 
 /** Requests the positions from the scheduler, in batches when there are many, and keeps each for a second. */
-export const queuePositions = ({ scheduler, clock }: QueuePositionsOptions): QueuePositions => {
+export const queuePositions = (
+  scheduler: Pick<SchedulerClient, 'queuePositions'>,
+  clock: () => number,
+): QueuePositions => {
   let requests = 0;
   const request = async (keys: readonly RunKey[]): Promise<readonly (QueuePosition | undefined)[]> => {
     requests += 1;

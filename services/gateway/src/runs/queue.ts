@@ -5,26 +5,14 @@ import {
 } from '@runledger/contracts/http/runs/queue-run';
 import type { JsonValue } from '@runledger/contracts/json';
 import { Type } from 'typebox';
-import {
-  queueRequestOf,
-  acceptedRun,
-  noDeployment,
-  queueCallerOf,
-  type QueueDeployment,
-} from './facts/deployment-queue.ts';
-import { inputsProblems, warnOfInputs, type InputLimits, type UnknownInput } from './facts/check-inputs.ts';
+import { queueRequestOf, acceptedRun, noDeployment, queueCallerOf } from './facts/deployment-queue.ts';
+import { inputsProblems, warnOfInputs, type UnknownInput } from './facts/check-inputs.ts';
 import { runLinks } from './run-path.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, invalidRequest } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';
-import type { CallbackRules } from './facts/callback-rules.ts';
-
-export interface QueueRoute {
-  readonly limits: InputLimits;
-  readonly callbacks: Pick<CallbackRules, 'problem'>;
-  readonly queue: QueueDeployment;
-  readonly onQueued: () => void;
-}
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 const queueOperation = operation({
   id: 'queueRun',
@@ -50,7 +38,7 @@ const queueOperation = operation({
   refusals: [404, 409, 507],
 });
 
-export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>
+export const queueRoute = (kit: Kit, { callbacks, deployments }: Runs): Route =>
   route(
     queueOperation,
     async ({ headers, body }, caller, ctx) => {
@@ -59,8 +47,8 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
         ...queueCallerOf(ctx, caller, headers),
         onUnknownInputs: (unknown: readonly UnknownInput[]) => warnOfInputs(ctx, unknown),
       };
-      const queued = await queue(by, requested);
-      if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
+      const queued = await deployments.queue(by, requested);
+      if (queued.kind !== 'refused') return acceptedRun(kit, queued);
       if (typeof queued.why === 'string') throw noDeployment(queued.why);
       throw invalidRequest(...queued.why.problems);
     },
@@ -68,7 +56,7 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
       const webhook = own(body, 'webhook');
       const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
       return [
-        ...inputsProblems(own(body, 'inputs'), limits),
+        ...inputsProblems(own(body, 'inputs'), kit.config),
         ...(forbidden ? [forbidden] : []),
         ...(names(body, 'delay_s') && names(body, 'start_at') ? [TWO_STARTS] : []),
       ];

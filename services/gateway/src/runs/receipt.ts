@@ -3,11 +3,11 @@ import { parseRunEvent } from '@runledger/contracts/events/run-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { Receipt, ReceiptKeys } from '@runledger/contracts/http/receipts';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
-import type { ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
-import type { ArchivedPart, ProveFacts, ReadRunMessages } from '../archive/run-messages.ts';
+import type { ArchivedPart } from '../archive/run-messages.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
-import type { ReadCurrentRun } from './facts/current-run.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 
 const receiptOperation = operation({
@@ -37,15 +37,10 @@ const keysOperation = operation({
   refusals: [],
 });
 
-export interface ReceiptRoutes {
-  readonly read: ReadRunMessages;
-  readonly proveFacts: ProveFacts;
-  readonly current: ReadCurrentRun;
-  readonly signer: ReceiptSigner;
-  readonly now: () => Date;
-}
-
-export const receiptRoutes = ({ read, proveFacts, current, signer, now }: ReceiptRoutes): Route[] => [
+export const receiptRoutes = (
+  { now }: Kit,
+  { archive: { read, proveFacts }, current, receipts }: Runs,
+): Route[] => [
   route(receiptOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
@@ -59,9 +54,9 @@ export const receiptRoutes = ({ read, proveFacts, current, signer, now }: Receip
       issued_at: now().toISOString(),
       facts: life.map((message) => receiptFact(message, found.run, withheld)),
     };
-    return signer.sign(receipt, await proveFacts(key, archived));
+    return receipts.sign(receipt, await proveFacts(key, archived));
   }),
-  route(keysOperation, async () => ({ keys: [...signer.publicKeys] })),
+  route(keysOperation, async () => ({ keys: [...receipts.publicKeys] })),
 ];
 
 const FORGOTTEN =

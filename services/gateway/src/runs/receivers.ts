@@ -2,11 +2,10 @@ import { ReceiversQuery, WebhookReceivers } from '@runledger/contracts/http/webh
 import { originOf } from '@runledger/contracts/deliveries/partition';
 import type { OrgId } from '@runledger/contracts/ids';
 import { MAX_NAMED_ORIGIN, MAX_NAMED_ORIGINS } from '@runledger/contracts/requests/receivers';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestReceivers } from '@runledger/request-reply/receivers';
 import { operation, route, type Route } from '../door/operation.ts';
 import { WEBHOOK_STATUSES } from '../views/stored-run.decide.ts';
-import type { RunViews } from '../views/run-views.ts';
+import type { Kit } from '../kit.ts';
 
 const listReceiversOperation = operation({
   id: 'listReceivers',
@@ -22,37 +21,39 @@ const listReceiversOperation = operation({
   refusals: [],
 });
 
-export const receiversRoute = (read: ReadReceivers): Route =>
-  route(listReceiversOperation, ({ query }, caller) => read(caller.org_id, query.host?.toLowerCase()));
+export const receiversRoute = (kit: Kit): Route =>
+  route(listReceiversOperation, ({ query }, caller) =>
+    readReceivers(kit, caller.org_id, query.host?.toLowerCase()),
+  );
 
 /** What notifiers have not responded by then is missing. */
 const WITHIN = { totalMs: 1_000, quietMs: 400, most: 100 };
 /** Runs whose receivers are named to the notifiers, of the newest ones and of the newest that are tried again. */
 const RECENT_RUNS = 200;
 
-type ReadReceivers = (org_id: OrgId, host: string | undefined) => Promise<WebhookReceivers>;
-
 /**
  * Reads what the notifiers know of the receivers of an organisation. A notifier that has just started remembers none, so the origins of
  * recent runs are named to it. @throws {ViewsUnavailable}
  */
-export const receiversReader =
-  ({ log, views }: { readonly log: EventLog; readonly views: RunViews }): ReadReceivers =>
-  async (org_id, host) => {
-    const which = { org_id, ...(host === undefined ? {} : { host }), limit: RECENT_RUNS };
-    const pages = await Promise.all([
-      views.listWebhooks({ ...which, statuses: ['running'] }),
-      views.listWebhooks({ ...which, statuses: WEBHOOK_STATUSES }),
-    ]);
-    const origins = new Set(pages.flatMap(({ items }) => items.flatMap(({ url }) => originsIn(url))));
-    const request = { org_id, host: host ?? null, origins: [...origins].slice(0, MAX_NAMED_ORIGINS) };
-    const { receivers, more, complete } = await requestReceivers(log, request, WITHIN);
-    return {
-      complete,
-      receivers: receivers.map((receiver) => ({ host: hostOf(receiver.origin), ...receiver })),
-      more,
-    };
+const readReceivers = async (
+  { log, views }: Kit,
+  org_id: OrgId,
+  host: string | undefined,
+): Promise<WebhookReceivers> => {
+  const which = { org_id, ...(host === undefined ? {} : { host }), limit: RECENT_RUNS };
+  const pages = await Promise.all([
+    views.listWebhooks({ ...which, statuses: ['running'] }),
+    views.listWebhooks({ ...which, statuses: WEBHOOK_STATUSES }),
+  ]);
+  const origins = new Set(pages.flatMap(({ items }) => items.flatMap(({ url }) => originsIn(url))));
+  const request = { org_id, host: host ?? null, origins: [...origins].slice(0, MAX_NAMED_ORIGINS) };
+  const { receivers, more, complete } = await requestReceivers(log, request, WITHIN);
+  return {
+    complete,
+    receivers: receivers.map((receiver) => ({ host: hostOf(receiver.origin), ...receiver })),
+    more,
   };
+};
 
 /** None for an invalid URL, and for one with a name longer than any that can be resolved. */
 const originsIn = (url: string): string[] => {

@@ -4,14 +4,14 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
 import { redeliver, type RedeliverRefusal } from './redeliver.decide.ts';
 import { operation, route, requestOf, type Route } from '../door/operation.ts';
 import { Refused, type Conflict } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
-import type { Envelope } from './facts/envelope.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { statusOf } from '../views/stored-run.decide.ts';
 import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';
 import type { ShownWebhooks } from './facts/shown-webhooks.ts';
@@ -20,8 +20,6 @@ import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
 import { own } from '../door/compiled.ts';
 import { wordsIn } from '../door/nearest-name.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
-import type { CompleteViewsOptions } from '../views/fresh-views.ts';
-import type { RunViews } from '../views/run-views.ts';
 import { completely } from './matching-runs.ts';
 import type { WebhookQuery } from '../views/list-query.decide.ts';
 import { actOnEach } from '../act-on-each.ts';
@@ -39,7 +37,7 @@ const redeliverOperation = operation({
   refusals: [404, 409],
 });
 
-export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun }): Route =>
+export const redeliverRoute = (redeliver: RedeliverRun): Route =>
   route(redeliverOperation, async ({ path }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const { traceparent } = requestOf(ctx);
@@ -94,15 +92,6 @@ type Redelivery =
   | { readonly kind: 'too_busy' }
   | Exclude<CurrentRun, { kind: 'found' }>;
 
-interface RedeliverRunOptions {
-  readonly log: RunLog;
-  readonly current: ReadCurrentRun;
-  readonly shown: ShownWebhooks;
-  readonly writer: Envelope['writer'];
-  readonly now: () => Date;
-  readonly onConflict: () => void;
-}
-
 interface Requester {
   readonly user_id: string;
   readonly traceparent: string | null;
@@ -117,7 +106,7 @@ export type RedeliverRun = (
 
 /** Decides on the run as the log's leader has it. When its events have expired, decides on its view. */
 export const redeliverRun =
-  ({ log, current, shown, writer, now, onConflict }: RedeliverRunOptions): RedeliverRun =>
+  ({ log, writer, now, metrics }: Kit, current: ReadCurrentRun, shown: ShownWebhooks): RedeliverRun =>
   async (key, { user_id, traceparent }, only) => {
     const decided = await decideAndAppend<Known, Decided>(log, {
       read: async (atLeast) => {
@@ -141,7 +130,7 @@ export const redeliverRun =
         const redelivery = { kind: 'requested', round: event.round } as const;
         return { kind: 'append', event, expected: head, answer: { redelivery, running } };
       },
-      onConflict,
+      onConflict: metrics.conflict,
     });
     if (decided.kind === 'too_busy') return { kind: 'too_busy' };
     const { redelivery, running } = decided.answer;
@@ -188,7 +177,7 @@ const redeliverManyOperation = operation({
   refusals: [],
 });
 
-export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: RedeliverMany }): Route =>
+export const redeliverManyRoute = (kit: Kit, runs: Runs, redeliver: RedeliverRun): Route =>
   route(
     redeliverManyOperation,
     async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
@@ -200,6 +189,9 @@ export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: 
         ...listRange(filter, sortKeyAt(cursor)),
       };
       const { matched, requested, end } = await redeliverMany(
+        kit,
+        runs,
+        redeliver,
         which,
         { user_id, traceparent },
         dry_run === true,
@@ -218,35 +210,28 @@ interface RedeliveredMany {
   readonly end: SortKey | undefined;
 }
 
-interface RedeliverManyOptions extends CompleteViewsOptions {
-  readonly views: Pick<RunViews, 'listWebhooks' | 'position'>;
-  readonly redeliver: RedeliverRun;
-}
-
-/** @throws {LogUnavailable} when some redeliveries may have been requested @throws {ViewsUnavailable} also when some may be missing */
-type RedeliverMany = (
-  which: Omit<WebhookQuery, 'limit'>,
-  by: Requester,
-  dryRun: boolean,
-) => Promise<RedeliveredMany>;
-
 const PAGE = 1_000;
 
 /**
  * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
  * repeated request redelivers no run twice. A delivery that failed again meanwhile matches again, but not on the following
- * pages.
+ * pages. @throws {LogUnavailable} when some redeliveries may have been requested @throws {ViewsUnavailable} also when some may be missing
  */
-export const redeliverMany =
-  ({ views, fresh, redeliver }: RedeliverManyOptions): RedeliverMany =>
-  async (which, by, dryRun) => {
-    const list = () => views.listWebhooks({ ...which, limit: PAGE });
-    const { items, end } = await completely({ views, fresh }, list);
-    if (dryRun) return { matched: items.length, requested: 0, end };
-    let requested = 0;
-    await actOnEach(items, async ({ org_id, run_id }) => {
-      const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
-      if (kind === 'requested') requested += 1;
-    });
-    return { matched: items.length, requested, end };
-  };
+const redeliverMany = async (
+  kit: Kit,
+  runs: Runs,
+  redeliver: RedeliverRun,
+  which: Omit<WebhookQuery, 'limit'>,
+  by: Requester,
+  dryRun: boolean,
+): Promise<RedeliveredMany> => {
+  const list = () => kit.views.listWebhooks({ ...which, limit: PAGE });
+  const { items, end } = await completely(kit.views, runs.fresh, list);
+  if (dryRun) return { matched: items.length, requested: 0, end };
+  let requested = 0;
+  await actOnEach(items, async ({ org_id, run_id }) => {
+    const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
+    if (kind === 'requested') requested += 1;
+  });
+  return { matched: items.length, requested, end };
+};

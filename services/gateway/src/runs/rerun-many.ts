@@ -10,10 +10,9 @@ import { Type } from 'typebox';
 import {
   bulkProblems,
   carryOutBulk,
-  type BulkOptions,
+  findMatching,
   type BulkQuery,
   type BulkResult,
-  type FindMatching,
 } from './matching-runs.ts';
 import { queueCallerOf } from './facts/deployment-queue.ts';
 import { operation, route, type Route } from '../door/operation.ts';
@@ -23,7 +22,9 @@ import { FINAL_STATUSES, type RunView } from '../views/run-view.ts';
 import { sortKeyBefore } from '../views/sort-key.decide.ts';
 import { actOnEach } from '../act-on-each.ts';
 import { runIdOfKey, type QueueCaller } from './facts/accept-run.ts';
-import type { RerunRun, RerunResult } from './rerun.ts';
+import { rerunRun, type RerunRun, type RerunResult } from './rerun.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 
 const rerunManyOperation = operation({
   id: 'rerunRuns',
@@ -49,18 +50,18 @@ const rerunManyOperation = operation({
   refusals: [],
 });
 
-interface RerunManyRoute extends Pick<BulkOptions<RerunCounts>, 'searchOf' | 'record'> {
-  readonly rerunMany: RerunMany;
-}
-
-export const rerunManyRoute = ({ rerunMany, searchOf, record }: RerunManyRoute): Route => {
-  const bulk: BulkOptions<RerunCounts> = { searchOf, record, action: 'runs.rerun', detailsOf };
+export const rerunManyRoute = (kit: Kit, runs: Runs): Route => {
+  const carryOut = rerunMany(kit, runs);
   return route(
     rerunManyOperation,
     async ({ headers, body }, caller, ctx) => {
       const by = queueCallerOf(ctx, caller, headers);
       if (by.idempotencyKey === undefined && body.dry_run !== true) throw invalidRequest(NO_KEY);
-      return carryOutBulk(body, caller, ctx, bulk, (query, dryRun) => rerunMany(query, by, dryRun));
+      return carryOutBulk(runs, body, caller, ctx, {
+        action: 'runs.rerun',
+        detailsOf,
+        carryOut: (query, dryRun) => carryOut(query, by, dryRun),
+      });
     },
     bulkProblems,
   );
@@ -88,12 +89,6 @@ interface RerunCounts {
   readonly stopped: RerunStop | null;
 }
 
-export interface RerunManyOptions {
-  readonly find: FindMatching;
-  readonly rerun: RerunRun;
-  readonly onQueued: () => void;
-}
-
 /** The key is the client's, for all pages and every repetition of a request. A dry run needs none. */
 type RerunMany = (query: BulkQuery, by: QueueCaller, dryRun: boolean) => Promise<BulkResult<RerunCounts>>;
 
@@ -104,10 +99,10 @@ const NONE: RerunCounts = { matched: 0, queued: 0, already_queued: 0, refused: [
  * request that is repeated, at any gateway and after any failure, queues none twice. What it has queued never matches, also once
  * that has ended. @throws {LogUnavailable} when some may have been queued @throws {ViewsUnavailable}
  */
-export const rerunMany =
-  ({ find, rerun, onQueued }: RerunManyOptions): RerunMany =>
-  async (query, by, dryRun) => {
-    const { items: listed, createdBefore, end } = await find(query, FINAL_STATUSES);
+const rerunMany = (kit: Kit, runs: Runs): RerunMany => {
+  const rerun = rerunRun(kit, runs);
+  return async (query, by, dryRun) => {
+    const { items: listed, createdBefore, end } = await findMatching(kit, runs, query, FINAL_STATUSES);
     const items = listed.filter((view) => !isOwnRerun(view, by));
     if (dryRun) return { counts: { ...NONE, matched: items.length }, createdBefore, end };
     let isStopped = false;
@@ -115,7 +110,7 @@ export const rerunMany =
       if (isStopped) return undefined;
       const given = { ...by, idempotencyKey: by.idempotencyKey && keyOfRerun(by.idempotencyKey, run_id) };
       const outcome = await outcomeOf(() => rerun(given, { org_id, run_id }, undefined));
-      if (outcome.kind === 'queued') onQueued();
+      if (outcome.kind === 'queued') kit.metrics.queued();
       isStopped ||= outcome.kind === 'stopped';
       return outcome;
     };
@@ -128,6 +123,7 @@ export const rerunMany =
       end: undecided ? sortKeyBefore(undecided.run) : end,
     };
   };
+};
 
 /** No client can send it: it has line breaks. */
 const keyOfRerun = (key: string, run_id: string): string => `rerun\n${run_id}\n${key}`;

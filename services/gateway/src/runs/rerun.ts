@@ -5,25 +5,20 @@ import type { JsonObject } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { acceptedRun, noDeployment, queueCallerOf, type NoDeployment } from './facts/deployment-queue.ts';
-import { inputsProblems, invalidInputs, type InputLimits } from './facts/check-inputs.ts';
+import { inputsProblems, invalidInputs } from './facts/check-inputs.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalidRequest, Refused, type InvalidRequest } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf, runLinks } from './run-path.ts';
 import { own } from '../door/compiled.ts';
 import { drawInteger } from '../records/catalogue/draw-integer.ts';
-import type { Catalogue } from '../records/catalogue/catalogue.ts';
+import { catalogue as openCatalogue } from '../records/catalogue/catalogue.ts';
 import type { MissingPart, QueueDecision, WrongInputs } from './facts/queue-run.decide.ts';
-import type { InputSecrets, KeepSecrets } from './facts/input-secrets.ts';
-import type { KeepRunFiles } from './facts/keep-files.ts';
+import { keepSecrets } from './facts/input-secrets.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { rerun } from './rerun.decide.ts';
-import type { AcceptRun, Acceptance, QueueCaller } from './facts/accept-run.ts';
-import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';
-
-interface RerunRoute {
-  readonly limits: InputLimits;
-  readonly rerun: RerunRun;
-  readonly onQueued: () => void;
-}
+import type { Acceptance, QueueCaller } from './facts/accept-run.ts';
+import type { CurrentRun } from './facts/current-run.ts';
 
 const rerunOperation = operation({
   id: 'rerunRun',
@@ -50,14 +45,15 @@ const rerunOperation = operation({
   refusals: [404, 409, 507],
 });
 
-export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
-  route(
+export const rerunRoute = (kit: Kit, runs: Runs): Route => {
+  const rerun = rerunRun(kit, runs);
+  return route(
     rerunOperation,
     async ({ path, headers, body }, caller, ctx) => {
       // The body may be missing, which its type does not say.
       const inputs = (body as typeof body | undefined)?.inputs ?? undefined;
       const queued = await rerun(queueCallerOf(ctx, caller, headers), runKeyOf(path, caller), inputs);
-      if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
+      if (queued.kind !== 'refused') return acceptedRun(kit, queued);
       const { why } = queued;
       if (why === 'no_workflow') {
         throw new Refused({
@@ -69,18 +65,9 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
       if (why.kind === 'invalid') throw invalidRequest(...why.problems);
       throw notFoundRun(why);
     },
-    ({ body }) => inputsProblems(own(body, 'inputs'), limits),
+    ({ body }) => inputsProblems(own(body, 'inputs'), kit.config),
   );
-
-interface RerunRunOptions {
-  readonly accept: AcceptRun;
-  readonly current: ReadCurrentRun;
-  readonly catalogue: Catalogue;
-  readonly workflows: Pick<BlobStore, 'renew'>;
-  readonly keepFiles: KeepRunFiles;
-  readonly secrets: Pick<InputSecrets, 'seal'>;
-  readonly keepSecrets: KeepSecrets;
-}
+};
 
 type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
 /** `no_workflow`: its version was deleted, or the workflow is lost. */
@@ -95,18 +82,22 @@ export type RerunRun = (
   inputs: JsonObject | undefined,
 ) => Promise<RerunResult>;
 
-export const rerunRun =
-  ({ accept, current, catalogue, workflows, keepFiles, secrets, keepSecrets }: RerunRunOptions): RerunRun =>
-  (given, of, inputs) =>
+export const rerunRun = (
+  { log, stores: { blobs, workflows } }: Kit,
+  { accept, confirmed, keepFiles, secrets }: Runs,
+): RerunRun => {
+  const catalogue = openCatalogue(log);
+  const withKeptSecrets = keepSecrets(blobs, secrets);
+  return (given, of, inputs) =>
     accept(given, { kind: 'rerun', of: of.run_id, inputs }, async (): Promise<QueueDecision<NotRerun>> => {
-      const found = await current(of);
+      const found = await confirmed(of);
       if (found.kind !== 'found') return { kind: 'refused', why: found };
       const { deployment_id, workflow_version_id, workflow_sha256 } = found.run.request;
       const [deployment, version] = await Promise.all([
         catalogue.getDeployment(of.org_id, deployment_id),
         catalogue.getWorkflowVersion(of.org_id, workflow_version_id),
       ]);
-      const others = inputs && (await keepSecrets(found.run, inputs));
+      const others = inputs && (await withKeptSecrets(found.run, inputs));
       const decision = rerun(
         found.run,
         { deployment, version },
@@ -120,6 +111,7 @@ export const rerunRun =
         ? { ...kept, run: secrets.seal(of.org_id, kept.run, version?.inputs ?? []) }
         : kept;
     });
+};
 
 const notRerun = (why: MissingPart | WrongInputs): NotRerun => {
   if (typeof why === 'object') return { kind: 'invalid', problems: invalidInputs(why.wrong) };
@@ -128,11 +120,7 @@ const notRerun = (why: MissingPart | WrongInputs): NotRerun => {
 };
 
 /** Also keeps the workflow from being erased before the new run refers to it. */
-const isKept = async (
-  workflows: Pick<BlobStore, 'renew'>,
-  org_id: string,
-  sha256: string,
-): Promise<boolean> => {
+const isKept = async (workflows: BlobStore, org_id: string, sha256: string): Promise<boolean> => {
   try {
     return await workflows.renew(org_id, sha256);
   } catch (error) {

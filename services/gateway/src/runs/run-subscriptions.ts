@@ -7,12 +7,13 @@ import {
   openLiveRun,
   runStreamTail,
   type LiveRun,
-  type LiveRunParts,
+  type ReadsOfLiveRuns,
   type Subscribe,
   type SubscriptionListener,
   type SubscriptionRefusal,
 } from './live-run.ts';
 import { Refused } from '../door/refusal.ts';
+import type { Kit } from '../kit.ts';
 
 /** The subscriptions of clients to runs, through this gateway. */
 export interface RunSubscriptions extends AsyncDisposable {
@@ -27,26 +28,26 @@ export interface RunSubscriptions extends AsyncDisposable {
   stop(): void;
 }
 
-interface RunSubscriptionsOptions extends Omit<LiveRunParts, 'tail' | 'limit'> {
-  readonly maxSubscribers: number;
-  /** What each organisation and each key may have of them. */
-  readonly limits: StreamLimits;
-}
-
 /** After an interruption, every run with subscribers is read. */
 const MAX_CONCURRENT_READS = 32;
 
 /** Reads nothing before the first subscription. */
-export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubscriptions => {
-  const tail = runStreamTail(options);
-  const runs = sharedRuns({ ...options, tail, limit: pLimit(MAX_CONCURRENT_READS) });
+export const openRunSubscriptions = (
+  kit: Kit,
+  read: ReadsOfLiveRuns,
+  /** What each organisation and each key may have of them. */
+  limits: StreamLimits,
+): RunSubscriptions => {
+  const tail = runStreamTail(kit);
+  const limit = pLimit(MAX_CONCURRENT_READS);
+  const runs = sharedRuns((key, listener) => openLiveRun(kit, { ...read, tail, limit }, key, listener));
   let subscribers = 0;
   let waits = 0;
   let isStopping = false;
 
   const subscribe: Subscribe = (key, holder, listener) => {
     const { live, leave } = runs.join(key, listener);
-    const held = options.limits.hold(holder);
+    const held = limits.hold(holder);
     subscribers += 1;
     return {
       facts: live.facts,
@@ -71,8 +72,8 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
   };
   const refuses = (holder: StreamHolder): SubscriptionRefusal | undefined => {
     if (isStopping) return 'stopping';
-    const refused = options.limits.refuses(holder);
-    return refused ?? (subscribers >= options.maxSubscribers ? 'too_many' : undefined);
+    const refused = limits.refuses(holder);
+    return refused ?? (subscribers >= kit.config.RUNLEDGER_STREAMS_MAX ? 'too_many' : undefined);
   };
   const stop = (): void => {
     isStopping = true;
@@ -80,7 +81,7 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
   };
   return {
     subscribe,
-    awaitEnd: awaitEnd({ subscribe: subscribeForEnd, refuses }),
+    awaitEnd: awaitEnd(subscribeForEnd, refuses),
     refuses,
     subscribers: () => subscribers,
     waits: () => waits,
@@ -108,7 +109,7 @@ interface SharedRun {
 }
 
 /** One live run for all listeners of a run. It closes when the last listener leaves. */
-const sharedRuns = (parts: LiveRunParts): SharedRuns => {
+const sharedRuns = (open: (key: RunKey, listener: SubscriptionListener) => LiveRun): SharedRuns => {
   const shared = new Map<string, SharedRun>();
 
   const share = (key: RunKey, name: string): SharedRun => {
@@ -117,7 +118,7 @@ const sharedRuns = (parts: LiveRunParts): SharedRuns => {
       shared.delete(name);
       listeners.forEach((listener) => listener.onOver(why));
     };
-    const live = openLiveRun(parts, key, {
+    const live = open(key, {
       onFacts: () => listeners.forEach((listener) => listener.onFacts()),
       onProgress: () => listeners.forEach((listener) => listener.onProgress()),
       onOver: end,
@@ -149,10 +150,7 @@ const sharedRuns = (parts: LiveRunParts): SharedRuns => {
 };
 
 /** Refuses a stream that the gateway, the organisation, or the key has no room for. @throws {Refused} */
-export const refuseWhenFull = (
-  subscriptions: Pick<RunSubscriptions, 'refuses'>,
-  holder: StreamHolder,
-): void => {
+export const refuseWhenFull = (subscriptions: RunSubscriptions, holder: StreamHolder): void => {
   switch (subscriptions.refuses(holder)) {
     case undefined:
       return;

@@ -1,9 +1,9 @@
 import { NewRunTokenRequest, RUN_TOKEN_S, RunTokenItem } from '@runledger/contracts/http/runs/run-tokens';
-import type { RunTokens } from '../door/run-token.ts';
 import { operation, route, type ExtraCheck, type Route } from '../door/operation.ts';
 import { invalid, Refused } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';
-import type { ReadCurrentRun } from './facts/current-run.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 
 const tokenOperation = operation({
@@ -26,16 +26,9 @@ const tokenOperation = operation({
   refusals: [404],
 });
 
-export interface TokenRoute {
-  readonly current: ReadCurrentRun;
-  readonly tokens: RunTokens;
-  /** The longest lifetime of a token, in seconds. */
-  readonly maxS: number;
-  readonly now: () => Date;
-}
-
-export const tokenRoute = ({ current, tokens, maxS, now }: TokenRoute): Route =>
-  route(
+export const tokenRoute = ({ config, now }: Kit, { current, tokens }: Runs): Route => {
+  const maxS = config.RUNLEDGER_RUN_TOKEN_MAX_S;
+  return route(
     tokenOperation,
     async ({ path, body }, caller) => {
       if (caller.session) throw keyNeeded();
@@ -54,6 +47,7 @@ export const tokenRoute = ({ current, tokens, maxS, now }: TokenRoute): Route =>
     },
     isShortEnough(maxS),
   );
+};
 
 const keyNeeded = (): Refused =>
   new Refused({

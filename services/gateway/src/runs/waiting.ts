@@ -8,8 +8,9 @@ import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
-import type { SchedulerClient } from '../records/operators/scheduler-client.ts';
-import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';
+import type { Kit } from '../kit.ts';
+import type { Runs } from './runs.ts';
+import type { CurrentRun } from './facts/current-run.ts';
 
 const waitingOperation = operation({
   id: 'getRunWaiting',
@@ -25,22 +26,17 @@ const waitingOperation = operation({
   refusals: [404],
 });
 
-interface WaitingRoute {
-  readonly waiting: ReadWaitingRun;
-  readonly now: () => Date;
-}
-
-export const waitingRoute = ({ waiting, now }: WaitingRoute): Route =>
+export const waitingRoute = (kit: Kit, runs: Runs): Route =>
   route(waitingOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
-    const found = await waiting(key);
+    const found = await waitingRun(kit, runs, key);
     switch (found.kind) {
       case 'waits': {
         const { run, wait } = found;
         return {
           run_id: key.run_id,
           status: run.status,
-          waiting: waitingResponse(run, wait, now()),
+          waiting: waitingResponse(run, wait, kit.now()),
         };
       }
       case 'does_not_wait':
@@ -65,38 +61,26 @@ type WaitingRun =
   | { readonly kind: 'not_read_yet' }
   | Exclude<CurrentRun, { kind: 'found' }>;
 
-/** Why a run waits. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
-type ReadWaitingRun = (key: RunKey) => Promise<WaitingRun>;
-
-interface WaitingRunOptions {
-  readonly scheduler: Pick<SchedulerClient, 'waitReason'>;
-  readonly current: ReadCurrentRun;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
 const KNOWN_WITHIN_MS = 3_000;
 const RETRY_AFTER_MS = 50;
 
 /**
  * Retries for up to three seconds: the scheduler may not know a run yet that was queued a moment ago, or may have assigned
- * a run that is still read as queued.
+ * a run that is still read as queued. @throws {SchedulerUnavailable} @throws {LogUnavailable}
  */
-export const waitingRun =
-  ({ scheduler, current, clock }: WaitingRunOptions): ReadWaitingRun =>
-  async (key) => {
-    const deadline = clock() + KNOWN_WITHIN_MS;
-    for (;;) {
-      const found = await current(key);
-      if (found.kind !== 'found') return found;
-      const { run } = found;
-      if (run.status !== 'queued') return { kind: 'does_not_wait', run };
-      const wait = await scheduler.waitReason(key);
-      if (wait !== null) return { kind: 'waits', run, wait };
-      if (clock() >= deadline) return { kind: 'not_read_yet' };
-      await pause(RETRY_AFTER_MS);
-    }
-  };
+const waitingRun = async ({ clock }: Kit, { scheduler, current }: Runs, key: RunKey): Promise<WaitingRun> => {
+  const deadline = clock() + KNOWN_WITHIN_MS;
+  for (;;) {
+    const found = await current(key);
+    if (found.kind !== 'found') return found;
+    const { run } = found;
+    if (run.status !== 'queued') return { kind: 'does_not_wait', run };
+    const wait = await scheduler.waitReason(key);
+    if (wait !== null) return { kind: 'waits', run, wait };
+    if (clock() >= deadline) return { kind: 'not_read_yet' };
+    await pause(RETRY_AFTER_MS);
+  }
+};
 
 /** Why a queued run waits, for the client. */
 const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Waiting => {

@@ -1,48 +1,26 @@
-import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { SecretBox } from '@runledger/webhooks/signing/secret-box';
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets, type SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { RotateSecretRequest, WebhookSecret } from '@runledger/contracts/http/webhooks';
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
-import type { FreshViews } from '../views/fresh-views.ts';
-import type { RunViews } from '../views/run-views.ts';
+import type { Kit } from '../kit.ts';
 import type { LogRoom } from './facts/log-room.ts';
-import type { Envelope } from './facts/envelope.ts';
-import type { ReadCurrentRun } from './facts/current-run.ts';
-import type { ShownWebhooks } from './facts/shown-webhooks.ts';
+import type { Runs } from './runs.ts';
 import { deliveriesRoute, listDeliveriesRoute } from './deliveries.ts';
-import { receiversReader, receiversRoute } from './receivers.ts';
-import {
-  redeliverManyRoute,
-  redeliverMany,
-  redeliverRoute,
-  redeliverRun,
-  type RedeliverRun,
-} from './redeliver.ts';
-
-interface WebhookRoutes {
-  readonly log: EventLog;
-  readonly views: RunViews;
-  readonly fresh: Pick<FreshViews, 'freshAt'>;
-  readonly current: ReadCurrentRun;
-  readonly shown: ShownWebhooks;
-  readonly room: LogRoom;
-  readonly writer: Envelope['writer'];
-  readonly box: SecretBox;
-  readonly now: () => Date;
-  readonly onConflict: () => void;
-}
+import { receiversRoute } from './receivers.ts';
+import { redeliverManyRoute, redeliverRoute, redeliverRun, type RedeliverRun } from './redeliver.ts';
 
 /** Deliveries of notifications and their receivers, redelivery, and the secret that signs them. */
-export const webhookRoutes = ({ log, views, fresh, room, box, now, ...parts }: WebhookRoutes): Route[] => {
-  const redeliver = inRoom(room, redeliverRun({ log, now, ...parts }));
+export const webhookRoutes = (kit: Kit, runs: Runs): Route[] => {
+  const { config, log, now } = kit;
+  const redeliver = inRoom(runs.room, redeliverRun(kit, runs.current, runs.shown));
+  const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   return [
-    deliveriesRoute({ current: parts.current, attempts: (key) => readDeliveries(log, key) }),
-    redeliverRoute({ redeliver }),
-    listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
-    receiversRoute(receiversReader({ log, views })),
-    redeliverManyRoute({ redeliverMany: redeliverMany({ views, fresh, redeliver }) }),
+    deliveriesRoute(kit, runs),
+    redeliverRoute(redeliver),
+    listDeliveriesRoute(kit),
+    receiversRoute(kit),
+    redeliverManyRoute(kit, runs, redeliver),
     ...webhookSecretRoutes(signingSecrets(log, box, { now })),
   ];
 };

@@ -145,18 +145,14 @@ const reaches = (position: Position, created: string, sequence: number): boolean
 const hasAll = (position: Position, created: string, sequence: number): boolean =>
   reaches(position, created, sequence) && position?.missed === null;
 
-export interface CompleteViewsOptions {
-  readonly views: Pick<RunViews, 'position'>;
-  readonly fresh: Pick<FreshViews, 'freshAt'>;
-}
-
 /**
  * What views answer that have every fact, before and after they are asked: so that what they do not know is not there. Undefined while that is
  * unknown: they are behind, have missed facts, or were emptied or replaced by a copy meanwhile. Whoever does something because the views lack a
  * run asks here. @throws {ViewsUnavailable} and what `ask` throws
  */
 export const ofCompleteViews = async <Answer>(
-  { views, fresh }: CompleteViewsOptions,
+  views: Pick<RunViews, 'position'>,
+  fresh: Pick<FreshViews, 'freshAt'>,
   ask: (at: ProjectionPosition) => Promise<Answer>,
 ): Promise<Answer | undefined> => {
   const at = await fresh.freshAt();

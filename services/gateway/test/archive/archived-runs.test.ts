@@ -27,12 +27,11 @@ it('the archive gives each run of the log once, with what all segments have of i
   const deletion = await appendAll(log, deleted(gone));
   await archiveAll(log);
   const erasing = {
-    log,
     records: archiveRecords(log),
     objects: objectsOf(log),
     onRewritten: () => undefined,
   };
-  await noteErasure(erasing)(gone, 'run', deletion);
+  await noteErasure(log, erasing.records)(gone, 'run', deletion);
 
   const position = await positionOf(log);
   if (!position) throw new Error('it is archived');
@@ -43,7 +42,7 @@ it('the archive gives each run of the log once, with what all segments have of i
     objects: {
       // The records are read, and name the former objects.
       find: async (object: string) => {
-        if (!isErased) await eraseArchived(erasing, new AbortController().signal);
+        if (!isErased) await eraseArchived(log, erasing, new AbortController().signal);
         isErased = true;
         return objects.find(object);
       },

@@ -49,9 +49,9 @@ const eraseInArchive = async (
   ...noted: readonly (readonly [RunKey, 'run' | 'outputs', number])[]
 ): Promise<void> => {
   const records = archiveRecords(bed.log);
-  const erasing = { log: bed.log, records, objects: objectsOf(bed.log), onRewritten: () => undefined };
-  for (const note of noted) await noteErasure(erasing)(...note);
-  await eraseArchived(erasing, new AbortController().signal);
+  const erasing = { records, objects: objectsOf(bed.log), onRewritten: () => undefined };
+  for (const note of noted) await noteErasure(bed.log, records)(...note);
+  await eraseArchived(bed.log, erasing, new AbortController().signal);
 };
 
 describe('a run that was deleted', () => {
@@ -112,15 +112,14 @@ describe('a run that was deleted', () => {
     await archiveAll(bed.log);
     const records = archiveRecords(bed.log);
     const erasing = {
-      log: bed.log,
       records,
       objects: objectsOf(bed.log),
       onRewritten: () => undefined,
     };
-    const erase = () => eraseArchived(erasing, new AbortController().signal);
+    const erase = () => eraseArchived(bed.log, erasing, new AbortController().signal);
     const pending = () => records.erasures.list('erasures');
     const sequence = await appendAll(bed.log, deleted(run));
-    await noteErasure(erasing)(run, 'run', sequence);
+    await noteErasure(bed.log, records)(run, 'run', sequence);
     await erase();
     expect(await textOfSegments(bed.log)).not.toContain(secret);
     expect(await pending()).toHaveLength(1);
@@ -171,9 +170,9 @@ describe('segments that are older than their organisation keeps runs', () => {
       records: archiveRecords(bed.log),
       objects: objectsOf(bed.log),
       onRewritten: () => undefined,
-      keptSince: async (org_id: string) => (org_id === other.org_id ? 0 : Date.now() + 1_000),
     };
-    await removeOldSegments(options, new AbortController().signal);
+    const keptSince = async (org_id: string) => (org_id === other.org_id ? 0 : Date.now() + 1_000);
+    await removeOldSegments(options, keptSince, new AbortController().signal);
     expect((await segmentsIn(bed.log)).map(({ org_id }) => org_id)).toEqual([other.org_id]);
     expect(await objectsIn(bed.log)).toBe(1);
   });
@@ -184,13 +183,13 @@ describe('an organisation that is erased', () => {
     const { run } = await anEndedRun();
     await archiveAll(bed.log);
     const [records, objects] = [archiveRecords(bed.log), objectsOf(bed.log)];
-    const store = { log: bed.log, records, objects, onRewritten: () => undefined };
-    await noteErasure(store)(run, 'run', 1);
-    expect(await removeAllSegments(store, bed.tenant.org_id)).toBe(2);
+    const store = { records, objects, onRewritten: () => undefined };
+    await noteErasure(bed.log, records)(run, 'run', 1);
+    expect(await removeAllSegments(bed.log, store, bed.tenant.org_id)).toBe(2);
     await appendAll(bed.log, deleted(run));
     await archiveAll(bed.log, { isErased: async () => true });
     expect(await segmentsIn(bed.log)).toEqual([]);
     expect(await objectsIn(bed.log)).toBe(0);
-    expect(await removeAllSegments(store, bed.tenant.org_id)).toBe(0);
+    expect(await removeAllSegments(bed.log, store, bed.tenant.org_id)).toBe(0);
   });
 });

@@ -10,6 +10,7 @@ import { heldQuota } from '../../src/records/quotas/blob-quota.ts';
 import { openQuotaBound } from '../../src/records/quotas/quota-bound.ts';
 import { readGatewayConfig } from '../../src/config.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
+import { aKit } from '../fixtures/gateway/a-kit.ts';
 
 const DAY_MS = 86_400_000;
 const KEPT_MS = 14 * DAY_MS;
@@ -52,10 +53,7 @@ const after = (days: number) => {
     onUploaded: () => undefined,
   });
   const sweep = () =>
-    sweepFiles(
-      { records, store, fileKeptMs: KEPT_MS, brokerTime, logger: silentLogger },
-      new AbortController().signal,
-    );
+    sweepFiles(aKit(), { records, store, fileKeptMs: KEPT_MS, brokerTime }, new AbortController().signal);
   return { files, sweep, records };
 };
 

@@ -8,7 +8,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clock } from '../../src/gateway-parts.ts';
+import { clock } from '../../src/kit.ts';
 import { freshViews } from '../../src/views/fresh-views.ts';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunViews } from '../../src/views/run-views.ts';

@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clock } from '../../src/gateway-parts.ts';
+import { clock } from '../../src/kit.ts';
 import { freshViews, ofCompleteViews } from '../../src/views/fresh-views.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
@@ -32,7 +32,7 @@ const freshAt = () => freshViews({ log, views, timeoutMs: 5_000, clock }).freshA
 
 describe('views that are asked for what is not there', () => {
   it('answer with everything of the log, also while more comes', async () => {
-    const answer = await ofCompleteViews({ views, fresh: { freshAt } }, async (at) => {
+    const answer = await ofCompleteViews(views, { freshAt }, async (at) => {
       const last = await appendAll(log, queued(aRun()));
       await waitFor('it in the views', async () => ((await views.position())?.sequence ?? 0) >= last);
       return at.sequence;
@@ -43,7 +43,7 @@ describe('views that are asked for what is not there', () => {
   it('are not asked while they are behind, or empty', async () => {
     for (const some of [older, open.use(sqliteViews())]) {
       const fresh = freshViews({ log, views: some, timeoutMs: 50, clock });
-      const asked = ofCompleteViews({ views: some, fresh }, async () => expect.unreachable());
+      const asked = ofCompleteViews(some, fresh, async () => expect.unreachable());
       expect(await asked).toBeUndefined();
     }
   });
@@ -56,10 +56,10 @@ describe('views that are asked for what is not there', () => {
       live = older;
       return at;
     };
-    const before = ofCompleteViews({ views: asked, fresh: { freshAt: replacing } }, async () => 'none');
+    const before = ofCompleteViews(asked, { freshAt: replacing }, async () => 'none');
     expect(await before).toBeUndefined();
     live = views;
-    const meanwhile = ofCompleteViews({ views: asked, fresh: { freshAt } }, async () => {
+    const meanwhile = ofCompleteViews(asked, { freshAt }, async () => {
       live = older;
       return 'none';
     });

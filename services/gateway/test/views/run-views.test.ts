@@ -1,7 +1,7 @@
 import { aRun } from '@runledger/testing/events/run-events';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { expect, it } from 'vitest';
-import { clock as systemClock } from '../../src/gateway-parts.ts';
+import { clock as systemClock } from '../../src/kit.ts';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import { ViewsUnavailable } from '../../src/views/run-views.ts';
 import { insertViews, mongoUrl, openViews, unavailableViews } from '../fixtures/views/mongo-views.ts';

@@ -8,7 +8,7 @@ import { runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, cancelRequested, deleted, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
-import { clock } from '../../src/gateway-parts.ts';
+import { clock } from '../../src/kit.ts';
 import { openSqliteRunViews } from '../../src/views/sqlite/sqlite-run-views.ts';
 import { beginningOf } from '../../src/views/projection-start.decide.ts';
 import { ViewsUnavailable } from '../../src/views/run-views.ts';

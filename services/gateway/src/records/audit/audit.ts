@@ -3,11 +3,11 @@ import { storeAuditRecord } from '@runledger/event-log/audit/audit-records';
 import { actionRecorder, type RecordAction } from '@runledger/event-log/audit/record-action';
 import type { AuditActor, AuditRecord } from '@runledger/contracts/audit/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../../kit.ts';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { Refused } from '../../door/refusal.ts';
-import { rightsReserve, type RightsReserveOptions } from './rights-reserve.ts';
+import { reserveGauge, rightsReserve } from './rights-reserve.ts';
 import type { CredentialRefusal, OnCredentialRefused } from '../../door/caller.ts';
 import { networkOf } from './record-operation.ts';
 
@@ -16,23 +16,15 @@ export interface Audit {
   readonly refused: RefusedCredentials;
 }
 
-interface AuditOptions extends RightsReserveOptions {
-  readonly onLost: () => void;
-}
-
 /** Who did what at this gateway. */
-export const openAudit = ({ onLost, ...options }: AuditOptions): Audit => {
-  const { log, now } = options;
+export const openAudit = (kit: Kit): Audit => {
+  const { log, metrics } = kit;
+  const onLost = metrics.auditLost;
   const record = actionRecorder({ log, isRefusal, onLost });
-  const withinReserve = rightsReserve(options);
+  const withinReserve = rightsReserve(kit, reserveGauge(metrics.registry, log));
   return {
     record: (what, work, completionOf) => withinReserve(what, () => record(what, work, completionOf)),
-    refused: refusedCredentials({
-      store: (counted) => storeAuditRecord(log, counted),
-      logger: log.logger,
-      now,
-      onLost,
-    }),
+    refused: refusedCredentials(kit, (counted) => storeAuditRecord(log, counted)),
   };
 };
 
@@ -43,13 +35,6 @@ interface RefusedCredentials extends AsyncDisposable {
   readonly count: OnCredentialRefused;
   /** Stores what was counted. */
   readonly flush: () => Promise<void>;
-}
-
-interface RefusedCredentialsOptions {
-  readonly store: (record: AuditRecord) => Promise<void>;
-  readonly logger: Logger;
-  readonly now: () => Date;
-  readonly onLost: () => void;
 }
 
 interface Count {
@@ -69,12 +54,10 @@ const OTHERS = 'others';
  * Counts refused credentials by network, or by key, and stores the counts once a minute: a flood leaves few records. Counts that cannot be
  * stored stay, and are stored later.
  */
-export const refusedCredentials = ({
-  store,
-  logger,
-  now,
-  onLost,
-}: RefusedCredentialsOptions): RefusedCredentials => {
+export const refusedCredentials = (
+  { logger, metrics, now }: Kit,
+  store: (record: AuditRecord) => Promise<void>,
+): RefusedCredentials => {
   const counts = new Map<string, Count>();
   const count = (refusal: CredentialRefusal): void => {
     const known = counts.get(nameOf(refusal));
@@ -103,7 +86,7 @@ export const refusedCredentials = ({
       if (counted.times === times) counts.delete(name);
       else counts.set(name, { ...counted, since: now(), times: counted.times - times });
     } catch (error) {
-      onLost();
+      metrics.auditLost();
       logger.error({ err: error, audit: record }, 'an audit record could not be stored; trying again');
     }
   };

@@ -8,13 +8,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { LRUCache } from 'lru-cache';
 import { Refused } from '../../door/refusal.ts';
-
-export interface RightsReserveOptions {
-  readonly log: EventLog;
-  readonly now: () => Date;
-  /** `ring`: that of one organisation. `used`: the part of its reserve that is used. */
-  readonly onUse: (ring: string, used: number) => void;
-}
+import type { Kit } from '../../kit.ts';
 
 /** Carries an action out once its ring has room. @throws {Refused} with how long to wait @throws {AuditNotStored} */
 type WithinReserve = <Result>(
@@ -33,7 +27,11 @@ interface Ring {
 const MAX_UNDERWAY = 16;
 
 /** What gives rights can be done without end, and slowly: whoever hides an action behind many others waits, and is seen. */
-export const rightsReserve = ({ log, now, onUse }: RightsReserveOptions): WithinReserve => {
+export const rightsReserve = (
+  { log, now }: Kit,
+  /** `ring`: that of one organisation. `used`: the part of its reserve that is used. */
+  onUse: (ring: string, used: number) => void,
+): WithinReserve => {
   const rings = new Map<string, Ring>();
   const refuseWithoutRoom = async (
     what: Parameters<WithinReserve>[0],
@@ -123,8 +121,8 @@ const NOTEWORTHY = 0.75;
 /** Shows how much of the reserves is used. Gives what to call for each use. No label holds an organisation: the log names it. */
 export const reserveGauge = (
   metrics: Metrics,
-  { logger }: Pick<EventLog, 'logger'>,
-): RightsReserveOptions['onUse'] => {
+  { logger }: EventLog,
+): ((ring: string, used: number) => void) => {
   const seen = new LRUCache<string, number>({ max: MAX_RINGS, ttl: SEEN_FOR_MS });
   observedGauge(metrics, {
     name: 'runledger_gateway_audit_reserve_used_ratio',

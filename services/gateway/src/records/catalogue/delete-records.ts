@@ -2,7 +2,7 @@ import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/
 import { orgId, type OrgId } from '@runledger/contracts/ids';
 import type { Conflict } from '../../door/refusal.ts';
 import type { UsedRecord } from '../../views/run-references.decide.ts';
-import { ofCompleteViews, type CompleteViewsOptions } from '../../views/fresh-views.ts';
+import { ofCompleteViews, type FreshViews } from '../../views/fresh-views.ts';
 import { ViewsUnavailable, type RunViews } from '../../views/run-views.ts';
 import {
   hasVersions,
@@ -15,13 +15,6 @@ import {
 } from './deletion.decide.ts';
 import type { CatalogueRecords } from './catalogue.ts';
 import type { RefuseRemoval, RemovedRecord } from './records.ts';
-
-export interface DeleteRecordsOptions extends CompleteViewsOptions {
-  readonly records: CatalogueRecords;
-  readonly views: Pick<RunViews, 'findLiveRun' | 'position'>;
-  /** The broker's. */
-  readonly now: () => Promise<Date>;
-}
 
 type Deletion = Promise<RemovedRecord<Conflict>>;
 
@@ -39,17 +32,22 @@ export interface DeleteRecords {
 
 type Archivable = Pick<Machine | Workflow | Deployment | NumberedVersion, 'id' | 'archived'>;
 
-export const deleteRecords = (options: DeleteRecordsOptions): DeleteRecords => {
-  const { records, now } = options;
+export const deleteRecords = (
+  views: RunViews,
+  fresh: FreshViews,
+  records: CatalogueRecords,
+  /** In milliseconds since 1970. */
+  brokerNow: () => Promise<number>,
+): DeleteRecords => {
   const { machines, workflows, versions, deployments } = records;
-  const inUse = openInUse(options);
+  const inUse = openInUse(views, fresh, records);
   const refuse =
     <Stored extends Archivable>(
       what: Deletable['what'],
       others: (record: Stored) => Promise<Conflict | undefined>,
     ): RefuseRemoval<Stored, Conflict> =>
     async ({ value, changedAt }) =>
-      undeletable({ what, archived: value.archived ?? false, changedAt, now: await now() }) ??
+      undeletable({ what, archived: value.archived ?? false, changedAt, now: new Date(await brokerNow()) }) ??
       (await others(value));
   return {
     machine: (org, id) =>
@@ -101,13 +99,13 @@ interface InUse {
   ofVersion(version: { readonly org_id: string; readonly id: string }): Promise<Conflict | undefined>;
 }
 
-const openInUse = ({ records: { deployments }, views, fresh }: DeleteRecordsOptions): InUse => {
+const openInUse = (views: RunViews, fresh: FreshViews, { deployments }: CatalogueRecords): InUse => {
   const byDeployment: InUse['byDeployment'] = async (org, used, id) => {
     const found = await deployments.find(org, (one) => one[used] === id);
     return found && blockedByDeployments(found.newest, found.others, used, 'Delete');
   };
   const byRun: InUse['byRun'] = async (org, record) => {
-    const found = await ofCompleteViews({ views, fresh }, async () => ({
+    const found = await ofCompleteViews(views, fresh, async () => ({
       run_id: await views.findLiveRun(org, record),
     }));
     if (!found) throw new ViewsUnavailable('the views lack facts of the log, so a run may be missing');

@@ -6,7 +6,7 @@ import {
   RevokeQuery,
   type ApiKeyItem,
 } from '@runledger/contracts/http/api-keys';
-import type { ApiKey, User, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { allows } from '@runledger/contracts/accounts/scopes';
 import { deriveKey, keyOfSession, type DerivedKeyRequest } from './derive-key.ts';
@@ -16,6 +16,9 @@ import { operation, route, type Caller, type ExtraCheck, type Route } from '../.
 import { invalid, invalidRequest, notFound, Refused } from '../../door/refusal.ts';
 import { own } from '../../door/compiled.ts';
 import { keyStore } from './key-store.ts';
+import type { Kit } from '../../kit.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
+import type { SessionCallers } from '../people/accounts.ts';
 
 const listOperation = operation({
   id: 'listApiKeys',
@@ -71,15 +74,7 @@ const deleteOperation = operation({
   refusals: [404],
 });
 
-interface ApiKeyRoutes {
-  readonly log: EventLog;
-  readonly findUser: (org_id: string, id: string) => Promise<User | undefined>;
-  /** Whether a session, in the form of a key, permits still what it did. */
-  readonly isValidSession: (key: ApiKey) => Promise<boolean>;
-  readonly now: () => Date;
-}
-
-export const apiKeyRoutes = ({ log, findUser, isValidSession, now }: ApiKeyRoutes): Route[] => [
+export const apiKeyRoutes = ({ log, now }: Kit, { isValid: isValidSession }: SessionCallers): Route[] => [
   route(listOperation, async (_given, caller) => ({
     api_keys: (await listKeys(log, caller.key)).map(shown),
   })),
@@ -88,11 +83,11 @@ export const apiKeyRoutes = ({ log, findUser, isValidSession, now }: ApiKeyRoute
     async ({ body: { name, scopes, user_id, expires_at } }, caller) => {
       const newKey = {
         name,
-        ...(user_id ? { user_id: await knownUser(findUser, caller, user_id.toLowerCase()) } : {}),
+        ...(user_id ? { user_id: await knownUser(log, caller, user_id.toLowerCase()) } : {}),
         ...(scopes ? { scopes } : {}),
         ...(expires_at ? { expires_at: new Date(expires_at) } : {}),
       };
-      const { record, key } = await create({ log, isValidSession }, caller, newKey, now());
+      const { record, key } = await create(log, isValidSession, caller, newKey, now());
       return { ...shown({ ...record, last_used_at: null, last_used_address: null }), key };
     },
     isInTheFuture(now),
@@ -132,18 +127,20 @@ const EXPIRES_AT = ['body', 'expires_at'];
 
 /** A key without `admin` does not learn which users there are. @throws {Refused} */
 const knownUser = async (
-  findUser: ApiKeyRoutes['findUser'],
+  log: EventLog,
   { org_id, user_id, key }: Caller,
   wanted: string,
 ): Promise<string> => {
-  if (wanted === user_id || !allows(key.scopes, 'admin') || (await findUser(org_id, wanted))) return wanted;
+  if (wanted === user_id || !allows(key.scopes, 'admin') || (await catalogue(log).getUser(org_id, wanted)))
+    return wanted;
   throw invalidRequest(
     invalid(['body', 'user_id'], 'value_error', 'Value error, the organisation has no user with this id'),
   );
 };
 
 const create = async (
-  { log, isValidSession }: Pick<ApiKeyRoutes, 'log' | 'isValidSession'>,
+  log: EventLog,
+  isValidSession: SessionCallers['isValid'],
   { key, session }: Caller,
   request: DerivedKeyRequest,
   now: Date,

@@ -6,11 +6,13 @@ import {
   type UnreadableValue,
 } from '@runledger/contracts/http/sealed-values';
 import type { SealedRecords } from '@runledger/webhooks/signing/sealed-records';
-import type { SecretBox } from '@runledger/webhooks/signing/secret-box';
+import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor } from '../../door/pagination.ts';
 import { Refused } from '../../door/refusal.ts';
 import { own } from '../../door/compiled.ts';
+import type { Kit } from '../../kit.ts';
 
 const shared = { tag: 'Sealed values', scope: 'operator' } as const;
 
@@ -45,13 +47,11 @@ const resealOperation = operation({
   refusals: [409],
 });
 
-interface SealingRoutes {
-  readonly kinds: readonly SealedRecords[];
-  readonly box: Pick<SecretBox, 'keyIds'>;
-}
-
 /** What operators do with the keys of RUNLEDGER_SECRET_KEYS, which seal values of all organisations. */
-export const sealingRoutes = ({ kinds, box: { keyIds } }: SealingRoutes): Route[] => {
+export const sealingRoutes = ({ config, log, now }: Kit): Route[] => {
+  const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
+  const { keyIds } = box;
+  const kinds = [sealedSigningSecrets(log, box, now)];
   const [sealing_key = '', ...other_keys] = keyIds;
   const page = async (
     cursor: string | null | undefined,

@@ -1,8 +1,9 @@
-import type { Organisation, User } from '@runledger/contracts/catalogue/records';
 import { Whoami } from '@runledger/contracts/http/whoami';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { operation, route, type Route } from '../../door/operation.ts';
 import { notAuthenticated } from '../../door/caller.ts';
+import type { Kit } from '../../kit.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
 
 const whoamiOperation = operation({
   id: 'getWhoami',
@@ -19,14 +20,13 @@ const whoamiOperation = operation({
   refusals: [],
 });
 
-export interface WhoamiRoute {
-  readonly findOrganisation: (id: string) => Promise<Organisation | undefined>;
-  readonly findUser: (org_id: string, id: string) => Promise<User | undefined>;
-}
-
-export const whoamiRoute = ({ findOrganisation, findUser }: WhoamiRoute): Route =>
+export const whoamiRoute = ({ log }: Kit): Route =>
   route(whoamiOperation, async (_request, { org_id, user_id, key }) => {
-    const [organisation, user] = await Promise.all([findOrganisation(org_id), findUser(org_id, user_id)]);
+    const records = catalogue(log);
+    const [organisation, user] = await Promise.all([
+      records.getOrganisation(org_id),
+      records.getUser(org_id, user_id),
+    ]);
     // Whoever erases an organisation removes its keys first: this one is refused in a moment.
     if (organisation === undefined || user === undefined) throw notAuthenticated();
     const { id, name, prefix, scopes, created_at, expires_at } = key;

@@ -16,7 +16,7 @@ import {
 } from '@runledger/contracts/http/executors';
 import { shownPlacement } from '@runledger/contracts/run-view/shown-attempts';
 import { newUuid } from '@runledger/contracts/ids';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Kit } from '../../kit.ts';
 import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
@@ -88,13 +88,10 @@ const resumeOperation = operation({
   refusals: [404],
 });
 
-interface ExecutorRoutes {
-  readonly executors: Executors;
-  readonly drain: DrainExecutor;
-}
-
 /** What operators do with the fleet, which no organisation owns. */
-export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] => {
+export const executorRoutes = (kit: Kit, scheduler: SchedulerClient): Route[] => {
+  const fleet = executors(scheduler);
+  const drain = drainExecutor(kit, fleet);
   const request = async (type: FleetRequest['type'], name: string, key_id: string): Promise<Draining> => {
     const drained = await drain(type, name, key_id);
     switch (drained.kind) {
@@ -113,14 +110,14 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
     route(
       listOperation,
       async ({ query: { limit = DEFAULT_LIMIT, cursor } }) => {
-        const page = await executors.page(sortKeyIn(cursor), limit);
+        const page = await fleet.page(sortKeyIn(cursor), limit);
         const last = page.more ? page.executors.at(-1) : undefined;
         return { executors: page.executors.map(shownExecutor), next_cursor: cursorAt(last && textOf(last)) };
       },
       ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorSortKey),
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
-      const { executors: named } = await executors.named(name);
+      const { executors: named } = await fleet.named(name);
       if (named.length === 0) throw notFound('Executor');
       return { name, executors: named.map(shownExecutor) };
     }),
@@ -177,14 +174,6 @@ type DrainExecutor = (
   requested_by: string,
 ) => Promise<DrainedExecutor>;
 
-interface DrainExecutorOptions {
-  readonly log: EventLog;
-  readonly executors: Executors;
-  readonly now: () => Date;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
 const READ_WITHIN_MS = 5_000;
 const POLL_EVERY_MS = 50;
 
@@ -193,9 +182,9 @@ const POLL_EVERY_MS = 50;
  * lost, could reach the scheduler last and win.
  */
 export const drainExecutor =
-  ({ log, executors, now, clock }: DrainExecutorOptions): DrainExecutor =>
+  ({ log, now, clock }: Kit, fleet: Executors): DrainExecutor =>
   async (type, name, requested_by) => {
-    if ((await executors.named(name)).executors.length === 0) return { kind: 'unknown' };
+    if ((await fleet.named(name)).executors.length === 0) return { kind: 'unknown' };
     const time = now().toISOString();
     const event_id = newUuid();
     const stored = await appendFleet(log, {
@@ -208,7 +197,7 @@ export const drainExecutor =
     });
     const deadline = clock() + READ_WITHIN_MS;
     for (;;) {
-      const { executors: present, read_up_to } = await executors.named(name);
+      const { executors: present, read_up_to } = await fleet.named(name);
       // A resumed name without an executor is not listed at all.
       const draining = present.some(({ drain }) => drain !== null);
       if (read_up_to >= stored) {

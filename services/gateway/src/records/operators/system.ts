@@ -25,12 +25,12 @@ const systemOperation = operation({
   refusals: [],
 });
 
-export const systemRoute = (options: SystemOptions): Route => {
+export const systemRoute = (options: Observed): Route => {
   const read = systemReader(options);
   return route(systemOperation, () => read());
 };
 
-interface SystemOptions {
+interface Observed {
   readonly log: EventLog;
   /** The position of the views that this gateway reads; undefined while it has not seen one. */
   readonly position: () => number | undefined;
@@ -44,7 +44,7 @@ const WITHIN_MS = 1_000;
 const INSTANCES = { totalMs: WITHIN_MS, quietMs: 400, most: 100 };
 
 /** Reads the state of the installation, within little more than a second. What does not respond is named, and left out. */
-export const systemReader = ({ log, position, untrustedProxy }: SystemOptions): (() => Promise<System>) => {
+export const systemReader = ({ log, position, untrustedProxy }: Observed): (() => Promise<System>) => {
   const lag = projectionLag(log);
   return async () => {
     const [instances, leaders, executors, projection, streams, storage] = await Promise.all([

@@ -1,4 +1,3 @@
-import type { Logger } from '@runledger/event-log/connect/logger';
 import type { KeyScope, ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
@@ -21,6 +20,7 @@ import type { OnCredentialRefused } from '../../door/caller.ts';
 import type { SessionHalves } from '../../door/session-halves.ts';
 import type { IdentityProvider } from './open-id-provider.ts';
 import type { PendingSignIns } from './pending-sign-ins.ts';
+import type { Kit } from '../../kit.ts';
 
 /** People, their sessions, and the organisations that they are members of. */
 export interface Accounts {
@@ -36,17 +36,9 @@ export interface Accounts {
   readonly limit: SignInLimit;
 }
 
-interface AccountsOptions {
-  readonly log: EventLog;
-  /** RUNLEDGER_SECRET_KEYS. */
-  readonly secretKeys: readonly string[];
-  readonly now: () => Date;
-  readonly logger: Logger;
-}
-
-export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Accounts => {
+export const accounts = ({ config, log, now, logger }: Kit): Accounts => {
   const rows = accountRows(log);
-  const secret = signer(secretKeys, 'accounts').sign('better-auth');
+  const secret = signer(config.RUNLEDGER_SECRET_KEYS, 'accounts').sign('better-auth');
   let opening: Promise<AuthLibrary> | undefined;
   const open = async (): Promise<AuthLibrary> => {
     const { openAuthLibrary } = await import('./auth-library.ts');
@@ -63,7 +55,7 @@ export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Acc
   return {
     people: ofPeople,
     sessions: ofSessions,
-    callers: sessionCallers({ log, sessions: ofSessions, members }),
+    callers: sessionCallers(log, ofSessions, members),
     memberships: ofMembers,
     invitations,
     mayStill: (maker, scope) => mayStill(given, maker, scope),
@@ -74,23 +66,17 @@ export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Acc
 };
 
 /** What sessions permit. */
-interface SessionCallers {
+export interface SessionCallers {
   /**
    * Undefined when the session is unknown or has ended. The reads count only if a quorum of the brokers is in touch, as with keys (ADR 41).
    * @throws {Refused} when the person is no member of the organisation of the session @throws {LogUnavailable}
    */
   find(text: string): Promise<Credential | undefined>;
   /** Whether a session still permits what it did when `find` returned this. @throws {LogUnavailable} */
-  isValid(key: ApiKey): Promise<boolean>;
+  readonly isValid: (key: ApiKey) => Promise<boolean>;
 }
 
-interface SessionCallersOptions {
-  readonly log: Pick<EventLog, 'freshSequence'>;
-  readonly sessions: Pick<Sessions, 'find' | 'findById'>;
-  readonly members: Pick<MemberRecords, 'of'>;
-}
-
-const sessionCallers = ({ log, sessions, members }: SessionCallersOptions): SessionCallers => {
+const sessionCallers = (log: EventLog, sessions: Sessions, members: MemberRecords): SessionCallers => {
   const keyOf = async (session: Session): Promise<ApiKey | undefined> => {
     const { org_id, user_id } = session;
     if (org_id === null) return undefined;

@@ -9,7 +9,7 @@ import type { Quotas } from './quotas.ts';
 export type AdmitUpload = (org_id: OrgId, bytes: number) => Promise<Disposable>;
 
 export const admitUpload =
-  ({ output_bytes: outputBytes, uploads }: Pick<Quotas, 'output_bytes' | 'uploads'>): AdmitUpload =>
+  ({ output_bytes: outputBytes, uploads }: Quotas): AdmitUpload =>
   async (org_id, bytes) => {
     if (!(await outputBytes.hasRoom(org_id, bytes))) {
       throw new Refused({

@@ -3,7 +3,7 @@ import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { isUuid, type OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, parseJson, type JsonObject } from '@runledger/contracts/json';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../../kit.ts';
 import type { Middleware } from 'koa';
 import { inputTargets } from '@runledger/contracts/catalogue/input-targets';
 import type { WorkflowVersion } from '@runledger/contracts/catalogue/records';
@@ -21,23 +21,15 @@ import type { OutputStore } from '../../files/output-store.ts';
 import { namedAttempt, permittedRun, type AssignedJson, type LostCode } from './attempt-permission.ts';
 import type { InputSecrets } from '../facts/input-secrets.ts';
 
-interface InputFileRoute {
-  readonly log: EventLog;
-  readonly inputs: (run: ExecutingRun) => Promise<AssignedJson>;
-  readonly files: Pick<Files, 'find'>;
-  readonly store: OutputStore;
-  readonly logger: Logger;
-}
-
 /** `GET /executions/{org_id}/{run_id}/{attempt}/files/{id}`: the executor of an attempt fetches a file that the inputs of the run name. */
 export const inputFileRoute =
-  ({ log, inputs, files, store, logger }: InputFileRoute): Middleware =>
+  (kit: Kit, files: Files, store: OutputStore): Middleware =>
   async (ctx) => {
-    const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
+    const { run } = await permittedRun(kit.log, ctx, namedAttempt(ctx));
     const { id: named }: Record<string, unknown> = ctx['params'] ?? {};
     const id = String(named);
     if (!isUuid(id)) throw noSuchPath(ctx);
-    const json = await inputs(run);
+    const json = await inputsOf(kit.stores)(run);
     if (json.kind === 'lost') throw new Refused({ code: json.code, why: json.why });
     const isNamed = names(run.request.file_inputs ?? [], objectIn(json.text), id);
     const file = isNamed ? await files.find(run.org_id, id) : undefined;
@@ -50,7 +42,7 @@ export const inputFileRoute =
     }
     const { parts, ...described } = file.value;
     const read = readParts.bind(undefined, store, parts);
-    await sendFile(ctx, { file: described, cacheControl: 'no-store', read }, logger);
+    await sendFile(ctx, { file: described, cacheControl: 'no-store', read }, kit.logger);
   };
 
 /** Whether one of these inputs is the file. */
@@ -88,26 +80,19 @@ export const inputTargetsRoute =
     ctx.body = inputTargets(version.inputs);
   };
 
-interface SecretInputsRoute {
-  readonly log: EventLog;
-  readonly inputs: (run: ExecutingRun) => Promise<AssignedJson>;
-  readonly secrets: Pick<InputSecrets, 'open'>;
-  readonly logger: Logger;
-}
-
 /** `GET /executions/{org_id}/{run_id}/{attempt}/secret-inputs`: the values, for the executor of the attempt alone. */
 export const secretInputsRoute =
-  ({ log, inputs, secrets, logger }: SecretInputsRoute): Middleware =>
+  (kit: Kit, secrets: InputSecrets): Middleware =>
   async (ctx) => {
-    const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
-    const json = await inputs(run);
+    const { run } = await permittedRun(kit.log, ctx, namedAttempt(ctx));
+    const json = await inputsOf(kit.stores)(run);
     if (json.kind === 'lost') throw new Refused({ code: json.code, why: json.why });
     ctx.set('Cache-Control', 'no-store');
     try {
       ctx.body = secrets.open(run.org_id, run.request.secret_inputs ?? [], objectIn(json.text));
     } catch (error) {
       if (!(error instanceof UnreadableSecret)) throw error;
-      logger.error({ err: error, run_id: run.run_id }, 'the secret inputs of a run cannot be opened');
+      kit.logger.error({ err: error, run_id: run.run_id }, 'the secret inputs of a run cannot be opened');
       throw new Refused({ code: 'secret_inputs_unreadable', why: LOST });
     }
   };
@@ -117,7 +102,7 @@ const LOST =
 
 /** The workflow that the run was queued with. */
 export const workflowOf =
-  ({ workflows }: Pick<BlobStores, 'workflows'>) =>
+  ({ workflows }: BlobStores) =>
   async ({ org_id, request }: ExecutingRun): Promise<AssignedJson> =>
     find(
       workflows,
@@ -132,7 +117,7 @@ export const workflowOf =
 
 /** The inputs that the run was queued with. */
 export const inputsOf =
-  ({ blobs }: Pick<BlobStores, 'blobs'>) =>
+  ({ blobs }: BlobStores) =>
   async ({ org_id, request }: ExecutingRun): Promise<AssignedJson> => {
     const inputs = readInlineOrBlob(request.inputs, request.inputs_blob);
     if (inputs.kind === 'inline') return { kind: 'found', text: jsonBlob(inputs.value) };
@@ -160,7 +145,7 @@ interface LostBlob {
 
 /** @throws {LogUnavailable} */
 const find = async (
-  store: Pick<BlobStore, 'get'>,
+  store: BlobStore,
   { org_id, sha256 }: { readonly org_id: string; readonly sha256: string },
   { what, todo, lost, damaged }: LostBlob,
 ): Promise<AssignedJson> => {

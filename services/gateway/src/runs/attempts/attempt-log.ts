@@ -1,4 +1,4 @@
-import { BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { AttemptLog, type KeptLogs } from '@runledger/contracts/logs/kept-log';
@@ -13,19 +13,14 @@ import { requestBody } from '../../door/json-body.ts';
 import { compressLogs, readCompressed, readKeptLogs } from '../../files/kept-logs.ts';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
-
-interface LogRoute {
-  readonly log: EventLog;
-  readonly blobs: Pick<BlobStore, 'get'>;
-  readonly blobQuota: BlobQuota;
-}
+import type { Kit } from '../../kit.ts';
 
 /**
  * `PUT /executions/{org_id}/{run_id}/{attempt}/log`: keeps the log of an attempt that ends, with those of the earlier attempts of the
  * run, in one blob. The event that ends the attempt refers to it.
  */
 export const logRoute =
-  ({ log, blobs, blobQuota }: LogRoute): Middleware =>
+  ({ log, stores: { blobs } }: Kit, blobQuota: BlobQuota): Middleware =>
   async (ctx) => {
     const named = namedAttempt(ctx);
     const { run } = await permittedRun(log, ctx, named);

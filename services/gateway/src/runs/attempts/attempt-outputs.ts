@@ -1,20 +1,20 @@
 import { RunOutputs, type StoredFile } from '@runledger/contracts/events/run-event-data';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../../kit.ts';
 import type { Middleware, Context } from 'koa';
 import { problemOfFileName } from '@runledger/contracts/file-name';
 import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
-import { MAX_EVENT_NESTING, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { MAX_EVENT_NESTING, MAX_OUTPUT_FILES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { Value } from 'typebox/value';
 import { Refused, invalid, invalidRequest, type Invalid } from '../../door/refusal.ts';
 import { requestBody, lengthRequired, jsonBody } from '../../door/json-body.ts';
 import { OutputStoreFull, type OutputStore } from '../../files/output-store.ts';
 import type { AdmitUpload } from '../../records/quotas/admit-upload.ts';
-import { newOutputKey, pathOf, isOutputKeyOf, type AttemptFiles } from './attempt-files.ts';
+import { newOutputKey, pathOf, isOutputKeyOf, attemptFiles, type AttemptFiles } from './attempt-files.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { contentTypeIn } from '../../door/responses.ts';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
@@ -26,22 +26,19 @@ interface UploadLimits {
   readonly files: number;
 }
 
-interface UploadRoute {
-  readonly log: EventLog;
-  readonly store: OutputStore;
-  readonly files: AttemptFiles;
-  readonly admit: AdmitUpload;
-  readonly limits: UploadLimits;
-  readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  readonly onUploaded: (bytes: number) => void;
-}
-
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
-export const uploadRoute =
-  ({ log, store, files, admit, limits, logger, clock, onUploaded }: UploadRoute): Middleware =>
-  async (ctx) => {
+export const uploadRoute = (
+  { config, log, logger, clock, metrics }: Kit,
+  store: OutputStore,
+  admit: AdmitUpload,
+): Middleware => {
+  const files = attemptFiles();
+  const limits: UploadLimits = {
+    fileBytes: config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES,
+    runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
+    files: MAX_OUTPUT_FILES,
+  };
+  return async (ctx) => {
     const named = namedAttempt(ctx);
     const { run, attempt } = named;
     const permitted = await permittedRun(log, ctx, named);
@@ -77,7 +74,7 @@ export const uploadRoute =
       }
     };
     const { sha256, replaced } = await storeFile().catch(refuseFullStore);
-    onUploaded(bytes);
+    metrics.uploaded(bytes);
     if (replaced !== null) await cleanUp(store.remove(replaced));
     const upload_duration = Math.round(clock() - began) / 1000;
     ctx.status = 201;
@@ -92,6 +89,7 @@ export const uploadRoute =
       upload_duration,
     } satisfies StoredFile;
   };
+};
 
 /** @throws the error, as a refusal that ends the attempt when a store is full */
 const refuseFullStore = (error: unknown): never => {
@@ -192,13 +190,8 @@ const single = (ctx: Context, name: string): string | undefined => {
 const isRelativePath = (path: string): boolean =>
   path.split('/').every((name) => problemOfFileName(name) === null);
 
-interface OutputListRoute {
-  readonly log: EventLog;
-  readonly blobs: BlobQuota;
-}
-
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/output-list`: stores a list that is too large for the event that ends the run. */
-export const outputListRoute = ({ log, blobs }: OutputListRoute): Middleware => {
+export const outputListRoute = (log: EventLog, blobs: BlobQuota): Middleware => {
   const body = jsonBody(MAX_OUTPUTS_BYTES);
   return async (ctx) => {
     const named = namedAttempt(ctx);

@@ -6,13 +6,12 @@ import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import type { UnknownInput } from './check-inputs.ts';
-import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
-import type { QuotaBound } from '../../records/quotas/quota-bound.ts';
+import type { Kit } from '../../kit.ts';
+import type { Quotas } from '../../records/quotas/quotas.ts';
 import type { LogRoom } from './log-room.ts';
 import { tooLongLife } from '../../records/catalogue/deployment-rules.decide.ts';
 import type { InputSecrets } from './input-secrets.ts';
 import type { LongestRun } from '../../records/longest-run.ts';
-import type { Envelope } from './envelope.ts';
 import {
   maxInlineInputs,
   runQueued,
@@ -67,20 +66,14 @@ export interface QueueCaller {
   readonly onUnknownInputs?: (unknown: readonly UnknownInput[]) => void;
 }
 
-interface AcceptRunOptions {
-  readonly log: EventLog;
-  /** Keeps large inputs. */
-  readonly blobs: Pick<BlobStore, 'get' | 'confirm'>;
-  readonly blobQuota: BlobQuota;
-  readonly maxInputsBytes: number;
-  readonly secrets: Pick<InputSecrets, 'hashOf' | 'isRunOf'>;
+/** What decides whether there is room for a run, and who it is. */
+export interface Acceptors {
   readonly current: ReadCurrentRun;
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
-  readonly queued: QuotaBound;
-  readonly numbers: Pick<RunNumbers, 'next'>;
-  readonly writer: Envelope['writer'];
-  readonly now: () => Date;
+  readonly quotas: Quotas;
+  readonly numbers: RunNumbers;
+  readonly secrets: InputSecrets;
 }
 
 type Refused<No> = Extract<QueueDecision<No>, { kind: 'refused' }>;
@@ -96,10 +89,10 @@ export type AcceptRun = <No>(
   decide: () => Promise<QueueDecision<No>>,
 ) => Promise<Acceptance | Refused<No>>;
 
-export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
+export const acceptRun = (kit: Kit, acceptors: Acceptors): AcceptRun => {
   const inTurn = keyedMutex();
-  const earlier = earlierAcceptance(options);
-  return async (caller, requested, decide) => {
+  const earlier = earlierAcceptance(acceptors);
+  const accept: AcceptRun = async (caller, requested, decide) => {
     const { org_id } = caller;
     const identity = runIdentity(org_id, caller.idempotencyKey, requested);
     const { run_id } = identity;
@@ -108,7 +101,8 @@ export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
       if (present) return present;
       const decision = await decide();
       if (decision.kind === 'refused') return decision;
-      const begun = await begin(options, caller, identity, decision.run);
+      const begun = await begin(kit, acceptors, caller, identity, decision.run);
+
       if (begun.kind !== 'exists') return begun;
       const first = await earlier(org_id, identity);
       if (first) return first;
@@ -120,6 +114,28 @@ export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
     const begun = await inTurn(run_id, beginOnce);
     // Another gateway may have accepted it meanwhile.
     return (NOT_BEGUN.has(begun.kind) ? await earlier(org_id, identity) : undefined) ?? begun;
+  };
+  return async (...request) => {
+    const acceptance = await accept(...request);
+    switch (acceptance.kind) {
+      case 'accepted':
+      case 'accepted_before':
+      case 'refused':
+        break;
+      case 'key_taken':
+      case 'key_of_deleted_run':
+      case 'log_nearly_full':
+      case 'queue_full':
+      case 'outlives_log':
+      case 'inputs_gone':
+      case 'inputs_store_full':
+      case 'inputs_too_large':
+      case 'inputs_over_quota':
+      case 'views_unavailable':
+      case 'unreadable':
+        kit.metrics.notQueued(acceptance.kind);
+    }
+    return acceptance;
   };
 };
 
@@ -137,7 +153,7 @@ type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Accep
 
 /** The acceptance of an earlier request with the key; undefined for none. */
 const earlierAcceptance =
-  ({ current, room, secrets }: AcceptRunOptions): EarlierAcceptance =>
+  ({ current, room, secrets }: Acceptors): EarlierAcceptance =>
   async (org_id, identity) => {
     if (identity.kind === 'random') return undefined;
     const { run_id } = identity;
@@ -161,19 +177,8 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  {
-    log,
-    blobs,
-    blobQuota: quota,
-    secrets,
-    longestRun,
-    room,
-    queued,
-    numbers,
-    writer,
-    now,
-    ...options
-  }: AcceptRunOptions,
+  { config, log, stores, writer, now }: Kit,
+  { secrets, longestRun, room, quotas, numbers }: Acceptors,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   run: NewRun,
@@ -194,16 +199,13 @@ const begin = async (
   const firstFact = (inputs: KeptInputs, number: number) =>
     runQueued({ ...run.settings, ...inputs }, number, idempotency, envelope);
   const keep = (maxInlineBytes: number) =>
-    keepInputs(run.inputs, {
+    keepInputs(log.logger, stores.blobs, quotas.blob_bytes, run.inputs, {
       org_id,
-      blobs,
-      quota,
       maxInlineBytes,
-      maxBytes: options.maxInputsBytes,
-      logger: log.logger,
+      maxBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
     });
-  const store = () => storeFirst({ log, blobs, number: () => numbers.next(org_id) }, keep, firstFact);
-  const appended = await room.within(() => queued.within(org_id, 1, store));
+  const store = () => storeFirst(log, stores.blobs, () => numbers.next(org_id), keep, firstFact);
+  const appended = await room.within(() => quotas.queued_runs.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
   switch (appended.kind) {
@@ -216,7 +218,7 @@ const begin = async (
     case 'inputs_too_large':
       return appended;
     case 'inputs_over_quota':
-      return { ...appended, limit: quota.limit };
+      return { ...appended, limit: quotas.blob_bytes.limit };
   }
 };
 
@@ -226,13 +228,15 @@ type Keep = (maxInlineBytes: number) => ReturnType<typeof keepInputs>;
 /** With it a fact is the largest. */
 const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER;
 
-interface FirstStores extends Pick<AcceptRunOptions, 'log' | 'blobs'> {
-  /** Takes the next one. It is only taken for a fact that is appended at once, so that few are left out. */
-  readonly number: () => Promise<number>;
-}
-
 /** The inputs first, then the fact that refers to them. */
-const storeFirst = async ({ log, blobs, number }: FirstStores, keep: Keep, firstFact: FirstFact) => {
+const storeFirst = async (
+  log: EventLog,
+  blobs: BlobStore,
+  /** It is only taken for a fact that is appended at once, so that few are left out. */
+  number: () => Promise<number>,
+  keep: Keep,
+  firstFact: FirstFact,
+) => {
   const kept = await keep(maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }, LARGEST_NUMBER)));
   if (kept.kind !== 'kept') return kept;
   const first = firstFact(kept.inputs, await number());

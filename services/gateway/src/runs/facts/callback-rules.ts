@@ -4,16 +4,6 @@ import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { resolveCallback } from '@runledger/webhooks/policy/resolve-callback';
 import { invalid, type Invalid } from '../../door/refusal.ts';
 
-export interface CallbackRulesOptions {
-  /** Called for each address: the gateway knows its own address only once it listens. */
-  readonly policy: () => CallbackPolicy;
-  readonly resolver: NameResolver;
-  /** Characters of ASCII; others count as more. */
-  readonly maxLength: number;
-  /** How long to wait for the name's addresses. */
-  readonly resolveWithinMs: number;
-}
-
 /**
  * What the webhook policy says of a callback, or of the address of an input, when a run is queued. The notifier checks it again before each delivery
  * attempt, and the executor before it fetches.
@@ -25,12 +15,15 @@ export interface CallbackRules {
   readonly destination: (text: string, loc?: Invalid['loc']) => Promise<Invalid | undefined>;
 }
 
-export const callbackRules = ({
-  policy,
-  resolver,
-  maxLength,
-  resolveWithinMs,
-}: CallbackRulesOptions): CallbackRules => ({
+const RESOLVE_WITHIN_MS = 1_000;
+
+export const callbackRules = (
+  /** Called for each address: the gateway knows its own address only once it listens. */
+  policy: () => CallbackPolicy,
+  resolver: NameResolver,
+  /** Characters of ASCII; others count as more. */
+  maxLength: number,
+): CallbackRules => ({
   problem: (text) => {
     const verdict = checkCallbackUrl(text, policy(), maxLength);
     return verdict.ok ? undefined : problemOf(LOC, { ...verdict, text, maxLength });
@@ -39,7 +32,7 @@ export const callbackRules = ({
     const present = policy();
     const verdict = checkCallbackUrl(text, present, maxLength);
     if (!verdict.ok) return problemOf(loc, { ...verdict, text, maxLength });
-    const late = AbortSignal.timeout(resolveWithinMs);
+    const late = AbortSignal.timeout(RESOLVE_WITHIN_MS);
     try {
       const resolved = await resolveCallback(verdict.url, { policy: present, resolver }, late);
       return resolved.kind === 'forbidden' ? valueError(loc, resolved.why) : undefined;

@@ -2,9 +2,8 @@ import { newUuid } from '@runledger/contracts/ids';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import type { Envelope } from './envelope.ts';
+import type { Kit } from '../../kit.ts';
 import type { ExpireRun } from './expire-run.ts';
 import { requestCancel, type CancelAnswer } from './cancel.decide.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
@@ -17,15 +16,6 @@ type Cancellation =
   /** The run changed again and again while it was decided on. */
   | { readonly kind: 'too_busy' }
   | Exclude<CurrentRun, { kind: 'found' }>;
-
-export interface CancelRunOptions {
-  readonly log: RunLog;
-  readonly current: ReadCurrentRun;
-  readonly expire: ExpireRun;
-  readonly writer: Envelope['writer'];
-  readonly now: () => Date;
-  readonly onConflict: () => void;
-}
 
 export interface Canceller {
   readonly user_id: string;
@@ -43,7 +33,7 @@ export type CancelRun = (
 
 /** Decides on the run as the log's leader has it. A run whose events have expired ends before, unless its view says that it has. */
 export const cancelRun =
-  ({ log, current, expire, writer, now, onConflict }: CancelRunOptions): CancelRun =>
+  ({ log, writer, now, metrics }: Kit, current: ReadCurrentRun, expire: ExpireRun): CancelRun =>
   async (key, { user_id, traceparent, recorded }, only) => {
     const readKnown = async (atLeast?: number): Promise<Known> => {
       const read = await readRun(log, key, { atLeast: atLeast ?? (await head(log, key)) });
@@ -78,7 +68,7 @@ export const cancelRun =
       decideAndAppend<Known, Cancellation>(log, {
         read: async (atLeast) => (atLeast === undefined ? first : read(atLeast)),
         decide,
-        onConflict,
+        onConflict: metrics.conflict,
       });
     const owner = first.found.kind === 'found' ? first.found.run.request.user_id : user_id;
     const decided = await (owner === user_id || recorded === undefined

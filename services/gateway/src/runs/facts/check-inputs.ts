@@ -27,6 +27,7 @@ import { pathText } from '../../door/ignored-members.ts';
 import { nestingProblems } from '../../door/checked-request.ts';
 import { isRecord } from '../../door/compiled.ts';
 import type { BeyondBound } from './request-bounds.decide.ts';
+import type { GatewayConfig } from '../../config.ts';
 
 /** Inputs that do not fit their definitions, as a client sees it. */
 export const invalidInputs = (wrong: readonly WrongInput[]): Invalid[] =>
@@ -116,28 +117,30 @@ export const warnOfInputs = (ctx: Context, unknown: readonly UnknownInput[]): vo
   if (sentences.length > 0) ctx.append(WARNING_HEADER, sentences);
 };
 
-export interface InputLimits {
-  readonly inputs: number;
-  readonly inputsBytes: number;
-  readonly inputNameLength: number;
-}
+type InputsConfig = Pick<
+  GatewayConfig,
+  'RUNLEDGER_INPUTS_MAX' | 'RUNLEDGER_INPUTS_MAX_BYTES' | 'RUNLEDGER_INPUT_NAME_MAX'
+>;
 
 /** What is wrong with inputs beyond their types. @throws {Refused} for too many inputs or too large ones */
-export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] => {
+export const inputsProblems = (value: unknown, config: InputsConfig): Invalid[] => {
   if (!isRecord(value)) return [];
   // It comes from a JSON body.
   const inputs = value as JsonObject;
   const names = Object.keys(inputs);
-  if (names.length > limits.inputs) {
-    throw new Refused({ code: 'too_many_inputs', why: `A run may have at most ${limits.inputs} inputs` });
+  if (names.length > config.RUNLEDGER_INPUTS_MAX) {
+    throw new Refused({
+      code: 'too_many_inputs',
+      why: `A run may have at most ${config.RUNLEDGER_INPUTS_MAX} inputs`,
+    });
   }
-  const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
+  const problems = names.flatMap((name) => inputProblems(name, inputs[name], config));
   const isShallow = !problems.some(({ type }) => type === 'json_invalid');
   // A data URL becomes a file, unless its input has no definition: then it is counted when the run is accepted.
-  if (isShallow && jsonBytes(withoutDataUrls(inputs)) > limits.inputsBytes) {
+  if (isShallow && jsonBytes(withoutDataUrls(inputs)) > config.RUNLEDGER_INPUTS_MAX_BYTES) {
     throw new Refused({
       code: 'inputs_too_large',
-      why: `All inputs of a run together may have at most ${limits.inputsBytes} bytes as JSON`,
+      why: `All inputs of a run together may have at most ${config.RUNLEDGER_INPUTS_MAX_BYTES} bytes as JSON`,
     });
   }
   return problems;
@@ -155,7 +158,11 @@ const withoutDataUrls = (inputs: JsonObject): JsonObject =>
 
 const isDataUrl = (value: JsonValue): boolean => readFileValue(value)?.kind === 'data';
 
-const inputProblems = (name: string, value: unknown, { inputNameLength }: InputLimits): Invalid[] => {
+const inputProblems = (
+  name: string,
+  value: unknown,
+  { RUNLEDGER_INPUT_NAME_MAX: inputNameLength }: InputsConfig,
+): Invalid[] => {
   const problems: Invalid[] = [];
   const isLong = !isAtMost(inputNameLength, name);
   const loc = ['body', 'inputs', isLong ? beginning(name, inputNameLength) : name];

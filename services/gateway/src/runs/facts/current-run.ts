@@ -3,13 +3,13 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../../kit.ts';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { messagesOfRun } from '@runledger/event-log/read/messages-of-run';
 import { ArchiveUnavailable } from '../../archive/archive-objects.ts';
 import type { ReadArchivedRun } from '../../archive/archived-runs.ts';
 import { existing, upTo, type RunView, type StoredView } from '../../views/run-view.ts';
-import { ViewsUnavailable, type RunViews } from '../../views/run-views.ts';
+import { ViewsUnavailable } from '../../views/run-views.ts';
 import type { FreshViews } from '../../views/fresh-views.ts';
 import type { ShownWebhooks } from './shown-webhooks.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from '../../views/fold-run.decide.ts';
@@ -28,19 +28,12 @@ export type CurrentRun =
 /** @throws {LogUnavailable} @throws {ArchiveUnavailable} */
 export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 
-interface CurrentRunOptions {
-  readonly log: EventLog;
+/** Where a run is looked for, beside the log. */
+export interface Reading {
   readonly find: FindView;
-  readonly fresh: Pick<FreshViews, 'areComplete' | 'areFresh'>;
+  readonly fresh: FreshViews;
   readonly shown: ShownWebhooks;
   readonly archived: ReadArchivedRun;
-  /** Nothing is read without the log: for whoever stores something about another run by it, which the log would not refuse. */
-  readonly mustConfirm?: boolean;
-  /** Called with the view of a run that has a fact behind its first end, which former releases took for its end. */
-  readonly onSecondEnd?: (first: RunView) => void;
-  readonly logger: Logger;
-  /** Called with where a run was found. */
-  readonly onRead?: (from: 'views' | 'log') => void;
 }
 
 /**
@@ -48,20 +41,24 @@ interface CurrentRunOptions {
  * stream's leader; when the view is behind or missing, the log is folded. While the log is unavailable, a run that has ended is
  * shown as its view has it, and no less than this gateway showed, unless the log must confirm it.
  */
-export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
-  const { shown } = options;
-  const read = readNow(options);
+export const currentRun = (
+  kit: Kit,
+  reading: Reading,
+  /** Nothing is read without the log: for whoever stores something about another run by it, which the log would not refuse. */
+  mustConfirm = false,
+): ReadCurrentRun => {
+  const read = readNow(kit, reading, mustConfirm);
   return async (key) => {
-    const now = await firstEnd(options, key, await read(key));
-    if (now.kind === 'found') shown.remember(key, now.webhook);
+    const now = await firstEnd(kit, reading, key, await read(key));
+    if (now.kind === 'found') reading.shown.remember(key, now.webhook);
     return now;
   };
 };
 
 const readNow =
-  (options: CurrentRunOptions): ReadCurrentRun =>
+  ({ log, logger, metrics }: Kit, reading: Reading, mustConfirm: boolean): ReadCurrentRun =>
   async (key) => {
-    const { log, find, fresh, shown, logger, onRead } = options;
+    const { find, fresh, shown } = reading;
     // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
     const [areFresh] = await Promise.allSettled([log.connected() && fresh.areFresh()]);
     const found = await find(key);
@@ -70,9 +67,9 @@ const readNow =
     // Nothing follows a deletion.
     if (stored && !view) return DELETED;
     const behind = (): Promise<ReadBehind> => readBehind(log, key, view, areFresh);
-    const read = options.mustConfirm ? await behind() : await unlessEnded(view, log, behind);
-    if (read.kind === 'found') onRead?.('log');
-    else if (view) onRead?.('views');
+    const read = mustConfirm ? await behind() : await unlessEnded(view, log, behind);
+    if (read.kind === 'found') metrics.runRead('log');
+    else if (view) metrics.runRead('views');
     switch (read.kind) {
       case 'as_viewed':
         return foundAs(read.view);
@@ -93,7 +90,7 @@ const readNow =
         return DELETED;
       case 'none':
         return (
-          (await olderThanLog(options, key, view, 'nothing')) ??
+          (await olderThanLog(reading, key, view, 'nothing')) ??
           (found instanceof ViewsUnavailable
             ? { kind: 'views_unavailable', why: found.message }
             : { kind: 'none' })
@@ -104,7 +101,7 @@ const readNow =
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',
         );
-        return (await olderThanLog(options, key, view, 'a part')) ?? { kind: 'unreadable', why: read.why };
+        return (await olderThanLog(reading, key, view, 'a part')) ?? { kind: 'unreadable', why: read.why };
       case 'newer_version':
         return {
           kind: 'unreadable',
@@ -115,7 +112,7 @@ const readNow =
 
 /** A run of which the log has nothing, or not the beginning. Views that are not complete may know less of it than the archive does. */
 const olderThanLog = async (
-  { find, fresh, archived }: Pick<CurrentRunOptions, 'find' | 'fresh' | 'archived'>,
+  { find, fresh, archived }: Reading,
   key: RunKey,
   view: RunView | undefined,
   held: 'a part' | 'nothing',
@@ -141,20 +138,37 @@ const laterView = (read: RunView, viewed: RunView | undefined): RunView =>
  * end is in the archive, and counts.
  */
 const firstEnd = async (
-  { archived, logger, onSecondEnd }: Pick<CurrentRunOptions, 'archived' | 'logger' | 'onSecondEnd'>,
+  kit: Kit,
+  { archived }: Reading,
   key: RunKey,
   now: CurrentRun,
 ): Promise<CurrentRun> => {
   if (now.kind !== 'found' || !isEnded(now.run) || now.run.end_reason !== 'log_expired') return now;
   const read = await archived(key, undefined).catch((error: unknown) => {
     if (!(error instanceof ArchiveUnavailable)) throw error;
-    logger.debug({ run_id: key.run_id, err: error }, 'whether an expired run had ended before is unknown');
+    kit.logger.debug(
+      { run_id: key.run_id, err: error },
+      'whether an expired run had ended before is unknown',
+    );
     return undefined;
   });
   const first = read && existing(read);
   if (!first || !isEnded(first.run) || first.run.end_reason === 'log_expired') return now;
-  onSecondEnd?.(first);
+  repairView(kit, first);
   return foundAs(first);
+};
+
+/** The view comes to say what the run is shown as. */
+const repairView = ({ views, logger, metrics }: Kit, first: RunView): void => {
+  const { run_id, status } = first.run;
+  metrics.secondEnd();
+  logger.error(
+    { run_id, status },
+    'a run that had ended has an expiry behind its end; the end counts, and its view is made again',
+  );
+  views.save([first]).catch((error: unknown) => {
+    logger.warn({ run_id, err: error }, 'the view of a run with a fact behind its end could not be saved');
+  });
 };
 
 type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
@@ -232,10 +246,7 @@ type FindView = (key: RunKey) => Promise<StoredView | ViewsUnavailable | undefin
 const TIMEOUT_MS = 5_000;
 
 /** Unavailable views are a value: the caller continues with the log. */
-export const openFindView = (
-  views: Pick<RunViews, 'find'>,
-  logger: Logger,
-): Breaker<[RunKey], Awaited<ReturnType<FindView>>> =>
+export const openFindView = ({ views, logger }: Kit): Breaker<[RunKey], Awaited<ReturnType<FindView>>> =>
   openBreaker<[RunKey], Awaited<ReturnType<FindView>>>({
     action: (_signal, key) => views.find(key),
     timeoutMs: TIMEOUT_MS,

@@ -4,10 +4,9 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head as headOf } from '@runledger/event-log/read/read-run';
 import type { LogRoom } from './log-room.ts';
-import type { Envelope } from './envelope.ts';
+import type { Kit } from '../../kit.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 import { deletion, type Deletable, type DeletedBy, type DeletionRefusal } from './delete.decide.ts';
 
@@ -23,16 +22,6 @@ type DeletionResult =
   | { readonly kind: 'deleted_before' }
   | Exclude<CurrentRun, { kind: 'found' | 'deleted' }>;
 
-export interface DeleteRunOptions {
-  readonly log: EventLog;
-  readonly current: ReadCurrentRun;
-  readonly lists: Pick<OutputLists, 'listed'>;
-  readonly room: Pick<LogRoom, 'within'>;
-  readonly writer: Envelope['writer'];
-  readonly now: () => Date;
-  readonly onConflict: () => void;
-}
-
 /** @throws {LogUnavailable} */
 export type DeleteRun = (
   what: Deletable,
@@ -45,7 +34,12 @@ export type DeleteRun = (
  * erases the files. The run may be older than the log: then its view decides, and the fact follows what the log still has.
  */
 export const deleteRun =
-  ({ log, current, lists, room, writer, now, onConflict }: DeleteRunOptions): DeleteRun =>
+  (
+    { log, writer, now, metrics }: Kit,
+    current: ReadCurrentRun,
+    lists: OutputLists,
+    room: LogRoom,
+  ): DeleteRun =>
   async (what, key, { traceparent, ...by }) => {
     const store = () =>
       decideAndAppend<Known, DeletionResult>(log, {
@@ -71,7 +65,7 @@ export const deleteRun =
               return { ...decision, expected: head, answer: { kind: 'deleted' } };
           }
         },
-        onConflict,
+        onConflict: metrics.conflict,
       });
     const decided = await room.within(store);
     if (decided === 'log_nearly_full') return { kind: 'log_nearly_full' };

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../../kit.ts';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
 import type { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { RunId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
 import { drawInteger } from '../../records/catalogue/draw-integer.ts';
-import type { Catalogue } from '../../records/catalogue/catalogue.ts';
+import { catalogue as openCatalogue, type Catalogue } from '../../records/catalogue/catalogue.ts';
 import { invalid, notFound, Refused, type Invalid, type InvalidRequest } from '../../door/refusal.ts';
 import type { InputSecrets } from './input-secrets.ts';
 import type { CallbackRules } from './callback-rules.ts';
@@ -32,14 +32,12 @@ import { queueOptions } from './request-bounds.decide.ts';
 import { requestOf, type Caller } from '../../door/operation.ts';
 import { overQuota } from '../../records/quotas/quotas.ts';
 
-interface DeploymentQueueOptions {
+/** What becomes of a request before it is a run. */
+interface Preparation {
   readonly accept: AcceptRun;
-  readonly catalogue: Catalogue;
-  readonly callbacks: Pick<CallbackRules, 'destination'>;
+  readonly callbacks: CallbackRules;
   readonly keepFiles: KeepRunFiles;
-  readonly secrets: Pick<InputSecrets, 'seal'>;
-  readonly now: () => Date;
-  readonly logger: Logger;
+  readonly secrets: InputSecrets;
 }
 
 type NotQueued = NoDeployment | InvalidRequest;
@@ -79,9 +77,11 @@ interface DecidedFor extends Pick<QueueCaller, 'org_id' | 'user_id'> {
   readonly isStored: boolean;
 }
 
-export const deploymentQueue = (options: DeploymentQueueOptions): DeploymentQueue => {
-  const { accept, keepFiles, secrets } = options;
-  const decide = decideWith(options);
+export const deploymentQueue = (
+  kit: Kit,
+  { accept, callbacks, keepFiles, secrets }: Preparation,
+): DeploymentQueue => {
+  const decide = decideWith(kit, callbacks);
   const queue: QueueDeployment = <No>(given: QueueCaller, requested: Requested, refuse?: Refuse<No>) =>
     accept<NotQueued | No>(given, requested, async () => {
       const refused = await refuse?.();
@@ -101,12 +101,8 @@ export const deploymentQueue = (options: DeploymentQueueOptions): DeploymentQueu
   return { queue, decide };
 };
 
-const decideWith = ({
-  catalogue,
-  callbacks,
-  now,
-  logger,
-}: Pick<DeploymentQueueOptions, 'catalogue' | 'callbacks' | 'now' | 'logger'>): DeploymentQueue['decide'] => {
+const decideWith = ({ log, now, logger }: Kit, callbacks: CallbackRules): DeploymentQueue['decide'] => {
+  const catalogue = openCatalogue(log);
   const versionOf = queuedVersions(catalogue);
   return async (given, request) => {
     const { org_id } = given;
@@ -218,10 +214,10 @@ export const noDeployment = (why: NoDeployment): Refused =>
       });
 
 /** The response to a client. @throws {Refused} when no run was accepted */
-export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run_id: RunId } => {
+export const acceptedRun = ({ metrics }: Kit, acceptance: Acceptance): { run_id: RunId } => {
   switch (acceptance.kind) {
     case 'accepted':
-      onQueued();
+      metrics.queued();
       return { run_id: acceptance.run_id };
     case 'accepted_before':
       return { run_id: acceptance.run_id };

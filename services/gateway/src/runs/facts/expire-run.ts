@@ -10,7 +10,6 @@ import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { newUuid } from '@runledger/contracts/ids';
 import type { ChainEvent } from '@runledger/event-log/append/append';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head as headOf, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
@@ -22,26 +21,20 @@ import {
   type ExpiryEnvelope,
   type LostRunDecision,
 } from './expiring.decide.ts';
-import type { ReadArchivedRun } from '../../archive/archived-runs.ts';
-import type { FreshViews } from '../../views/fresh-views.ts';
-import type { RunViews } from '../../views/run-views.ts';
+import type { Kit } from '../../kit.ts';
+import type { Reading } from './current-run.ts';
 import { existing, type RunView } from '../../views/run-view.ts';
-
-interface ExpireRunOptions extends ExpiryOptions {
-  readonly onExpired: () => void;
-}
 
 /** Ends the run if its log has expired, or is about to. @throws {LogUnavailable} @throws {ViewsUnavailable} */
 export type ExpireRun = (key: RunKey) => Promise<void>;
 
 export const expireRun =
-  ({ onExpired, ...options }: ExpireRunOptions): ExpireRun =>
+  (kit: Kit, reading: Reading): ExpireRun =>
   async (key) => {
-    const { log } = options;
-    const isAppended = await appendExpiry(options, key, {
+    const isAppended = await appendExpiry(kit, key, {
       read: async (atLeast) => {
-        const read = await readOrLost(options, key, atLeast);
-        return read && { ...knownOf(read), age: await readLogAge(log) };
+        const read = await readOrLost(kit, reading, key, atLeast);
+        return read && { ...knownOf(read), age: await readLogAge(kit.log) };
       },
       decide: ({ run, head, held, age }, envelope) =>
         isOpen(run) && (held === 'nothing' || isExpiring(run, age, held === 'everything'))
@@ -50,7 +43,7 @@ export const expireRun =
       message:
         'the log no longer holds the beginning of a run that has not ended, or is about to lose it: the run is ended',
     });
-    if (isAppended) onExpired();
+    if (isAppended) kit.metrics.expired();
   };
 
 const isOpen = (run: RunState): run is QueuedRun | ExecutingRun => !isEnded(run) && !isDeleted(run);
@@ -59,12 +52,6 @@ const knownOf = (read: NonNullable<ReadOrLost>) =>
   read.kind === 'found'
     ? ({ run: read.run, head: read.history.head, held: 'everything' } as const)
     : { run: read.view.run, head: read.head, held: read.held };
-
-interface ExpiryOptions extends ReadLostOptions {
-  readonly writer: ExpiryEnvelope['writer'];
-  readonly now: () => Date;
-  readonly onConflict: () => void;
-}
 
 /** What ends with the log's facts of a run. */
 interface Expiry<Known> {
@@ -93,7 +80,7 @@ const DECIDED_WITHIN_MS = 30_000;
  * @throws {LogUnavailable} @throws what `read` throws
  */
 export const appendExpiry = async <Known>(
-  { log, writer, now, onConflict }: ExpiryOptions,
+  { log, writer, now, metrics }: Kit,
   key: RunKey,
   { read, decide, message }: Expiry<Known>,
 ): Promise<boolean> => {
@@ -110,19 +97,12 @@ export const appendExpiry = async <Known>(
       const fact = known && isFresh ? decide(known, envelope) : undefined;
       return fact ? { kind: 'append', ...fact, answer: undefined } : { kind: 'answer', answer: undefined };
     },
-    onConflict,
+    onConflict: metrics.conflict,
   });
   if (decided.kind !== 'appended') return false;
   log.logger.error({ run_id: key.run_id, sequence: decided.sequence }, message);
   return true;
 };
-
-interface ReadLostOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'find' | 'save'>;
-  readonly fresh: Pick<FreshViews, 'areComplete'>;
-  readonly archived: ReadArchivedRun;
-}
 
 type Lost = Extract<LostRunDecision, { kind: 'lost' }>;
 
@@ -133,17 +113,17 @@ type ReadOrLost = Extract<ReadRun, { kind: 'found' }> | Lost | undefined;
  * The run as the log's leader has it, or its view when neither the log nor the archive has more of it. What the archive has more comes into
  * the views. `atLeast`: as `readRun`. @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {ArchiveUnavailable}
  */
-const readOrLost = async (options: ReadLostOptions, key: RunKey, atLeast?: number): Promise<ReadOrLost> => {
-  const { log } = options;
+const readOrLost = async (kit: Kit, reading: Reading, key: RunKey, atLeast?: number): Promise<ReadOrLost> => {
+  const { log } = kit;
   const head = atLeast ?? (await headOf(log, key));
   const read = await readRun(log, key, { atLeast: head });
   switch (read.kind) {
     case 'found':
       return read;
     case 'none':
-      return lostOrRecovered(options, key, 'nothing', read.head);
+      return lostOrRecovered(kit, reading, key, 'nothing', read.head);
     case 'damaged':
-      return lostOrRecovered(options, key, 'a part', head);
+      return lostOrRecovered(kit, reading, key, 'a part', head);
     case 'deleted':
     case 'newer_version':
       return undefined;
@@ -152,7 +132,8 @@ const readOrLost = async (options: ReadLostOptions, key: RunKey, atLeast?: numbe
 
 /** Behind the read of the log, in this order: see `LostRun`. */
 const lostOrRecovered = async (
-  { views, fresh, archived }: ReadLostOptions,
+  { views }: Kit,
+  { fresh, archived }: Reading,
   key: RunKey,
   held: Lost['held'],
   head: number,
@@ -179,10 +160,10 @@ export type ExpireNotification = (key: RunKey) => Promise<void>;
  * settled.
  */
 export const expireNotification =
-  (options: ExpiryOptions): ExpireNotification =>
+  (kit: Kit, reading: Reading): ExpireNotification =>
   async (key) => {
-    await appendExpiry(options, key, {
-      read: () => readLost(options, key),
+    await appendExpiry(kit, key, {
+      read: () => readLost(kit, reading, key),
       decide: ({ view, end }, envelope) =>
         end.status !== 'settled' && isUnsettled(view.run, view.webhook.state)
           ? { event: notificationExpired(view, end, envelope), expected: end.head }
@@ -198,8 +179,8 @@ interface LostNotification {
   readonly end: WebhookEnd;
 }
 
-const readLost = async (options: ReadLostOptions, key: RunKey): Promise<LostNotification | undefined> => {
-  const read = await readOrLost(options, key);
+const readLost = async (kit: Kit, reading: Reading, key: RunKey): Promise<LostNotification | undefined> => {
+  const read = await readOrLost(kit, reading, key);
   const view = read?.kind === 'lost' ? existing(read.view) : undefined;
-  return view && { view, end: await readWebhookEnd(options.log, key) };
+  return view && { view, end: await readWebhookEnd(kit.log, key) };
 };

@@ -71,11 +71,6 @@ const signed = (org_id: OrgId, request_sha256: string): string => `${org_id} ${r
 /** A sealed value opens for the input of its organisation only. */
 const contextOf = (org_id: OrgId, name: string): string => `the input ${name} of ${org_id}`;
 
-interface KeptSecretsOptions {
-  readonly blobs: Pick<BlobStore, 'get'>;
-  readonly secrets: Pick<InputSecrets, 'open'>;
-}
-
 /**
  * The inputs for a rerun. Secrets that they leave out are those of the run, since nobody is shown them. One that is lost is left out.
  * @throws {LogUnavailable}
@@ -83,7 +78,7 @@ interface KeptSecretsOptions {
 export type KeepSecrets = (run: Run, inputs: JsonObject) => Promise<JsonObject>;
 
 export const keepSecrets =
-  ({ blobs, secrets }: KeptSecretsOptions): KeepSecrets =>
+  (blobs: BlobStore, secrets: InputSecrets): KeepSecrets =>
   async ({ org_id, request }, inputs) => {
     const names = (request.secret_inputs ?? []).filter((name) => !Object.hasOwn(inputs, name));
     if (names.length === 0) return inputs;

@@ -13,21 +13,22 @@ import { readJsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import { FILE_FORMS } from '../../records/catalogue/input-values.decide.ts';
-import { readOwnAddress, type OwnAddresses } from '../../files/file-routes.ts';
+import { readOwnAddress } from '../../files/file-routes.ts';
 import type { Files } from '../../files/files.ts';
 import type { OutputStore } from '../../files/output-store.ts';
 import { invalid, type Invalid, type InvalidRequest } from '../../door/refusal.ts';
 import type { CallbackRules } from './callback-rules.ts';
 import { noFile } from './check-inputs.ts';
 import type { NewRun, QueuedVersion, QueueDecision } from './queue-run.decide.ts';
+import { apiUrl, type Kit } from '../../kit.ts';
 
-interface KeepFilesOptions {
-  readonly files: Pick<Files, 'use' | 'store'>;
+/** Where files that inputs name may lie. */
+interface FilePlaces {
+  readonly files: Files;
   /** What the policy says of a URL. The executor asks it again when it fetches the file. */
-  readonly addresses: Pick<CallbackRules, 'destination'>;
-  readonly outputs: Pick<OutputStore, 'find' | 'read'>;
-  readonly outputUrls: Pick<OutputUrls, 'check'>;
-  readonly own: () => OwnAddresses;
+  readonly addresses: CallbackRules;
+  readonly outputs: OutputStore;
+  readonly outputUrls: OutputUrls;
 }
 
 type KeptFiles =
@@ -47,8 +48,8 @@ type KeptFile =
 /** Files of one run that are looked up or stored at a time. */
 const AT_A_TIME = 8;
 
-export const keepFiles =
-  (options: KeepFilesOptions): KeepFiles =>
+const keepFiles =
+  (kit: Kit, places: FilePlaces): KeepFiles =>
   async (org_id, inputs, names) => {
     const named = names.map((name) => ({
       name,
@@ -62,7 +63,7 @@ export const keepFiles =
       named.map(async ({ name, values, isList }) => {
         const loc = ['body', 'inputs', name];
         const files = await limit.map(values, (value, index) =>
-          keepFile(options, org_id, isList ? [...loc, index] : loc, value),
+          keepFile(kit, places, org_id, isList ? [...loc, index] : loc, value),
         );
         return { name, files, isList };
       }),
@@ -86,12 +87,13 @@ const tooManyFiles = (count: number): Invalid => {
 };
 
 const keepFile = async (
-  options: KeepFilesOptions,
+  kit: Kit,
+  places: FilePlaces,
   org_id: OrgId,
   loc: (string | number)[],
   value: unknown,
 ): Promise<KeptFile> => {
-  const { files, addresses, own } = options;
+  const { files, addresses } = places;
   const kept = (id: string): KeptFile => ({ kind: 'kept', value: id });
   const refused = (why: string): KeptFile => {
     const { type, msg } = noFile(why);
@@ -108,12 +110,12 @@ const keepFile = async (
     case 'id':
       return use(file.id);
     case 'url': {
-      const address = readOwnAddress(file.url, own());
+      const address = readOwnAddress(file.url, { origin: kit.publicUrl(), api: apiUrl(kit) });
       if (address?.kind === 'file') return use(address.id);
       if (address?.kind === 'output') {
-        const state = options.outputUrls.check(address, address.query);
+        const state = places.outputUrls.check(address, address.query);
         if (state.kind === 'expired') return refused('this address has expired: read its run again');
-        const id = state.kind === 'valid' ? await storeOutput(options, org_id, address) : undefined;
+        const id = state.kind === 'valid' ? await storeOutput(places, org_id, address) : undefined;
         return id === undefined
           ? refused('this output file is gone: it was deleted or has expired')
           : kept(id);
@@ -139,7 +141,7 @@ const NOT_USED = {
 
 /** An output of a run becomes a file: it may be deleted before the new run begins. Its id; undefined when there is no such output. */
 const storeOutput = async (
-  { files, outputs }: KeepFilesOptions,
+  { files, outputs }: FilePlaces,
   org_id: OrgId,
   { key, filename }: { readonly key: string; readonly filename: string },
 ): Promise<string | undefined> => {
@@ -169,12 +171,6 @@ async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-interface KeepRunFilesOptions {
-  /** Of large inputs. */
-  readonly blobs: Pick<BlobStore, 'get'>;
-  readonly keepFiles: KeepFiles;
-}
-
 /** Keeps the files that a new run names; refused when it cannot have them. @throws as `KeepFiles` does */
 export type KeepRunFiles = (
   org_id: OrgId,
@@ -182,23 +178,25 @@ export type KeepRunFiles = (
   version: Pick<QueuedVersion, 'inputs'> | undefined,
 ) => Promise<QueueDecision<InvalidRequest>>;
 
-export const keepRunFiles =
-  ({ blobs, keepFiles }: KeepRunFilesOptions): KeepRunFiles =>
-  async (org_id, run, version) => {
+export const keepRunFiles = (kit: Kit, places: FilePlaces): KeepRunFiles => {
+  const keep = keepFiles(kit, places);
+  return async (org_id, run, version) => {
     const definitions = version?.inputs ?? [];
-    const inputs = fileInputsOf(definitions).length === 0 ? undefined : await read(blobs, org_id, run.inputs);
+    const inputs =
+      fileInputsOf(definitions).length === 0 ? undefined : await read(kit.stores.blobs, org_id, run.inputs);
     const names = inputs === undefined ? [] : fileInputsOf(definitions, inputs);
     if (inputs === undefined || names.length === 0) return { kind: 'queued', run };
-    const kept = await keepFiles(org_id, inputs, names);
+    const kept = await keep(org_id, inputs, names);
     if (kept.kind === 'invalid') return { kind: 'refused', why: kept };
     // The inputs of an earlier run name files already, and stay as they are.
     const same = run.inputs.kind === 'blob' ? run.inputs : { kind: 'inline' as const, value: kept.inputs };
     return { kind: 'queued', run: withFiles(run, names, same) };
   };
+};
 
 /** Undefined when the inputs of an earlier run are lost: the run is then refused for that. */
 const read = async (
-  blobs: KeepRunFilesOptions['blobs'],
+  blobs: BlobStore,
   org_id: OrgId,
   inputs: NewRun['inputs'],
 ): Promise<JsonObject | undefined> => {

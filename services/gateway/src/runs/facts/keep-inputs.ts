@@ -7,15 +7,13 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
 import type { KeptInputs } from './queue-run.decide.ts';
 
-export interface KeepInputsOptions {
+/** What one request may store. */
+interface InputBounds {
   readonly org_id: OrgId;
-  readonly blobs: Pick<BlobStore, 'get'>;
-  readonly quota: Pick<BlobQuota, 'put'>;
   /** The largest inputs, as JSON, that the first fact of the run has room for. */
   readonly maxInlineBytes: number;
   /** The most bytes that inputs may have as JSON. */
   readonly maxBytes: number;
-  readonly logger: Logger;
 }
 
 type Kept =
@@ -35,8 +33,11 @@ type Kept =
  * @throws {LogUnavailable}
  */
 export const keepInputs = async (
+  logger: Logger,
+  blobs: BlobStore,
+  quota: BlobQuota,
   inputs: InlineOrBlob<JsonObject>,
-  { org_id, blobs, quota, maxInlineBytes, maxBytes, logger }: KeepInputsOptions,
+  { org_id, maxInlineBytes, maxBytes }: InputBounds,
 ): Promise<Kept> => {
   try {
     const bytes =

@@ -8,21 +8,14 @@ import { countRuns, NO_RUNS, type RunCounts } from '@runledger/contracts/room/ru
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Kit } from '../../kit.ts';
 import { followSubjects } from '@runledger/event-log/follow/follow-subjects';
 import type { Pulling } from '@runledger/event-log/follow/pull-in-order';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { beginningOf, type ProjectionPosition } from '../../views/projection-start.decide.ts';
 import { readStart } from '../../views/project-batch.ts';
-import { ViewsUnavailable, type RunViews } from '../../views/run-views.ts';
-
-interface LogRoomOptions {
-  readonly log: EventLog;
-  readonly counted: Pick<CountedRuns, 'latest' | 'upTo'>;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
+import { ViewsUnavailable } from '../../views/run-views.ts';
 
 /** The room of the log for new runs. The facts of accepted runs always fit. */
 export interface LogRoom {
@@ -59,7 +52,7 @@ const COUNT_WITHIN_MS = 250;
  * Near the limit it is read for each request; concurrent requests share the next read. Facts that are not counted yet
  * count as what would reserve most.
  */
-export const logRoom = ({ log, counted, clock }: LogRoomOptions): LogRoom => {
+export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
   let read: { readonly at: number; readonly identity: RunsIdentity } | undefined;
   /** Runs that are being stored. */
   let pending = 0;
@@ -125,15 +118,8 @@ interface CountedRuns extends AsyncDisposable {
   readonly upTo: (sequence: number, late: AbortSignal) => Promise<void>;
 }
 
-interface CountedRunsOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'position'>;
-  /** The latest position of the views that this process has seen. */
-  readonly seenPosition: () => ProjectionPosition | undefined;
-  readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
+/** The latest position of the views that this process has seen. */
+export type SeenPosition = () => ProjectionPosition | undefined;
 
 const COUNT_FOR_MS = 60_000;
 const RETRY_AFTER_MS = 1_000;
@@ -145,8 +131,8 @@ const NOTHING_COUNTED: Counted = { stream_created: '', sequence: 0, counts: NO_R
  * asked for, this process counts by itself: it continues from that position with the subjects of the log, or counts the
  * whole log when there is none.
  */
-export const openCountedRuns = (options: CountedRunsOptions): CountedRuns => {
-  const { log, seenPosition, logger, clock } = options;
+export const openCountedRuns = (kit: Kit, seenPosition: SeenPosition): CountedRuns => {
+  const { log, logger, clock } = kit;
   const stop = new AbortController();
   const waiting = new Set<() => void>();
   let asked = Promise.withResolvers<void>();
@@ -163,7 +149,7 @@ export const openCountedRuns = (options: CountedRunsOptions): CountedRuns => {
     while (clock() < countUntil && !stop.signal.aborted) await sleep(countUntil - clock(), stop.signal);
   };
   const count = async (): Promise<void> => {
-    counted = await beginning(options);
+    counted = await beginning(kit, seenPosition);
     await using following = await followFrom(counted, log, onCounted);
     await Promise.race([following.failed, idle()]);
   };
@@ -226,17 +212,13 @@ const goOn = (at: Counted, { created, firstSequence, lastSequence }: RunsIdentit
 };
 
 /** @throws {LogUnavailable} */
-const beginning = async (options: CountedRunsOptions): Promise<ProjectionPosition> => {
-  const { log, seenPosition } = options;
-  const { identity, start } = await readStart(
-    log,
-    seenPosition() ?? (await readPosition(options)),
-    undefined,
-  );
+const beginning = async (kit: Kit, seenPosition: SeenPosition): Promise<ProjectionPosition> => {
+  const seen = seenPosition() ?? (await readPosition(kit));
+  const { identity, start } = await readStart(kit.log, seen, undefined);
   return start.kind === 'continue' ? start.from : beginningOf(identity, 0);
 };
 
-const readPosition = ({ views, logger }: CountedRunsOptions): Promise<ProjectionPosition | undefined> =>
+const readPosition = ({ views, logger }: Kit): Promise<ProjectionPosition | undefined> =>
   views.position().catch((error: unknown) => {
     if (!(error instanceof ViewsUnavailable)) throw error;
     logger.info({ err: error }, 'the views are unavailable: the runs of the whole log are counted');

@@ -1,8 +1,9 @@
 import type { OrgId } from '@runledger/contracts/ids';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { runCounts, type RunCounts } from '../../records/catalogue/catalogue.ts';
+import type { Kit } from '../../kit.ts';
 
 /**
  * The numbers of new runs, counted in each organisation by all gateways together. No two runs of an organisation have the same. A number
@@ -13,20 +14,14 @@ export interface RunNumbers extends AsyncDisposable {
   next(org: OrgId): Promise<number>;
 }
 
-interface RunNumbersOptions {
-  readonly log: EventLog;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
 const MAX_LEASES = 10_000;
 
 /** Takes a few numbers at once while runs come quickly, so that not every run costs a write more. Dispose gives back what is left. */
-export const openRunNumbers = ({ log, clock }: RunNumbersOptions): RunNumbers => {
-  const counts = runCounts(log);
+export const openRunNumbers = (kit: Kit): RunNumbers => {
+  const counts = runCounts(kit.log);
   const leases = new LRUCache<OrgId, OrgNumbers>({
     ...atMost(MAX_LEASES),
-    memoMethod: (org) => numbersOf(org, { counts, log, clock }),
+    memoMethod: (org) => numbersOf(kit, counts, org),
     dispose: (numbers) => void numbers.giveBack(),
   });
   return {
@@ -43,11 +38,7 @@ interface OrgNumbers {
   giveBack(): Promise<void>;
 }
 
-interface NumbersParts extends RunNumbersOptions {
-  readonly counts: Pick<RunCounts, 'take' | 'giveBack'>;
-}
-
-const numbersOf = (org: OrgId, { counts, log, clock }: NumbersParts): OrgNumbers => {
+const numbersOf = ({ log, clock }: Kit, counts: RunCounts, org: OrgId): OrgNumbers => {
   let lease = NO_NUMBERS;
   let revision = 0;
   /** Runs that wait for a number. */
@@ -140,7 +131,7 @@ export const grown = (lease: NumberLease, now: number): NumberLease =>
 /** With the numbers that were taken. */
 export const taken = (
   { size }: NumberLease,
-  { first, end }: Pick<NumberLease, 'first' | 'end'>,
+  { first, end }: { readonly first: number; readonly end: number },
   now: number,
 ): NumberLease => ({ size, first, next: first, end, takenAt: now });
 

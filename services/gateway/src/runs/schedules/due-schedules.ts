@@ -1,30 +1,28 @@
-import type { Schedule } from '@runledger/contracts/catalogue/schedules';
+import { Schedule } from '@runledger/contracts/catalogue/schedules';
+import { observedGauge } from '@runledger/service-kit/observability/metrics';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import type { Bucket } from '@runledger/event-log/streams/bucket';
+import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { Refused } from '../../door/refusal.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
-import type { HandleSchedule, ScheduleMetrics } from './queue-time.ts';
+import {
+  handleSchedule,
+  queueTime,
+  scheduleMetrics,
+  type HandleSchedule,
+  type ScheduleMetrics,
+} from './queue-time.ts';
+import type { Kit } from '../../kit.ts';
+import type { Runs } from '../runs.ts';
 import { orgOfKey } from '../../records/schedule-records.ts';
 
-/** The part of a gateway that handles schedules. */
-interface Schedules extends AsyncDisposable {
-  /** How many it keeps; 0 while another gateway does. */
-  readonly size: () => number;
-}
-
-interface SchedulesOptions {
-  readonly log: EventLog;
-  readonly bucket: Pick<Bucket<Schedule>, 'list' | 'next'>;
+interface Keeping {
   readonly handle: HandleSchedule;
-  /** In milliseconds since 1970. */
   readonly brokerNow: () => Promise<number>;
-  readonly metrics: Pick<ScheduleMetrics, 'failed'>;
-  /** The holder of the lease, for people. */
-  readonly instance: string;
+  readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
 }
 
@@ -41,8 +39,19 @@ const MAX_IN_PROGRESS_OF_ONE = 4;
  * Handles schedules when their times come, until it is disposed of. Of several gateways one does it. The lease saves work and protects
  * nothing: a time that two of them handle queues one run.
  */
-export const openSchedules = (options: SchedulesOptions): Schedules => {
-  const { log, instance, logger } = options;
+export const startSchedules = (
+  kit: Kit,
+  runs: Runs,
+  /** In milliseconds since 1970. */
+  brokerNow: () => Promise<number>,
+  /** The holder of the lease, for people. */
+  instance: string,
+): AsyncDisposable => {
+  const { log, logger } = kit;
+  const bucket = openBucket(log, 'SCHEDULES', Schedule);
+  const metrics = scheduleMetrics(kit.metrics.registry);
+  const handle = handleSchedule(kit, { bucket, queueTime: queueTime(kit, runs), brokerNow, metrics });
+  const keeping: Keeping = { handle, brokerNow, metrics, logger };
   const stop = new AbortController();
   let index: DueIndex | undefined;
   const run = async (): Promise<void> => {
@@ -53,9 +62,9 @@ export const openSchedules = (options: SchedulesOptions): Schedules => {
           { name: LEASE, holder: instance, ttlMs: LEASE_TTL_MS },
           stop.signal,
         );
-        index = dueIndex(options.bucket);
+        index = dueIndex(bucket);
         try {
-          await keepTime(options, index, AbortSignal.any([stop.signal, lease.lost]));
+          await keepTime(keeping, index, AbortSignal.any([stop.signal, lease.lost]));
         } finally {
           index = undefined;
           await lease.release();
@@ -68,8 +77,12 @@ export const openSchedules = (options: SchedulesOptions): Schedules => {
     }
   };
   const running = run();
+  observedGauge(kit.metrics.registry, {
+    name: 'runledger_gateway_schedules',
+    help: 'Schedules of all organisations that this gateway keeps; 0 while another gateway does.',
+    value: () => index?.size() ?? 0,
+  });
   return {
-    size: () => index?.size() ?? 0,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       // While the broker is unavailable, this may take too long. Then it ends with the connection.
@@ -78,16 +91,16 @@ export const openSchedules = (options: SchedulesOptions): Schedules => {
   };
 };
 
-const keepTime = async (options: SchedulesOptions, index: DueIndex, ended: AbortSignal): Promise<void> => {
+const keepTime = async (keeping: Keeping, index: DueIndex, ended: AbortSignal): Promise<void> => {
   const inProgress = new Map<string, Promise<void>>();
   try {
     while (!ended.aborted) {
       await index.refresh();
-      const now = await options.brokerNow();
+      const now = await keeping.brokerNow();
       for (const key of chosen(index.dueBy(now), inProgress)) {
         inProgress.set(
           key,
-          handleOne(options, index, key).finally(() => inProgress.delete(key)),
+          handleOne(keeping, index, key).finally(() => inProgress.delete(key)),
         );
       }
       await Promise.race([sleep(untilNext(index, now), ended), ...inProgress.values()]);
@@ -120,7 +133,7 @@ const chosen = (due: readonly string[], inProgress: ReadonlyMap<string, unknown>
 
 /** Never rejects. */
 const handleOne = async (
-  { handle, brokerNow, metrics, logger }: SchedulesOptions,
+  { handle, brokerNow, metrics, logger }: Keeping,
   index: DueIndex,
   key: string,
 ): Promise<void> => {

@@ -5,24 +5,17 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import { MAX_SCHEDULE_MESSAGE } from '@runledger/contracts/limits';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Bucket, Entry } from '@runledger/event-log/streams/bucket';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { Refused, type Conflict, type InvalidRequest } from '../../door/refusal.ts';
 import type { CancelRun } from '../facts/cancel-run.ts';
 import type { ReadCurrentRun } from '../facts/current-run.ts';
-import { queueRequestOf, acceptedRun, type DeploymentQueue } from '../facts/deployment-queue.ts';
+import { queueRequestOf, acceptedRun } from '../facts/deployment-queue.ts';
 import { runIdOfSchedule } from '../facts/accept-run.ts';
 import { NOBODY, textOf, advance, settle, type HandledTimes } from './schedule.decide.ts';
 import { cronTimes } from './cron-times.decide.ts';
-
-interface QueueTimeOptions {
-  readonly queue: DeploymentQueue['queue'];
-  readonly current: ReadCurrentRun;
-  readonly cancel: CancelRun;
-  /** A run was queued. */
-  readonly onQueued: () => void;
-}
+import type { Kit } from '../../kit.ts';
+import type { Runs } from '../runs.ts';
 
 interface HandledTime {
   readonly outcome: ScheduleOutcome;
@@ -47,9 +40,9 @@ interface NotQueued {
 }
 const refused = (why: Why): NotQueued => ({ kind: 'refused', why });
 
-export const queueTime = (options: QueueTimeOptions): QueueTime => {
-  const { queue, onQueued } = options;
-  return async (schedule, time, now) => {
+export const queueTime =
+  (kit: Kit, runs: Runs): QueueTime =>
+  async (schedule, time, now) => {
     const org_id = orgId(schedule.org_id);
     const given = { org_id, user_id: schedule.user_id, correlation_id: newUuid() };
     const caller = { ...given, idempotencyKey: undefined, traceparent: null };
@@ -61,7 +54,9 @@ export const queueTime = (options: QueueTimeOptions): QueueTime => {
     } as const;
     const isLate = now - Date.parse(time) > schedule.catch_up_s * 1_000 + LATE_AFTER_MS;
     const ended = new Set<string>();
-    const queued = await queue(caller, requested, () => refuse(options, schedule, isLate, ended));
+    const queued = await runs.deployments.queue(caller, requested, () =>
+      refuse(runs, schedule, isLate, ended),
+    );
     const as = (outcome: ScheduleOutcome['outcome'], run_id: string | null, message: string | null) => ({
       ended,
       outcome: {
@@ -89,17 +84,16 @@ export const queueTime = (options: QueueTimeOptions): QueueTime => {
     // A client deleted it since: the time was handled.
     if (queued.kind === 'key_of_deleted_run') return as('queued', runIdOfSchedule(org_id, scheduled), null);
     try {
-      return as('queued', acceptedRun(queued, onQueued).run_id, null);
+      return as('queued', acceptedRun(kit, queued).run_id, null);
     } catch (error) {
       if (isLasting(error)) return as('refused', null, error.refusal.why);
       throw error;
     }
   };
-};
 
 /** Asked when the time has no run yet. `ended` gets the earlier runs that have ended. */
 const refuse = async (
-  { current, cancel }: Pick<QueueTimeOptions, 'current' | 'cancel'>,
+  { current, cancel }: Runs,
   schedule: Schedule,
   isLate: boolean,
   ended: Set<string>,
@@ -163,13 +157,12 @@ const isLasting = (error: unknown): error is Refused & { readonly refusal: Confl
 
 const LASTING: ReadonlySet<number> = new Set([409, 413, 429, 507]);
 
-interface HandleScheduleOptions {
+interface Handling {
   readonly bucket: Pick<Bucket<Schedule>, 'get' | 'update'>;
   readonly queueTime: QueueTime;
   /** The broker's time, in milliseconds since 1970. */
   readonly brokerNow: () => Promise<number>;
-  readonly metrics: Pick<ScheduleMetrics, 'handled' | 'late'>;
-  readonly logger: Logger;
+  readonly metrics: ScheduleMetrics;
 }
 
 /**
@@ -182,18 +175,18 @@ export type HandleSchedule = (key: string) => Promise<Schedule | undefined>;
 
 const MAX_TRIES = 50;
 
-export const handleSchedule = (options: HandleScheduleOptions): HandleSchedule => {
-  const { bucket, brokerNow } = options;
+export const handleSchedule = (kit: Kit, handling: Handling): HandleSchedule => {
+  const { bucket, brokerNow } = handling;
   return async (key) => {
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       const entry = await bucket.get(key);
       if (!entry) return undefined;
       const now = await brokerNow();
-      const taken = await take(options, entry, now);
+      const taken = await take(kit, handling, entry, now);
       if (!taken) continue;
       if (taken.value.due.length === 0) return taken.value;
-      const { failure, ...handled } = await handleDue(options, taken.value, now);
-      const settled = await storeOutcomes(options, taken, handled);
+      const { failure, ...handled } = await handleDue(kit, handling, taken.value, now);
+      const settled = await storeOutcomes(handling, taken, handled);
       if (failure !== undefined) throw failure;
       return settled;
     }
@@ -205,7 +198,8 @@ type Taken = Pick<Entry<Schedule>, 'key' | 'value' | 'revision'>;
 
 /** Undefined when the schedule was changed meanwhile. */
 const take = async (
-  { bucket, metrics, logger }: HandleScheduleOptions,
+  { logger }: Kit,
+  { bucket, metrics }: Handling,
   { key, value, revision }: Taken,
   now: number,
 ): Promise<Taken | undefined> => {
@@ -224,7 +218,8 @@ const take = async (
 
 /** One after the other, until one fails for now. */
 const handleDue = async (
-  { queueTime, metrics, logger }: HandleScheduleOptions,
+  { logger }: Kit,
+  { queueTime, metrics }: Handling,
   schedule: Schedule,
   now: number,
 ): Promise<HandledTimes & { readonly failure?: unknown }> => {
@@ -251,7 +246,7 @@ const nameOf = ({ org_id, id }: Schedule) => ({ org_id, schedule_id: id });
 
 /** The schedule with them; undefined when it was deleted. */
 const storeOutcomes = async (
-  { bucket }: HandleScheduleOptions,
+  { bucket }: Handling,
   taken: Taken,
   handled: HandledTimes,
 ): Promise<Schedule | undefined> => {

@@ -25,13 +25,13 @@ import { operation, route, type Caller, type ExtraCheck, type Route } from '../.
 import { cursorAt } from '../../door/pagination.ts';
 import { invalidRequest, invalid, Refused, type Conflict, type Invalid } from '../../door/refusal.ts';
 import { overQuota } from '../../records/quotas/quotas.ts';
-import type { QuotaBound } from '../../records/quotas/quota-bound.ts';
+import type { Kit } from '../../kit.ts';
+import type { Runs } from '../runs.ts';
 import { queueRequestOf, type DeploymentQueue } from '../facts/deployment-queue.ts';
 import { showCallback } from '../facts/shown-webhooks.ts';
 import { changedSchedule, newSchedule, shownSchedule } from './schedule.decide.ts';
 import type { ScheduleRecords } from '../../records/schedule-records.ts';
-import type { CallbackRules } from '../facts/callback-rules.ts';
-import { inputsProblems, type InputLimits } from '../facts/check-inputs.ts';
+import { inputsProblems } from '../facts/check-inputs.ts';
 import { own } from '../../door/compiled.ts';
 import { readCron, type CronSettings } from './cron-times.decide.ts';
 
@@ -111,24 +111,23 @@ const deleteOperation = operation({
   refusals: [404],
 });
 
-interface ScheduleRoutes extends BodyRules {
-  readonly schedules: ScheduleRecords;
-  readonly deployments: Pick<DeploymentQueue, 'decide'>;
-  readonly quota: QuotaBound;
+/** What schedules are kept by. */
+interface Schedules {
+  readonly records: ScheduleRecords;
   /** In milliseconds since 1970. */
   readonly brokerNow: () => Promise<number>;
 }
 
-export const scheduleRoutes = (options: ScheduleRoutes): Route[] => {
-  const { schedules, brokerNow } = options;
-  const checkBody: ExtraCheck = ({ body }) => bodyProblems(body, options);
+export const scheduleRoutes = (kit: Kit, runs: Runs, schedules: Schedules): Route[] => {
+  const { records, brokerNow } = schedules;
+  const checkBody: ExtraCheck = ({ body }) => bodyProblems(kit, runs, body);
   return [
-    route(createOperation, createSchedule(options), checkBody),
+    route(createOperation, createSchedule(kit, runs, schedules), checkBody),
     route(
       listOperation,
       async ({ query }, caller) => {
         const { deployment_id } = query;
-        const page = await schedules.page(
+        const page = await records.page(
           caller.org_id,
           recordSpan(query),
           (one) =>
@@ -141,12 +140,12 @@ export const scheduleRoutes = (options: ScheduleRoutes): Route[] => {
       checkRecordCursor,
     ),
     route(getOperation, async ({ path }, caller) => {
-      const schedule = found(await schedules.get(caller.org_id, path.schedule_id), 'Schedule');
+      const schedule = found(await records.get(caller.org_id, path.schedule_id), 'Schedule');
       return shownSchedule(schedule, shownTo(caller), await brokerNow());
     }),
-    route(changeOperation, changeSchedule(options), checkBody),
+    route(changeOperation, changeSchedule(runs, schedules), checkBody),
     route(deleteOperation, async ({ path }, { org_id }) =>
-      deleted(await schedules.remove<Conflict>(org_id, path.schedule_id, async () => undefined), 'Schedule'),
+      deleted(await records.remove<Conflict>(org_id, path.schedule_id, async () => undefined), 'Schedule'),
     ),
   ];
 };
@@ -154,14 +153,15 @@ export const scheduleRoutes = (options: ScheduleRoutes): Route[] => {
 const shownTo = ({ key }: Caller) => showCallback(key.scopes);
 
 const createSchedule =
-  ({ schedules, deployments, quota, brokerNow, now }: ScheduleRoutes) =>
+  ({ now }: Kit, { deployments, quotas }: Runs, { records, brokerNow }: Schedules) =>
   async ({ body }: { readonly body: NewSchedule }, caller: Caller): Promise<Schedule> => {
     const request = scheduledRequestOf(body);
     await checkRequest(deployments, caller, request);
     const at = await brokerNow();
     const { org_id, user_id } = caller;
     const schedule = newSchedule(body, request, { ...newOrigin(org_id, now), user_id }, at);
-    const result = await quota.within(org_id, 1, () => schedules.create(schedule));
+    const quota = quotas.schedules;
+    const result = await quota.within(org_id, 1, () => records.create(schedule));
     if (result === 'over_quota')
       throw overQuota(
         `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`,
@@ -175,10 +175,10 @@ interface ChangeRequest {
 }
 
 const changeSchedule =
-  ({ schedules, deployments, brokerNow }: ScheduleRoutes) =>
+  ({ deployments }: Runs, { records, brokerNow }: Schedules) =>
   async ({ path, body }: ChangeRequest, caller: Caller): Promise<Schedule> => {
     const at = await brokerNow();
-    const result = await schedules.change<never>(caller.org_id, path.schedule_id, async (schedule) => {
+    const result = await records.change<never>(caller.org_id, path.schedule_id, async (schedule) => {
       const { deployment_id, ...requested } = body;
       const named = { deployment_id: deployment_id ?? schedule.request.deployment_id };
       const request = scheduledRequestOf({ ...schedule.request, ...requested, ...named });
@@ -192,21 +192,16 @@ const changeSchedule =
     return shownSchedule(changed(result, 'Schedule', refusedBy), shownTo(caller), at);
   };
 
-interface BodyRules {
-  readonly limits: InputLimits;
-  readonly callbacks: Pick<CallbackRules, 'problem'>;
-  readonly now: () => Date;
-}
-
 /** What is wrong with a body beyond its schema. @throws {Refused} for inputs that are too large */
 const bodyProblems = (
+  { config, now }: Kit,
+  { callbacks }: Runs,
   body: JsonValue | undefined,
-  { limits, callbacks, now }: BodyRules,
 ): readonly Invalid[] => {
   const inputs = own(body, 'inputs');
   const webhook = own(body, 'webhook');
   const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
-  const problems = [...cronProblems(body, now().getTime()), ...inputsProblems(inputs, limits)];
+  const problems = [...cronProblems(body, now().getTime()), ...inputsProblems(inputs, config)];
   if (problems.length === 0 && jsonBytes(inputs as JsonValue) > MAX_SCHEDULE_INPUTS_BYTES)
     throw new Refused({
       code: 'inputs_too_large',
@@ -244,11 +239,14 @@ const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): Schedul
  * @throws {Refused} @throws {LogUnavailable}
  */
 const checkRequest = async (
-  { decide }: Pick<DeploymentQueue, 'decide'>,
-  given: Pick<Caller, 'org_id' | 'user_id'>,
+  { decide }: DeploymentQueue,
+  given: Caller,
   request: ScheduleRecord['request'],
 ): Promise<void> => {
-  const { decision } = await decide({ ...given, isStored: true }, queueRequestOf(request));
+  const { decision } = await decide(
+    { org_id: given.org_id, user_id: given.user_id, isStored: true },
+    queueRequestOf(request),
+  );
   if (decision.kind === 'queued') return;
   const { why } = decision;
   if (typeof why === 'object') throw invalidRequest(...why.problems);

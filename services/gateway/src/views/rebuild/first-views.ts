@@ -9,8 +9,6 @@ import type { FormerViews, ViewStore } from '../run-views.ts';
 import { buildInThread } from './build-in-thread.ts';
 import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
 import type { BuildOrder } from './worker-messages.ts';
-import type { RunProjection } from '../run-projection.ts';
-import { whileProjecting } from '../../while-projecting.ts';
 
 interface FirstViewsOptions {
   readonly log: EventLog;
@@ -110,28 +108,13 @@ const buildFrom = async (former: FormerViews, { order, ...options }: BuildingFro
   return at;
 };
 
-interface DropFormerOptions {
-  readonly log: EventLog;
-  readonly logger: Logger;
-  readonly views: Pick<ViewStore, 'dropFormer'>;
-  readonly projection: Pick<RunProjection, 'position'>;
-}
-
-const LOOK_EVERY_MS = 3_600_000;
-
 /** Drops views of former versions when a rollback to them could not make them whole any more. */
-export const openFormerDrops = ({ log, logger, views, projection }: DropFormerOptions): AsyncDisposable =>
-  whileProjecting({
-    failure: 'views of former versions could not be dropped',
-    everyMs: LOOK_EVERY_MS,
-    isProjecting: () => projection.position() !== undefined,
-    logger,
-    work: async () => {
-      const versions = await views.dropFormer(await runsIdentity(log));
-      if (versions.length > 0)
-        logger.info(
-          { versions },
-          'views of former versions are dropped: the log has lost facts that they lack',
-        );
-    },
-  });
+export const dropFormerViews = async (
+  log: EventLog,
+  views: Pick<ViewStore, 'dropFormer'>,
+  logger: Logger,
+): Promise<void> => {
+  const versions = await views.dropFormer(await runsIdentity(log));
+  if (versions.length > 0)
+    logger.info({ versions }, 'views of former versions are dropped: the log has lost facts that they lack');
+};

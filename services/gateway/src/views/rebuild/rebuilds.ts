@@ -13,7 +13,6 @@ import { readPages } from '@runledger/event-log/read/read-pages';
 import { sleep } from '@runledger/resilience/abort';
 import { beginningOf, type ProjectionPosition } from '../projection-start.decide.ts';
 import { ViewsUnavailable, type ViewStore } from '../run-views.ts';
-import { whileProjecting } from '../../while-projecting.ts';
 import type { RunProjection } from '../run-projection.ts';
 import { buildInThread, type ThreadOptions } from './build-in-thread.ts';
 import { noDifferences, type Difference } from './compare-views.decide.ts';
@@ -23,15 +22,19 @@ import { runsIn } from '../fold-run.decide.ts';
 import { runName } from '../stored-run.decide.ts';
 import { ViewsReplaced } from '../position-watch.ts';
 
-const LOOK_EVERY_MS = 10_000;
 const STOP_WITHIN_MS = 2_000;
+
+export interface Rebuilds extends AsyncDisposable {
+  /** Looks for views that were being built, and goes on with them. */
+  readonly resume: () => Promise<void>;
+}
 
 /**
  * Builds the views again when somebody requests it: a next set, from the log, beside the live one. What a kill interrupted is in the
  * store of the views, and whoever keeps the views goes on with it.
  */
-export const openRebuilds = (options: RebuildOptions): AsyncDisposable => {
-  const { log, logger, views, projection } = options;
+export const openRebuilds = (options: RebuildOptions): Rebuilds => {
+  const { log, views, projection } = options;
   let last: RunningRebuild | undefined;
   // Only one decides at a time what becomes of the next set.
   const inTurn = pLimit(1);
@@ -65,20 +68,13 @@ export const openRebuilds = (options: RebuildOptions): AsyncDisposable => {
     const state = await answer(request);
     return { ...state, derivation: projection.seenPosition()?.derivation ?? 0 };
   });
-  const resuming = whileProjecting({
-    failure: 'views that were being built could not be looked for',
-    everyMs: LOOK_EVERY_MS,
-    isProjecting: () => projection.position() !== undefined,
-    logger,
-    work: () =>
+  return {
+    resume: () =>
       inTurn(async () => {
         if (!isUnderWay() && !waits() && (await views.next.exists())) last = runRebuild(options, false);
       }),
-  });
-  return {
     [Symbol.asyncDispose]: async () => {
       responding[Symbol.dispose]();
-      await resuming[Symbol.asyncDispose]();
       await within(STOP_WITHIN_MS, last?.stop() ?? Promise.resolve(), () => undefined);
     },
   };

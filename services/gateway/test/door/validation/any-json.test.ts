@@ -126,7 +126,11 @@ const nest = (around: (inner: unknown) => unknown): unknown => {
 };
 
 describe('inputs beyond their types', () => {
-  const limits = { inputs: 256, inputsBytes: 256 * 1024, inputNameLength: 3 };
+  const limits = {
+    RUNLEDGER_INPUTS_MAX: 256,
+    RUNLEDGER_INPUTS_MAX_BYTES: 256 * 1024,
+    RUNLEDGER_INPUT_NAME_MAX: 3,
+  };
   const wrongIn = (inputs: unknown) => inputsProblems(inputs, limits).map(({ loc, type }) => [loc, type]);
 
   it('are refused when they nest 100,000 levels', () => {

@@ -7,7 +7,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sweepStore } from '../../../src/keeping/sweeps.ts';
 import { unreferencedByRuns } from '../../../src/files/blobs.ts';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 
@@ -26,11 +26,6 @@ export const aSweep = (log: EventLog, views: RunViews, erasedAfterMs: number): S
   const store = jetStreamBlobStore(log, { stream: 'BLOBS', youngForMs: erasedAfterMs / 2 });
   let erased = 0;
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
-  const round = sweepStore({
-    store,
-    unreferenced: unreferencedByRuns({ views, fresh }),
-    erasedAfterMs,
-    onErased: () => (erased += 1),
-  });
+  const round = sweepStore(store, unreferencedByRuns(views, fresh), erasedAfterMs, () => (erased += 1));
   return { store, round: () => round(new AbortController().signal), erased: () => erased };
 };

@@ -12,7 +12,7 @@ import {
   type EraseBlobs,
   type FindUnreferenced,
 } from '../../../src/files/blobs.ts';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
@@ -33,15 +33,15 @@ describe('erasing blobs at once', () => {
     const views = open.use(sqliteViews());
     open.use(project(log, views));
     await waitFor('the projection', () => views.position());
-    find = unreferencedByRuns({ views, fresh: freshViews({ log, views, timeoutMs: 5_000, clock }) });
+    find = unreferencedByRuns(views, freshViews({ log, views, timeoutMs: 5_000, clock }));
   });
   afterEach(() => open.disposeAsync());
 
   const aStore = (): BlobStore => jetStreamBlobStore(log, { stream: 'BLOBS', youngForMs: 1_800_000 });
   /** `before` happens just before the blob is erased. */
   const erasing = (store: BlobStore, unreferenced = find, before?: () => Promise<unknown>): EraseBlobs =>
-    eraseBlobs({
-      store: {
+    eraseBlobs(
+      {
         ...store,
         erase: async (blob) => {
           await before?.();
@@ -49,8 +49,8 @@ describe('erasing blobs at once', () => {
         },
       },
       unreferenced,
-      onErased: () => undefined,
-    });
+      () => undefined,
+    );
 
   it('gives the bytes back to a run that began to refer to them meanwhile', async () => {
     const store = aStore();

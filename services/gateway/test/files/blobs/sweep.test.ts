@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
@@ -115,17 +115,18 @@ describe('a sweep of inputs and lists of outputs', () => {
     const ref = await store.put(ORG, someInputs());
     await appendAll(log, queuedWith(aRun(ORG), ref));
     let live = views;
-    const replaced: Pick<RunViews, 'position' | 'referredBlobs'> = {
+    const replaced: RunViews = {
+      ...views,
       position: () => live.position(),
       referredBlobs: (...asked) => live.referredBlobs(...asked),
     };
-    const { freshAt } = freshViews({ log, views, timeoutMs: 5_000, clock });
-    const replacing = async () => {
-      const at = await freshAt();
+    const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
+    const freshAt = async () => {
+      const at = await fresh.freshAt();
       live = older;
       return at;
     };
-    const find = unreferencedByRuns({ views: replaced, fresh: { freshAt: replacing } });
+    const find = unreferencedByRuns(replaced, { ...fresh, freshAt });
     const copy = await store.find(ORG, ref.sha256);
     expect(await find(copy ? [copy] : [])).toBeUndefined();
   });
@@ -189,12 +190,12 @@ describe('a sweep of inputs and lists of outputs', () => {
 describe('a sweep of workflows', () => {
   const find = () => {
     const { versions } = catalogueRecords(log);
-    return unreferencedWorkflows({
+    return unreferencedWorkflows(
       views,
-      fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
-      hashesOf: (org_id) => versions.hashes(org_id),
-      catalogueCreated: async () => (await log.jsm.streams.info('KV_CATALOGUE')).created,
-    });
+      freshViews({ log, views, timeoutMs: 5_000, clock }),
+      (org_id) => versions.hashes(org_id),
+      async () => (await log.jsm.streams.info('KV_CATALOGUE')).created,
+    );
   };
   const stored = (sha256: string, storedAt = new Date()) => ({
     org_id: ORG,

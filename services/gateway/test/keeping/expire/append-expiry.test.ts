@@ -5,32 +5,21 @@ import { aRun, expired } from '@runledger/testing/events/run-events';
 import { expect, it } from 'vitest';
 import { appendExpiry } from '../../../src/runs/facts/expire-run.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 const store = (log: EventLog, key: RunKey, readingTakesS: number): Promise<boolean> => {
   let now = Date.parse('2026-11-28T12:00:00Z');
   const unused = (): never => {
     throw new Error('this test reads by itself');
   };
-  return appendExpiry(
-    {
-      log,
-      views: { find: unused, save: unused },
-      fresh: { areComplete: unused },
-      archived: unused,
-      writer: { service: 'gateway', instance: 'gateway-1' },
-      now: () => new Date(now),
-      onConflict: unused,
+  return appendExpiry(aKit({ log, now: () => new Date(now), metrics: { conflict: unused } }), key, {
+    read: async () => {
+      now += readingTakesS * 1_000;
+      return key;
     },
-    key,
-    {
-      read: async () => {
-        now += readingTakesS * 1_000;
-        return key;
-      },
-      decide: (known) => ({ event: expired(known), expected: 0 }),
-      message: 'the run is ended',
-    },
-  );
+    decide: (known) => ({ event: expired(known), expected: 0 }),
+    message: 'the run is ended',
+  });
 };
 
 it('an expiry is not stored by a gateway that stood still since it began to read', async () => {

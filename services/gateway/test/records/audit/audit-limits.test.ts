@@ -1,6 +1,5 @@
 import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
 import { newUuid } from '@runledger/contracts/ids';
-import { silentLogger } from '@runledger/event-log/connect/logger';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { networkOf } from '../../../src/records/audit/record-operation.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { aTrail } from './a-trail.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 const timesOf = (records: readonly { details?: Record<string, unknown> }[]): number =>
   records.reduce((sum, { details }) => sum + Number(details?.['times']), 0);
@@ -51,14 +51,9 @@ describe('refused credentials', () => {
   it('10,000 of many networks leave 17 records, and are kept until they can be stored', async () => {
     const stored: { readonly details?: Record<string, unknown> }[] = [];
     let isAway = true;
-    await using refused = refusedCredentials({
-      store: async (record) => {
-        if (isAway) throw new LogUnavailable('away');
-        stored.push(record);
-      },
-      logger: silentLogger,
-      now: () => new Date(),
-      onLost: () => undefined,
+    await using refused = refusedCredentials(aKit(), async (record) => {
+      if (isAway) throw new LogUnavailable('away');
+      stored.push(record);
     });
     const countAll = (): void => {
       for (let network = 0; network < 5_000; network += 1)

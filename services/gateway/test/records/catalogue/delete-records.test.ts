@@ -6,7 +6,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deleteRecords, type DeleteRecords } from '../../../src/records/catalogue/delete-records.ts';
 import { catalogueRecords, type CatalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { aTenant, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
@@ -26,12 +26,8 @@ beforeAll(async () => {
   const views = open.use(sqliteViews());
   open.use(project(log, views));
   records = catalogueRecords(log);
-  deletion = deleteRecords({
-    records,
-    views,
-    fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
-    now: async () => new Date(Date.now() + laterMs),
-  });
+  const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
+  deletion = deleteRecords(views, fresh, records, async () => Date.now() + laterMs);
   await waitFor('the projection', () => views.position());
 });
 afterAll(() => open.disposeAsync());

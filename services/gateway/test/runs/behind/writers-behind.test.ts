@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eraseBlobs, unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { catalogue, catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { deleteRecords } from '../../../src/records/catalogue/delete-records.ts';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { ViewsUnavailable } from '../../../src/views/run-views.ts';
 import { eraseOldFiles, removeOldRuns } from '../../../src/keeping/retention.ts';
@@ -25,6 +25,7 @@ import { heldViews, type HeldViews } from '../../fixtures/views/held-views.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { dueBehind } from '../schedules/a-schedule.ts';
 import { aRunWithFile } from '../../keeping/retention/aged-runs.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 const DAY_MS = 86_400_000;
 const TOMORROW = new Date(Date.now() + DAY_MS);
@@ -163,10 +164,7 @@ describe('while the views are behind', () => {
   beforeAll(() => {
     stores = openBlobStores(bed.log);
   });
-  const complete = () => ({
-    views: held.views,
-    fresh: freshViews({ log: bed.log, views: held.views, timeoutMs: 500, clock }),
-  });
+  const fresh = () => freshViews({ log: bed.log, views: held.views, timeoutMs: 500, clock });
 
   it('the retention removes no run of which the log has anything', async () => {
     const [ended, running] = [await anEndedOne(), await aRunningOne()];
@@ -174,15 +172,10 @@ describe('while the views are behind', () => {
     await appendAll(bed.log, succeeded(running));
     const org_id = orgId(tenant.org_id);
     let erased = 0;
-    const round = {
-      log: bed.log,
-      views: held.views,
-      erase: async () => (erased += 1),
-      onRemoved: () => undefined,
-      stop,
-    };
-    await removeOldRuns(round, { org_id, createdBefore: TOMORROW });
-    await eraseOldFiles(round, { org_id, endedBefore: TOMORROW });
+    const kit = aKit({ log: bed.log, views: held.views });
+    const round = { erase: async () => (erased += 1), stop };
+    await removeOldRuns(kit, round, { org_id, createdBefore: TOMORROW });
+    await eraseOldFiles(kit, round, { org_id, endedBefore: TOMORROW });
     expect(erased).toBe(0);
     for (const run of [ended, running]) expect(await held.views.find(run)).toBeDefined();
   });
@@ -206,15 +199,16 @@ describe('while the views are behind', () => {
     const ref = await blobs.put(org_id, jsonBlob({ prompt: 'x'.repeat(5_000) }));
     const unseen = queued(aRun(tenant.org_id), { inputs: null, inputs_blob: ref });
     await appendAll(bed.log, unseen);
-    const unreferenced = unreferencedByRuns(complete());
-    const erase = eraseBlobs({ store: blobs, unreferenced, onErased: () => undefined });
+    const unreferenced = unreferencedByRuns(held.views, fresh());
+    const erase = eraseBlobs(blobs, unreferenced, () => undefined);
     expect(await erase(org_id, [ref])).toBe(false);
     expect(await blobs.get(org_id, ref.sha256)).toBeDefined();
-    const workflows = unreferencedWorkflows({
-      ...complete(),
-      hashesOf: async () => new Set(),
-      catalogueCreated: async () => '2026-01-01T00:00:00.000Z',
-    });
+    const workflows = unreferencedWorkflows(
+      held.views,
+      fresh(),
+      async () => new Set(),
+      async () => '2026-01-01T00:00:00.000Z',
+    );
     const sha256 = unseen.data.workflow_sha256;
     expect(await workflows([{ org_id, sha256, bytes: 1, storedAt: new Date(), copy: 1 }])).toBeUndefined();
   });
@@ -228,7 +222,7 @@ describe('while the views are behind', () => {
       kind: 'changed',
       record: { ...record, archived: true },
     }));
-    const deletion = deleteRecords({ ...complete(), records, now: async () => TOMORROW });
+    const deletion = deleteRecords(held.views, fresh(), records, async () => TOMORROW.getTime());
     await expect(deletion.deployment(orgId(org_id), deployment.id)).rejects.toThrow(ViewsUnavailable);
     expect(await records.deployments.get(org_id, deployment.id)).toBeDefined();
   });

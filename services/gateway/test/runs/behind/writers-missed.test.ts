@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { catalogue, catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { deleteRecords } from '../../../src/records/catalogue/delete-records.ts';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { ViewsUnavailable, type RunViews } from '../../../src/views/run-views.ts';
 import { archiveAll, segmentsIn } from '../../archive/archived-runs.ts';
@@ -117,10 +117,7 @@ describe.each(WAYS)('views that have missed facts, %s', (_way, take, areEmpty) =
     call(`${gateway.api}/run/${run_id}`, scene.tenant.key, { method: 'DELETE' });
   const ofMany = (path: string): Promise<ApiAnswer> =>
     postKeyed(`${gateway.api}${path}`, scene.tenant.key, 'k', { filter: {} });
-  const complete = () => ({
-    views: scene.views,
-    fresh: freshViews({ log: scene.bed.log, views: scene.views, timeoutMs: 500, clock }),
-  });
+  const fresh = () => freshViews({ log: scene.bed.log, views: scene.views, timeoutMs: 500, clock });
   /** Of a file, at the present gateway. */
   const statusOf = async (url: string): Promise<number> => {
     const { pathname, search } = new URL(url);
@@ -136,16 +133,16 @@ describe.each(WAYS)('views that have missed facts, %s', (_way, take, areEmpty) =
     if (!copy) throw new Error('these are not the inputs of the run');
     return copy;
   };
-  const unreferenced = async () => unreferencedByRuns(complete())([await storedAgain(scene.tenant)]);
+  const unreferenced = async () =>
+    unreferencedByRuns(scene.views, fresh())([await storedAgain(scene.tenant)]);
   const deleteDeployment = async () => {
     const records = catalogueRecords(scene.bed.log);
     const { org_id, deployment } = scene.using;
-    const later = new Date(Date.now() + 120_000);
     await records.deployments.change(org_id, deployment.id, async (record) => ({
       kind: 'changed',
       record: { ...record, archived: true },
     }));
-    return deleteRecords({ ...complete(), records, now: async () => later }).deployment(
+    return deleteRecords(scene.views, fresh(), records, async () => Date.now() + 120_000).deployment(
       orgId(org_id),
       deployment.id,
     );
@@ -189,11 +186,12 @@ describe.each(WAYS)('views that have missed facts, %s', (_way, take, areEmpty) =
 
     it('no blob is taken for unreferenced, although equal bytes were stored after the log began', async () => {
       expect(await unreferenced()).toBeUndefined();
-      const workflows = unreferencedWorkflows({
-        ...complete(),
-        hashesOf: async () => new Set(),
-        catalogueCreated: async () => '2026-01-01T00:00:00.000Z',
-      });
+      const workflows = unreferencedWorkflows(
+        scene.views,
+        fresh(),
+        async () => new Set(),
+        async () => '2026-01-01T00:00:00.000Z',
+      );
       const { tenant, workflow: sha256 } = scene;
       const stored = { org_id: orgId(tenant.org_id), sha256, bytes: 1, storedAt: new Date(), copy: 1 };
       expect(await workflows([stored])).toBeUndefined();
@@ -220,7 +218,7 @@ describe.each(WAYS)('views that have missed facts, %s', (_way, take, areEmpty) =
       await gateway[Symbol.asyncDispose]();
       gateway = await scene.bed.gateway({ views: scene.views, projecting: true });
       await waitFor('complete views', async () => (await scene.views.find(scene.keyed)) !== undefined);
-      await waitFor('fresh views', () => complete().fresh.becomeFresh());
+      await waitFor('fresh views', () => fresh().becomeFresh());
     }, 60_000);
 
     it('a run that had ended is not cancelled, and one that was deleted is not repeated', async () => {

@@ -8,6 +8,8 @@ import { aRun, assigned, queued, requeued, started, succeeded } from '@runledger
 import { describe, expect, it } from 'vitest';
 import { cancelRun } from '../../../src/runs/facts/cancel-run.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 
 const user = { user_id: newUuid(), traceparent: null };
 
@@ -28,14 +30,11 @@ const cancelling = (
   log: RunLog,
 ): { readonly conflicts: () => number; cancel: ReturnType<typeof cancelRun> } => {
   let conflicts = 0;
-  const cancel = cancelRun({
-    log,
-    current: async () => ({ kind: 'none' }),
-    expire: async () => undefined,
-    writer: { service: 'gateway', instance: 'test' },
-    now: () => new Date(),
-    onConflict: () => (conflicts += 1),
-  });
+  const cancel = cancelRun(
+    aKit({ log: log as EventLog, metrics: { conflict: () => (conflicts += 1) } }),
+    async () => ({ kind: 'none' }),
+    async () => undefined,
+  );
   return { cancel, conflicts: () => conflicts };
 };
 

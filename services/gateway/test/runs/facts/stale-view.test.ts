@@ -1,4 +1,3 @@
-import { silentLogger } from '@runledger/event-log/connect/logger';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import {
@@ -11,7 +10,7 @@ import {
 } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import type { RunView } from '../../../src/views/run-view.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';
@@ -23,18 +22,17 @@ import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
 import { HOOK } from '../../fixtures/runs/notified-runs.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { viewOf } from '../../fixtures/views/stale-views.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 /** As a gateway reads whose database was put back to an older copy: the archive has what the log has forgotten. */
 const shownBy = async (log: EventLog, key: RunKey, stale: RunView, archived: RunView) => {
   const views = sqliteViews();
   await views.save([stale]);
-  const current = currentRun({
-    log,
+  const current = currentRun(aKit({ log, views }), {
     archived: async () => archived,
     find: (one) => views.find(one),
     fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
     shown: shownWebhooks(),
-    logger: silentLogger,
   });
   const read = await current(key);
   return read.kind === 'found' ? read.run.status : read.kind;

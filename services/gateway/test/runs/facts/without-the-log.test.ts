@@ -1,10 +1,9 @@
-import { silentLogger } from '@runledger/event-log/connect/logger';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookDelivered, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { clock, now } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { statusOf } from '../../../src/views/stored-run.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
@@ -17,22 +16,16 @@ import { aView, folded, foldedWebhook } from '../../fixtures/runs/folded-runs.ts
 import { anEndedRun, HOOK } from '../../fixtures/runs/notified-runs.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { viewOf } from '../../fixtures/views/stale-views.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 /** As a gateway reads and redelivers, behind the API keys: those cannot be checked for longer than a moment without the log. */
 const readerOf = ({ log }: TestBed, views: RunViews) => {
+  const kit = aKit({ log, views });
   const shown = shownWebhooks();
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const archived = async () => undefined;
-  const current = currentRun({
-    log,
-    archived,
-    find: (key) => views.find(key),
-    fresh,
-    shown,
-    logger: silentLogger,
-  });
-  const writer = { service: 'gateway', instance: 'test' } as const;
-  const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict: () => undefined });
+  const current = currentRun(kit, { archived, find: (key) => views.find(key), fresh, shown });
+  const redeliver = redeliverRun(kit, current, shown);
   const webhookStatus = async (key: RunKey) => {
     const read = await current(key);
     return read.kind === 'found' ? [read.run.status, statusOf(read.webhook.state)] : read.kind;

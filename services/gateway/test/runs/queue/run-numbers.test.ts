@@ -11,6 +11,7 @@ import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => bed[Symbol.asyncDispose]());
 
 const clock = (): number => performance.now();
-const numbersOfGateway = () => openRunNumbers({ log: bed.log, clock });
+const numbersOfGateway = () => openRunNumbers(aKit({ log: bed.log, clock }));
 const newOrganisation = async (id = newUuid()): Promise<OrgId> => {
   await catalogue(bed.log).createOrganisation({
     id,

@@ -70,7 +70,7 @@ describe('the positions of queued runs', () => {
       ),
     );
     const [one, two, three] = [aRun(), aRun(), aRun()];
-    const places = await queuePositions({ scheduler: client, clock })([one, two, three]);
+    const places = await queuePositions(client, clock)([one, two, three]);
     expect([...places]).toEqual([
       [one.run_id, { ahead: 0, capacity: 'busy' }],
       [three.run_id, { ahead: 2, capacity: 'busy' }],
@@ -80,7 +80,7 @@ describe('the positions of queued runs', () => {
   it('are cached for a second', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    const places = queuePositions({ scheduler: client, clock });
+    const places = queuePositions(client, clock);
     const key = aRun();
     const ahead = async (): Promise<number | undefined> => (await places([key])).get(key.run_id)?.ahead;
     expect(await ahead()).toBe(1);
@@ -93,7 +93,7 @@ describe('the positions of queued runs', () => {
   it('go into one request when they are needed at the same time, each run once', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    const places = queuePositions({ scheduler: client, clock });
+    const places = queuePositions(client, clock);
     const keys = Array.from({ length: 20 }, () => aRun());
     await Promise.all([...keys, ...keys].map((key) => places([key])));
     expect(questions).toEqual([keys]);
@@ -103,19 +103,19 @@ describe('the positions of queued runs', () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     const keys = Array.from({ length: 250 }, () => aRun());
-    expect((await queuePositions({ scheduler: client, clock })(keys)).size).toBe(250);
+    expect((await queuePositions(client, clock)(keys)).size).toBe(250);
     expect(questions.map(({ length }) => length)).toEqual([100, 100, 50]);
   });
 
   it('are not requested when no run waits', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    expect((await queuePositions({ scheduler: client, clock })([])).size).toBe(0);
+    expect((await queuePositions(client, clock)([])).size).toBe(0);
     expect(questions).toEqual([]);
   });
 
   it('are requested once a second while no scheduler responds, and delay no response', async () => {
-    const places = queuePositions({ scheduler: client, clock });
+    const places = queuePositions(client, clock);
     await using silent = await leading(() => undefined);
     expect((await places([aRun()])).size).toBe(0);
     expect((await places([aRun()])).size).toBe(0);
@@ -136,7 +136,7 @@ describe('the positions of queued runs', () => {
   });
 
   it('are shown a second after a scheduler leads again', async () => {
-    const places = queuePositions({ scheduler: client, clock });
+    const places = queuePositions(client, clock);
     const key = aRun();
     expect((await places([key])).size).toBe(0);
     await using open = new AsyncDisposableStack();

@@ -1,12 +1,11 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
-import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { clock } from '../../../src/gateway-parts.ts';
 import { runStreamTail, type RunStreamTail } from '../../../src/runs/live-run.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 /** What a listener was told, until it leaves. */
 const listening = (tail: RunStreamTail, key: RunKey) => {
@@ -22,7 +21,7 @@ describe('the stream tail', () => {
   it('ends some time after the last listener, and begins again with the next one', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const tail = open.use(runStreamTail({ log, logger, clock, keepForMs: 1 }));
+    const tail = open.use(runStreamTail(aKit({ log }), 1));
     const first = listening(tail, aRun());
     await waitFor('the tail to begin', () => first.told.length > 0);
     first.leave();
@@ -39,7 +38,7 @@ describe('the stream tail', () => {
   it('goes on for listeners that follow each other', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const tail = open.use(runStreamTail({ log, logger, clock }));
+    const tail = open.use(runStreamTail(aKit({ log })));
     const first = listening(tail, aRun());
     await waitFor('the tail to begin', () => first.told.length > 0);
     first.leave();

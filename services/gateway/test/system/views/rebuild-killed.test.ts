@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { requestRebuild } from '@runledger/request-reply/rebuild-views';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { VIEW_VERSION } from '../../../src/views/stored-run.decide.ts';
 import { openViewStore } from '../../../src/views/open-view-store.ts';
 import { startGatewayProcess } from '../../fixtures/gateway/a-service.ts';

@@ -4,7 +4,7 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/e
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { openViewStore, type ViewSettings } from '../../../src/views/open-view-store.ts';
 import { openRunProjection } from '../../../src/views/run-projection.ts';
 import { openFirstViews } from '../../../src/views/rebuild/first-views.ts';

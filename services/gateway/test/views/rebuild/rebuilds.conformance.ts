@@ -11,7 +11,7 @@ import type { BrokerAccess } from '@runledger/testing/servers/broker-access';
 import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { clock } from '../../../src/gateway-parts.ts';
+import { clock } from '../../../src/kit.ts';
 import { VIEW_VERSION } from '../../../src/views/stored-run.decide.ts';
 import { openViewStore, type ViewSettings } from '../../../src/views/open-view-store.ts';
 import type { ArchivedRun } from '../../../src/views/rebuild/build-views.ts';

@@ -1,0 +1,242 @@
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import type { Archive } from './archive/archive.ts';
+import { consoleRoutes, CONSOLE_PATH, type ConsoleFile } from './document/console.ts';
+import { withExampleIds } from './document/example-ids.ts';
+import { homeRoute } from './document/home.ts';
+import { referenceRoutes } from './document/reference.ts';
+import { clientAddresses, type ClientAddresses } from './door/edge.ts';
+import { createApp } from './door/app.ts';
+import { identifyCaller } from './door/caller.ts';
+import type { QuickAnswer } from './door/http-server.ts';
+import { jsonBody } from './door/json-body.ts';
+import { noteAnswers, type PlainRoute, type Route } from './door/operation.ts';
+import { RATE_LIMIT_TIMEOUT_MS, rateLimit } from './door/rate-limit.ts';
+import { commonHeaders } from './door/responses.ts';
+import { sessionHalves } from './door/session-halves.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import type { Files } from './files/files.ts';
+import type { OpenedOutputs } from './files/output-stores.ts';
+import { outputRoutes } from './files/serve-output.ts';
+import { uploadRoutes } from './files/upload-routes.ts';
+import type { Kit } from './kit.ts';
+import { knownFailures } from './known-failures.ts';
+import { auditRoutes } from './records/audit/audit-routes.ts';
+import type { Audit } from './records/audit/audit.ts';
+import { recordOperation } from './records/audit/record-operation.ts';
+import { catalogue, type CatalogueRecords } from './records/catalogue/catalogue.ts';
+import { checkDeploymentRoute } from './records/catalogue/check-deployment.ts';
+import type { DeleteRecords } from './records/catalogue/delete-records.ts';
+import { deploymentRoutes } from './records/catalogue/deployments.ts';
+import { machineRoutes } from './records/catalogue/machines.ts';
+import { workflowVersionRoutes } from './records/catalogue/versions.ts';
+import { workflowRoutes } from './records/catalogue/workflows.ts';
+import { erasureRoutes, type ErasureRecords } from './records/erasure.ts';
+import { apiKeyRoutes } from './records/keys/api-keys-routes.ts';
+import { cachedAuthentication } from './records/keys/cached-authentication.ts';
+import { sealingRoutes } from './records/keys/sealing.ts';
+import { whoamiRoute } from './records/keys/whoami.ts';
+import { longestRun } from './records/longest-run.ts';
+import { deadLetterRoutes } from './records/operators/dead-letters.ts';
+import { executorRoutes } from './records/operators/executors.ts';
+import { queuesRoute } from './records/operators/queues.ts';
+import { systemRoute } from './records/operators/system.ts';
+import { accountRoutes } from './records/people/account-routes.ts';
+import type { Accounts } from './records/people/accounts.ts';
+import { oidcSettings } from './records/people/oidc-config.ts';
+import { openIdProvider } from './records/people/open-id-provider.ts';
+import { pendingSignIns } from './records/people/pending-sign-ins.ts';
+import { providerCallback, redirectUri } from './records/people/provider-routes.ts';
+import { usageRoute } from './records/quotas/usage.ts';
+import { retentionRoutes, type RetentionRecords } from './records/retention.ts';
+import type { ScheduleRecords } from './records/schedule-records.ts';
+import { activityRoute } from './runs/activity.ts';
+import { executionRoutes } from './runs/attempts/execution-routes.ts';
+import { cancelManyRoute, cancelRoute } from './runs/cancel.ts';
+import { countRunsRoute } from './runs/count.ts';
+import { deleteRoutes, tombstoneRoute } from './runs/delete.ts';
+import { eventsRoute } from './runs/events.ts';
+import type { SeenPosition } from './runs/facts/log-room.ts';
+import { getRoute } from './runs/get.ts';
+import { historyRoute } from './runs/history.ts';
+import { listRunsRoute } from './runs/list.ts';
+import { logsRoute } from './runs/logs.ts';
+import { pictureRoute } from './runs/picture.ts';
+import { queueRoute } from './runs/queue.ts';
+import { quickReads } from './runs/quick-reads.ts';
+import { receiptRoutes } from './runs/receipt.ts';
+import { rerunManyRoute } from './runs/rerun-many.ts';
+import { rerunRoute } from './runs/rerun.ts';
+import type { Runs } from './runs/runs.ts';
+import { scheduleRoutes } from './runs/schedules/schedules-routes.ts';
+import { tokenRoute } from './runs/token.ts';
+import { waitingRoute } from './runs/waiting.ts';
+import { webhookRoutes } from './runs/webhook-routes.ts';
+import type Koa from 'koa';
+
+/** What the rooms have opened, for the operations that clients call. */
+export interface Opened {
+  readonly runs: Runs;
+  readonly archive: Archive;
+  readonly records: CatalogueRecords;
+  readonly deletion: DeleteRecords;
+  readonly people: Accounts;
+  readonly audit: Audit;
+  readonly erasures: ErasureRecords;
+  readonly retention: RetentionRecords;
+  readonly schedules: { readonly records: ScheduleRecords; readonly brokerNow: () => Promise<number> };
+  readonly files: Files;
+  readonly outputs: OpenedOutputs;
+  readonly seenPosition: SeenPosition;
+  readonly consoleFiles: ReadonlyMap<string, ConsoleFile> | undefined;
+}
+
+/** Every operation of the API, in the order of its document. */
+const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[] => {
+  const { config, log, logger, publicUrl, now, clock } = kit;
+  const { runs, records, deletion, people, audit, files, outputs, schedules } = opened;
+  const { scheduler, quotas } = runs;
+  const catalogued = { records, deletion, longestRun: longestRun(kit), scheduler, quotas, now };
+  const settings = oidcSettings(config);
+  return [
+    queueRoute(kit, runs),
+    waitingRoute(kit, runs),
+    getRoute(runs),
+    eventsRoute(runs),
+    logsRoute(kit, runs),
+    historyRoute(kit, runs),
+    pictureRoute(kit, runs),
+    ...receiptRoutes(kit, runs),
+    tokenRoute(kit, runs),
+    cancelRoute(runs),
+    ...deleteRoutes(runs),
+    tombstoneRoute(kit, runs),
+    rerunRoute(kit, runs),
+    listRunsRoute(kit, runs),
+    countRunsRoute(kit, runs),
+    activityRoute(kit, runs),
+    cancelManyRoute(kit, runs),
+    rerunManyRoute(kit, runs),
+    ...auditRoutes(log),
+    ...webhookRoutes(kit, runs),
+    ...machineRoutes(catalogued),
+    ...workflowRoutes(catalogued),
+    ...workflowVersionRoutes(catalogued),
+    checkDeploymentRoute(catalogued),
+    ...deploymentRoutes(catalogued),
+    ...fileRoutes(kit, files, outputs.store),
+    ...uploadRoutes(kit, files),
+    usageRoute(quotas),
+    ...retentionRoutes(kit, opened.retention, () => outputs.store.keepsForMs()),
+    ...accountRoutes({
+      accounts: people,
+      halves: sessionHalves(config.RUNLEDGER_PUBLIC_URL),
+      record: audit.record,
+      onRefused: audit.refused.count,
+      findOrganisation: (id) => catalogue(log).getOrganisation(id),
+      publicUrl,
+      provider: settings && openIdProvider({ settings, logger, clock }),
+      pending: pendingSignIns(secretBox(config.RUNLEDGER_SECRET_KEYS), now),
+      redirectUri: () => redirectUri(publicUrl(), config),
+      now,
+    }),
+    ...apiKeyRoutes(kit, people.callers),
+    whoamiRoute(kit),
+    ...sealingRoutes(kit),
+    queuesRoute({ scheduler }),
+    ...deadLetterRoutes(log),
+    systemRoute({ log, position: () => opened.seenPosition()?.sequence, untrustedProxy: clients.untrusted }),
+    ...executorRoutes(kit, scheduler),
+    ...scheduleRoutes(kit, runs, schedules),
+    ...erasureRoutes(kit, opened.erasures, (id) => catalogue(log).getOrganisation(id)),
+  ];
+};
+
+/** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
+const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[] => {
+  const { config, publicUrl } = kit;
+  const { runs, records, files, outputs, consoleFiles } = opened;
+  const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_EXAMPLE_IDS: exampleIds } = config;
+  const described = routes.map(({ operation }) => operation);
+  return [
+    homeRoute({ basePath, publicUrl, consolePath: consoleFiles && CONSOLE_PATH }),
+    ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
+    ...referenceRoutes({ basePath, operations: withExampleIds(described, exampleIds), publicUrl }),
+    providerCallback({ basePath, publicUrl }),
+    ...executionRoutes(kit, runs, records, files, outputs.store),
+    ...outputRoutes(kit, outputs, runs.urls),
+  ];
+};
+
+interface Served {
+  readonly app: Koa;
+  readonly quick: QuickAnswer;
+}
+
+/** The operations and pages behind the door: who may send a request, what its body may be, and what is written of it. */
+export const serveRoutes = (kit: Kit, opened: Opened): Served => {
+  const { config, log, views, logger, metrics, now, clock } = kit;
+  const { people, audit, runs } = opened;
+  const basePath = config.RUNLEDGER_BASE_PATH;
+  const clients = clientAddresses(config.RUNLEDGER_TRUSTED_PROXIES, logger);
+  const halves = sessionHalves(config.RUNLEDGER_PUBLIC_URL);
+  const { authenticate, recentKey } = cachedAuthentication({
+    log,
+    now,
+    clock,
+    tokens: runs.tokens,
+    findSession: (text) => people.callers.find(text),
+  });
+  const limiter = rateLimit({
+    log,
+    limit: config.RUNLEDGER_RATE_LIMIT,
+    clock,
+    timeoutMs: RATE_LIMIT_TIMEOUT_MS,
+    counters: metrics.rate,
+  });
+  const onRefused = audit.refused.count;
+  const routes = operations(kit, opened, clients);
+  const app = createApp({
+    basePath,
+    routes,
+    plainRoutes: pages(kit, opened, routes),
+    serving: {
+      identifyCaller: identifyCaller({
+        authenticate,
+        addressOf: clients.of,
+        limitRate: limiter.limit,
+        onRefused,
+        halves,
+      }),
+      identifyVisitor: (ctx) => ({ address: clients.of(ctx.req) ?? null, session: halves.read(ctx) }),
+      audited: recordOperation(audit.record),
+      body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES, config.RUNLEDGER_JSON_DUPLICATES),
+    },
+    edge: {
+      corsOrigins: config.RUNLEDGER_CORS_ORIGINS,
+      clients,
+      publicUrl: config.RUNLEDGER_PUBLIC_URL,
+      log,
+    },
+    failures: knownFailures,
+    onResponse: metrics.answered,
+    logger,
+    clock,
+  });
+  const { peek } = views;
+  if (!peek) return { app, quick: (_request, _response, otherwise) => otherwise() };
+  const quick = quickReads({
+    basePath,
+    headers: commonHeaders(config.RUNLEDGER_PUBLIC_URL),
+    log,
+    recentKey,
+    rateAtOnce: limiter.atOnce,
+    peek,
+    fresh: runs.fresh,
+    ended: runs.ended,
+    onRead: metrics.runRead,
+    onAnswered: noteAnswers({ onResponse: metrics.answered, logger }),
+    addressOf: clients.of,
+    clock,
+  });
+  return { app, quick };
+};
