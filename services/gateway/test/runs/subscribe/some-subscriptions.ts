@@ -20,7 +20,7 @@ export const HOLDER: StreamHolder = {
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
 export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
   const views = sqliteViews();
-  const kit = aKit({ log, views, config: aConfig({ RUNLEDGER_STREAMS_MAX: String(maxSubscribers) }) });
+  const kit = aKit({ log, views, config: { ...aConfig(), RUNLEDGER_STREAMS_MAX: maxSubscribers } });
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const archived = async () => undefined;
   const current = currentRun(kit, {
