@@ -4,7 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { runCli } from './fixtures/run-cli.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const PAGES = globSync(['*.md', 'docs/*.md', 'deploy/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });
+const PAGES = globSync(
+  [
+    '*.md',
+    'docs/*.md',
+    'docs/{architecture,operations}/*.md',
+    'deploy/*.md',
+    '{apps,services}/*/{README,docs/*}.md',
+  ],
+  { cwd: ROOT },
+);
 
 /** Each `runledger …` in code, up to the end of the shell command. */
 const namedIn = (page: string): string[] => {

@@ -24,7 +24,7 @@ export interface Lifetimes {
 
 export type Lifetime = keyof Lifetimes;
 
-/** What sets each, in messages and in docs/operations.md. */
+/** What sets each, in messages and in docs/operations/limits.md. */
 export const LIFETIME_SETTINGS: Readonly<Record<Lifetime, string>> = {
   log: 'runsMaxAgeMs',
   delay: 'delay_s or start_at of a request',

@@ -8,11 +8,11 @@ const textOf = (path: string): string =>
 const pairs = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, alert, severity]) => `${alert} ${severity}`).toSorted();
 
-it('docs/operations.md names every alert with its severity', () => {
+it('docs/operations/alerts.md names every alert with its severity', () => {
   const made = pairs(
     textOf('deploy/prometheus/alerts/runledger.yml'),
     /- alert: (\w+)\n(?:(?!- alert:)[^])*?severity: (\w+)/g,
   );
   expect(made.length).toBeGreaterThan(10);
-  expect(pairs(textOf('docs/operations.md'), /^\| `(Runledger\w+)` +\| (\w+) /gm)).toEqual(made);
+  expect(pairs(textOf('docs/operations/alerts.md'), /^## (Runledger\w+)\n\n`(\w+)`\. /gm)).toEqual(made);
 });

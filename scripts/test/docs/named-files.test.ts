@@ -22,7 +22,14 @@ const namedFiles = (page: string): { readonly name: string; readonly candidates:
   });
 };
 
-describe.each(['docs/walk.md', 'ARCHITECTURE.md'])('%s', (page) => {
+const PAGES = [
+  'ARCHITECTURE.md',
+  'docs/walk.md',
+  'docs/architecture/where-to-change.md',
+  'docs/architecture/writers.md',
+];
+
+describe.each(PAGES)('%s', (page) => {
   const files = namedFiles(readFileSync(join(ROOT, page), 'utf8')).filter(
     ({ name }) => !/^(main|config|contract|.*\*.*)\.ts$/.test(name),
   );

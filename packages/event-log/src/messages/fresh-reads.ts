@@ -24,7 +24,7 @@ interface Marker {
 
 /**
  * The same log, whose reads of runs are never older than an acknowledgement, also when a broker responds that was the leader
- * and does not know yet that it is not any more (ADR 41). Its user needs the permission to store read markers.
+ * and does not know yet that it is not any more (ADR 3). Its user needs the permission to store read markers.
  * `clock` is monotonic, in milliseconds.
  */
 export const withFreshReads = (log: EventLog, clock: () => number): EventLog => ({

@@ -15,7 +15,7 @@ export interface LogSettings {
    * created, and their data is short-lived.
    */
   readonly replicas?: number;
-  /** Runs are accepted while their facts, and all that accepted runs may still write, fit into three quarters of it. See "How many runs fit" in docs/operations.md. */
+  /** Runs are accepted while their facts, and all that accepted runs may still write, fit into three quarters of it. See "How many runs fit" in docs/operations/limits.md. */
   readonly runsMaxBytes: number;
   /** Milliseconds. It must exceed the longest allowed run with its start deadline and its attempts. */
   readonly runsMaxAgeMs: number;

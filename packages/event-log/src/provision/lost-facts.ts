@@ -101,7 +101,7 @@ export const describeLost = ({ ranges, between: [after, until] }: LostFacts): st
   return (
     `the log has lost ${count === 1 ? 'a fact' : `${count} facts`} before their time: RUNS ${rangesText(ranges)}${when === '' ? '' : `, stored${when}`}. ` +
     'nats-server cuts off what it cannot read, as after damage to its disk. Nothing is decided from the rest, since a run that has ended ' +
-    'could run again. Stop everything and put back a copy of the broker\'s store (docs/operations.md, "Facts that are lost"), or go on ' +
+    'could run again. Stop everything and put back a copy of the broker\'s store (docs/operations/backup.md, "Facts that are lost"), or go on ' +
     `without these facts: runledger provision --accept-loss ${rangesText(ranges)}`
   );
 };

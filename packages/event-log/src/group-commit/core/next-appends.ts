@@ -19,7 +19,7 @@ export interface NextAppends<Append> {
   readonly waiting: readonly Append[];
 }
 
-/** The broker stages a batch in files, which takes as long as some 16 single appends, on fast and on slow disks (ADR 87). */
+/** The broker stages a batch in files, which takes as long as some 16 single appends, on fast and on slow disks (ADR 85). */
 export const FEWEST_TOGETHER = 16;
 /** While so many are in flight, the broker's disk is never idle. */
 export const MOST_SINGLY = 16;

@@ -51,7 +51,7 @@ const ownedBy = ({ org_id, user_id }: NewApiKey, record: ApiKey, key: string): C
 
 /**
  * Whose key it is; undefined when it is unknown or expired. A broker that the others have replaced may hold keys that were revoked
- * since, so the read counts only if a quorum of RUNS is in touch with its leader: no other broker leads any stream then (ADR 41).
+ * since, so the read counts only if a quorum of RUNS is in touch with its leader: no other broker leads any stream then (ADR 3).
  * @throws {LogUnavailable}
  */
 export const authenticate = async (

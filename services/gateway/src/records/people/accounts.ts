@@ -68,7 +68,7 @@ export const accounts = ({ config, log, now, logger }: Kit): Accounts => {
 /** What sessions permit. */
 export interface SessionCallers {
   /**
-   * Undefined when the session is unknown or has ended. The reads count only if a quorum of the brokers is in touch, as with keys (ADR 41).
+   * Undefined when the session is unknown or has ended. The reads count only if a quorum of the brokers is in touch, as with keys (ADR 3).
    * @throws {Refused} when the person is no member of the organisation of the session @throws {LogUnavailable}
    */
   find(text: string): Promise<Credential | undefined>;
