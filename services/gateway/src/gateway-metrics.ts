@@ -175,7 +175,7 @@ const rateCounters = (counter: NewCounter): RateCounters => {
 };
 
 interface ArchiveMetrics {
-  readonly sealed: (segment: Pick<SegmentRecord, 'messages' | 'bytes'>) => void;
+  readonly sealed: (segment: SegmentRecord) => void;
   readonly lost: (messages: number) => void;
   readonly failed: () => void;
 }

@@ -145,7 +145,7 @@ export const describedBy = ({ bytes, ...described }: PackedSegment): Described =
 
 /** Reads it as a reader would: the log loses these messages, and then nothing else has them. @throws {ArchiveUnavailable} */
 export const verifyObject = async (
-  objects: Pick<ArchiveObjects, 'find'>,
+  objects: ArchiveObjects,
   object: string,
   written: PackedSegment,
 ): Promise<void> => {

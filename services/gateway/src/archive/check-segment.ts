@@ -23,7 +23,7 @@ import {
 export interface CheckOptions {
   readonly log: EventLog;
   readonly records: Pick<ArchiveRecords, 'segments' | 'positions'>;
-  readonly objects: Pick<ArchiveObjects, 'find'>;
+  readonly objects: ArchiveObjects;
 }
 
 const MOST_PROBLEMS = 100;

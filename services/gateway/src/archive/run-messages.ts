@@ -147,7 +147,7 @@ export const messagesByChain = (key: RunKey, all: readonly StoredMessage[]): Mes
 export type ProveFacts = (key: RunKey, parts: readonly ArchivedPart[]) => Promise<ReceiptSegment[]>;
 
 export const provenFacts =
-  (objects: Pick<ArchiveObjects, 'find'>): ProveFacts =>
+  (objects: ArchiveObjects): ProveFacts =>
   async (key, parts) => {
     const proven: ReceiptSegment[] = [];
     for (const part of parts) {
@@ -159,7 +159,7 @@ export const provenFacts =
   };
 
 const pathsOf = async (
-  objects: Pick<ArchiveObjects, 'find'>,
+  objects: ArchiveObjects,
   key: RunKey,
   { segment, lines }: ArchivedPart,
 ): Promise<ReceiptSegment['facts']> => {
@@ -194,7 +194,7 @@ interface ArchivedSegmentsOptions {
   readonly records: Pick<ArchiveRecords, 'segments'>;
   /** The revision of how far the present log is archived; undefined when nothing is. */
   readonly revision: () => Promise<number | undefined>;
-  readonly objects: Pick<ArchiveObjects, 'find'>;
+  readonly objects: ArchiveObjects;
 }
 
 /** For segments that were rewritten by another gateway. New ones are seen by the revision. */

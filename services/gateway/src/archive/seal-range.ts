@@ -47,7 +47,7 @@ export class RangeTaken extends Error {
 export const sealRange = async (
   options: SealOptions,
   claim: ClaimedRange,
-  { organisations }: Pick<GatheredRange, 'organisations'>,
+  { organisations }: GatheredRange,
   stop: AbortSignal,
 ): Promise<boolean> => {
   const { records, isErased } = options;

@@ -18,7 +18,7 @@ import { drainRequestBody } from './http-server.ts';
 export interface Edge {
   /** The origins whose pages may call the API; `*` for all. */
   readonly corsOrigins: readonly string[];
-  readonly clients: Pick<ClientAddresses, 'of'>;
+  readonly clients: ClientAddresses;
   /** The setting. An address made from host and port is never https. */
   readonly publicUrl: string | undefined;
   readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
@@ -168,7 +168,7 @@ const FIXED = /^[\w./~-]+$/;
 
 /** No route matched: the path is unknown, or it has other methods. The refusal says which, or the nearest path. */
 const refuseTheRest = (
-  routers: Pick<Routers, 'at'>,
+  routers: Routers,
   { basePath, routes }: { readonly basePath: string; readonly routes: readonly Route[] },
 ): Middleware => {
   const methodsAt = methodsOf(routers);
@@ -187,12 +187,12 @@ const refuseTheRest = (
 };
 
 const methodsOf =
-  ({ at }: Pick<Routers, 'at'>): MethodsAt =>
+  ({ at }: Routers): MethodsAt =>
   (path) =>
     [...new Set(at(path).flatMap(({ methods }) => methods))].sort();
 
 /** As the API documents it: `/api/run/{run_id}`. */
-const patternAt = ({ at }: Pick<Routers, 'at'>, path: string): string =>
+const patternAt = ({ at }: Routers, path: string): string =>
   String(at(path)[0]?.path ?? '').replaceAll(/:(\w+)/g, '{$1}');
 
 interface AnswerRefusals {

@@ -41,7 +41,7 @@ interface IdentifyCallerOptions {
   readonly addressOf: (req: IncomingMessage) => string | undefined;
   readonly limitRate: LimitRate;
   readonly onRefused: OnCredentialRefused;
-  readonly halves: Pick<SessionHalves, 'read'>;
+  readonly halves: SessionHalves;
 }
 
 export const identifyCaller =
@@ -154,7 +154,7 @@ interface SentCredential {
 const sentCredential = (
   ctx: Context,
   tokenUse: RunTokenUse | undefined,
-  halves: Pick<SessionHalves, 'read'>,
+  halves: SessionHalves,
 ): SentCredential => {
   const bearer = bearerOf(ctx.req);
   if (bearer !== undefined) return { text: bearer, from: 'header' };

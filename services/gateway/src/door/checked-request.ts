@@ -14,10 +14,7 @@ import { knownParameters, unknownParameters } from './ignored-members.ts';
 type CheckRequest = (ctx: Context, body: JsonValue | undefined) => CheckedRequest<RequestSchemas>;
 
 /** Makes the check of the requests of an operation. */
-export const checkedRequest = ({
-  operation,
-  extraCheck,
-}: Pick<Route, 'operation' | 'extraCheck'>): CheckRequest => {
+export const checkedRequest = ({ operation, extraCheck }: Route): CheckRequest => {
   const { request, bodyOptional, ofSpecification } = operation;
   const known = knownParameters(operation);
   const path = textReader(request.path, 'path');

@@ -71,7 +71,7 @@ export const TOKEN_PARAMETER = 'access_token';
 const MAX_NAME_LENGTH = 64;
 
 /** The names that a query of the operation may have. */
-export const knownParameters = ({ request, runToken }: Pick<Operation, 'request' | 'runToken'>): string[] => {
+export const knownParameters = ({ request, runToken }: Operation): string[] => {
   const properties = own(request.query, 'properties');
   return [
     ...(isNode(properties) ? Object.keys(properties) : []),

@@ -206,7 +206,7 @@ export const isHeldBack = (req: IncomingMessage): boolean =>
   !accepted.has(req) && /^100-continue$/i.test(req.headers.expect ?? '') && req.httpVersion === '1.1';
 
 /** The body as it arrives. A client that sends nothing for a minute is disconnected. */
-export async function* requestBody({ req, res }: Pick<Context, 'req' | 'res'>): AsyncGenerator<Uint8Array> {
+export async function* requestBody({ req, res }: Context): AsyncGenerator<Uint8Array> {
   acceptBody({ req, res });
   req.setTimeout(IDLE_MS, () => req.destroy(new Error(`the client sent nothing for ${IDLE_MS / 1000} s`)));
   try {

@@ -86,16 +86,15 @@ export interface FileTimes {
 
 /** Milliseconds since 1970. */
 export const fileExpiresAt = (
-  { value, changedAt }: Pick<Entry<StoredFile>, 'value' | 'changedAt'>,
+  { value, changedAt }: Entry<StoredFile>,
   { fileKeptMs, partKeptMs }: FileTimes,
 ): number => Math.min(changedAt.getTime() + fileKeptMs, Date.parse(value.stored_at) + partKeptMs);
 
-export const uploadExpiresAt = ({ changedAt }: Pick<Entry<Upload>, 'changedAt'>): number =>
-  changedAt.getTime() + UPLOAD_KEPT_MS;
+export const uploadExpiresAt = ({ changedAt }: Entry<Upload>): number => changedAt.getTime() + UPLOAD_KEPT_MS;
 
 /** Bytes of the parts of a file, at the pace of the caller. Without a span, all of them. */
 export async function* readParts(
-  store: Pick<OutputStore, 'find' | 'read'>,
+  store: OutputStore,
   parts: readonly Part[],
   { first, last }: ByteSpan = { first: 0, last: storedBytes(parts) - 1 },
 ): AsyncGenerator<Uint8Array> {

@@ -38,7 +38,7 @@ export interface Files {
   /** Stores a whole file, or nothing of it. @throws {Refused} */
   store(org_id: OrgId, file: FileToUpload, body: AsyncIterable<Uint8Array>): Promise<Entry<StoredFile>>;
   find(org_id: OrgId, id: string): Promise<Entry<StoredFile> | undefined>;
-  list(org_id: OrgId, span: Pick<RecordSpan, 'limit' | 'after'>): Promise<RecordPage<ListedFile>>;
+  list(org_id: OrgId, span: RecordSpan): Promise<RecordPage<ListedFile>>;
   findUpload(org_id: OrgId, id: string): Promise<Entry<Upload> | undefined>;
   /** Keeps a file for a run that is queued now, until it has ended. */
   use(org_id: OrgId, id: string): Promise<'kept' | 'unknown' | 'expires_soon'>;
@@ -160,7 +160,7 @@ const storeWhole = async (
 
 /** The parts of a file belong to the file. */
 const removeUpload = async (
-  { records, store }: Pick<FilesOptions, 'records' | 'store'>,
+  { records, store }: FilesOptions,
   { key, value: { parts, coming, file_id } }: Entry<Upload>,
 ): Promise<void> => {
   await records.uploads.erase(key);

@@ -52,8 +52,8 @@ const refuseWhenFull = (error: unknown): never => {
 };
 
 interface ReceiveBytes {
-  readonly records: Pick<FileRecords, 'uploads'>;
-  readonly store: Pick<OutputStore, 'put' | 'remove'>;
+  readonly records: FileRecords;
+  readonly store: OutputStore;
   /** The broker's time. */
   readonly brokerTime: () => Promise<Date>;
   /** Monotonic, in milliseconds. */
@@ -137,7 +137,7 @@ const receiveBytes = async (
 const PART = { filename: 'part', content_type: 'application/octet-stream' };
 
 const isBeingWritten = async (
-  { brokerTime }: Pick<ReceiveBytes, 'brokerTime'>,
+  { brokerTime }: ReceiveBytes,
   { value, changedAt }: Entry<Upload>,
 ): Promise<boolean> =>
   value.coming !== null && (await brokerTime()).getTime() - changedAt.getTime() < SILENT_AFTER_MS;
@@ -174,10 +174,7 @@ class ClaimLost extends Error {
   override readonly name = 'ClaimLost';
 }
 
-const removeQuietly = async (
-  { store, logger }: Pick<ReceiveBytes, 'store' | 'logger'>,
-  key: string,
-): Promise<void> => {
+const removeQuietly = async ({ store, logger }: ReceiveBytes, key: string): Promise<void> => {
   // What stays takes room until the store expires it, and nothing names it.
   await store
     .remove(key)

@@ -59,7 +59,7 @@ export const sweepFiles = async (
 
 /** In the order of their last changes, so that the first one which is not expired is the last one to look at. */
 async function* expired<Stored>(
-  bucket: Pick<Bucket<Stored>, 'next'>,
+  bucket: Bucket<Stored>,
   kind: string,
   keptMs: number,
   brokerTime: () => Promise<Date>,
@@ -117,7 +117,7 @@ const IN_A_ROUND = 50_000;
  * the next process begins anew: what is erased twice is gone once.
  */
 export const sweepStore = (
-  store: Pick<BlobStore, 'list' | 'erase'>,
+  store: BlobStore,
   unreferenced: FindUnreferenced,
   /** A younger blob may be referred to by a request in progress. */
   erasedAfterMs: number,

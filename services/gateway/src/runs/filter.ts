@@ -81,7 +81,7 @@ const MAX_DEPLOYMENTS = 500;
 
 /** Runs do not know the names of their deployments, which may change: the catalogue has them. */
 export const readSearch =
-  ({ deployments }: Pick<CatalogueRecords, 'deployments'>): ReadSearch =>
+  ({ deployments }: CatalogueRecords): ReadSearch =>
   async (org_id, given) => {
     if (given === null || given === undefined) return {};
     const text = searchWord(given);

@@ -5,14 +5,14 @@ import type { Kit } from '../kit.ts';
 /** Checks periodically whether the API keys of open requests are still valid, and ends those of tokens when they expire. */
 export interface KeyRevalidation extends Disposable {
   /** Calls `onInvalid` once, when the key was revoked or has expired, or the token has, until the function that it returns is called. */
-  revalidate(caller: Pick<Caller, 'key' | 'token' | 'session'>, onInvalid: () => void): () => void;
+  revalidate(caller: Caller, onInvalid: () => void): () => void;
 }
 
 const CHECK_EVERY_MS = 750;
 const MAX_CONCURRENT_CHECKS = 32;
 
 interface Watched {
-  readonly caller: Pick<Caller, 'key' | 'session'>;
+  readonly caller: Caller;
   readonly listeners: Set<() => void>;
 }
 
@@ -20,7 +20,7 @@ interface Watched {
 export const openKeyRevalidation = (
   { now, logger }: Kit,
   /** Without a cache: a revoked key, or a session that has ended, is refused within a second. */
-  isValid: (caller: Pick<Caller, 'key' | 'session'>) => Promise<boolean>,
+  isValid: (caller: Caller) => Promise<boolean>,
 ): KeyRevalidation => {
   const watchedKeys = new Map<string, Watched>();
   const limit = pLimit(MAX_CONCURRENT_CHECKS);

@@ -18,10 +18,7 @@ const MAX_CACHED = 10_000;
 const BATCH_WITHIN_MS = 3;
 
 /** Requests the positions from the scheduler, in batches when there are many, and keeps each for a second. */
-export const queuePositions = (
-  scheduler: Pick<SchedulerClient, 'queuePositions'>,
-  clock: () => number,
-): QueuePositions => {
+export const queuePositions = (scheduler: SchedulerClient, clock: () => number): QueuePositions => {
   let requests = 0;
   const request = async (keys: readonly RunKey[]): Promise<readonly (QueuePosition | undefined)[]> => {
     requests += 1;

@@ -158,7 +158,7 @@ export const runActivity = async (
 };
 
 /** How many intervals it has. */
-export const pointsOf = ({ from, to, stepMs }: Pick<ActivityQuery, 'from' | 'to' | 'stepMs'>): number =>
+export const pointsOf = ({ from, to, stepMs }: ActivityQuery): number =>
   (to.getTime() - from.getTime()) / stepMs;
 
 interface Sums {

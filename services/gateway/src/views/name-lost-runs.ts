@@ -26,7 +26,7 @@ interface LostRun {
  * @throws {ViewsUnavailable}
  */
 export const nameLostRuns = async (
-  views: Pick<RunViews, 'listAll'>,
+  views: RunViews,
   { ranges }: LostFacts,
   { say, atMost }: NameOptions,
 ): Promise<void> => {

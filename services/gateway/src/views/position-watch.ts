@@ -30,7 +30,7 @@ const CHECK_EVERY_MS = 2_000;
  * Reads the position of the views every two seconds, also while another gateway projects: the gateway that projects next
  * knows what the views have held.
  */
-export const openPositionWatch = (views: Pick<RunViews, 'position'>): PositionWatch => {
+export const openPositionWatch = (views: RunViews): PositionWatch => {
   const stop = new AbortController();
   let latest: ProjectionPosition | undefined;
   let next = Promise.withResolvers<ViewsReplaced>();

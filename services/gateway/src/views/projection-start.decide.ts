@@ -75,7 +75,7 @@ type LogBeginning = Pick<RunsIdentity, 'created' | 'firstSequence'>;
 
 /** Whether facts that the views do not have yet have left the log. Of another log they have none. */
 export const hasMissed = (
-  { stream_created, sequence }: Pick<ProjectionPosition, 'stream_created' | 'sequence'>,
+  { stream_created, sequence }: ProjectionPosition,
   { created, firstSequence }: LogBeginning,
 ): boolean => (stream_created === created ? sequence : 0) + 1 < firstSequence;
 

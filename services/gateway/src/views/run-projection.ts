@@ -236,7 +236,7 @@ export const redriveView = async (
 
 /** What the views say of runs, for somebody who compares it with the log. Undefined while they are unavailable. */
 const viewDigests = async (
-  views: Pick<RunViews, 'load'>,
+  views: RunViews,
   { runs }: ViewDigestsRequest,
 ): Promise<ViewDigestsResponse | undefined> => {
   const keys = runs.map(({ org_id, run_id }) => ({ org_id: orgId(org_id), run_id: runId(run_id) }));

@@ -169,7 +169,7 @@ export const ROW_FIELDS = [
   'webhook_url',
 ] as const satisfies (keyof StoredRun)[];
 
-export const rowOf = (stored: Pick<StoredRun, (typeof ROW_FIELDS)[number]>): WebhookRow => ({
+export const rowOf = (stored: StoredRun): WebhookRow => ({
   org_id: orgId(stored.org_id),
   run_id: runId(stored.run_id),
   number: stored.number,

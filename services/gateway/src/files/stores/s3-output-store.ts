@@ -212,7 +212,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 const isMissing = (error: unknown): boolean => error instanceof S3Failure && error.code === 'NoSuchKey';
 
 /** The error of the port for an error of a request. `what`: what was done. */
-const storeError = ({ name }: Pick<S3Bucket, 'name'>, what: string, error: unknown): Error => {
+const storeError = ({ name }: S3Bucket, what: string, error: unknown): Error => {
   if (error instanceof OutputStoreUnavailable) return error;
   if (error instanceof S3Failure && (FULL.has(error.code) || error.status === HTTP_INSUFFICIENT_STORAGE))
     return new OutputStoreFull(
@@ -232,7 +232,7 @@ const BYTES_WITHIN_MS = 30_000;
 
 /** A part of an object, as fast as the caller reads. @throws {S3Unreachable} also when the object is shorter */
 async function* readContent(
-  { read }: Pick<S3Requests, 'read'>,
+  { read }: S3Requests,
   name: string,
   { first, last }: ByteSpan,
 ): AsyncGenerator<Uint8Array> {

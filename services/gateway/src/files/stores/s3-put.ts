@@ -22,7 +22,7 @@ class TooManyParts extends Error {
  * it may exist. @throws {TooManyParts} and what `ask` throws
  */
 export const putContent = async (
-  { ask }: Pick<S3Requests, 'ask'>,
+  { ask }: S3Requests,
   { name, content_type }: { readonly name: string; readonly content_type: string },
   body: AsyncIterable<Uint8Array>,
 ): Promise<void> => {

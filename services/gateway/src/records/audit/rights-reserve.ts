@@ -11,10 +11,7 @@ import { Refused } from '../../door/refusal.ts';
 import type { Kit } from '../../kit.ts';
 
 /** Carries an action out once its ring has room. @throws {Refused} with how long to wait @throws {AuditNotStored} */
-type WithinReserve = <Result>(
-  what: Pick<AuditedAction, 'action' | 'org_id'>,
-  work: () => Promise<Result>,
-) => Promise<Result>;
+type WithinReserve = <Result>(what: AuditedAction, work: () => Promise<Result>) => Promise<Result>;
 
 interface Ring {
   readonly limit: LimitFunction;

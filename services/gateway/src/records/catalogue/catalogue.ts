@@ -181,7 +181,7 @@ interface Archivable {
 
 /** Allows a change of a record, unless it archives a record that a deployment needs. @throws {LogUnavailable} */
 export const decideArchiving = async <Stored extends Archivable>(
-  deployments: Pick<CatalogueRecords['deployments'], 'find'>,
+  deployments: CatalogueRecords['deployments'],
   used: DeploymentPart,
   before: Stored,
   record: Stored,

@@ -57,7 +57,7 @@ const PART_WORDS: Readonly<Record<DeploymentPart, string>> = {
 
 /** Why a record that deployments use cannot be archived or deleted: names the newest deployment and counts the others. */
 export const blockedByDeployments = (
-  newest: Pick<Deployment, 'id' | 'name'>,
+  newest: Deployment,
   others: number,
   used: DeploymentPart,
   verb: 'Archive' | 'Delete',

@@ -265,11 +265,7 @@ interface Placed {
 }
 
 /** Says in the response when no executor that is there could take runs of a deployment. Nothing without a scheduler, who knows it. */
-const warnOfShortage = async (
-  ctx: Context,
-  scheduler: Pick<SchedulerClient, 'shortage'>,
-  placed: Placed,
-): Promise<void> => {
+const warnOfShortage = async (ctx: Context, scheduler: SchedulerClient, placed: Placed): Promise<void> => {
   const { deployment, machine } = placed;
   try {
     const { shortage } = await scheduler.shortage({

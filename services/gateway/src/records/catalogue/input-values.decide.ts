@@ -81,7 +81,7 @@ const wrongFiles = (type: FileInputType, rules: ValueRules, value: JsonValue): W
 };
 
 const wrongCount = (
-  { min_items = 0, max_items = Infinity }: Pick<ValueRules, 'min_items' | 'max_items'>,
+  { min_items = 0, max_items = Infinity }: ValueRules,
   count: number,
 ): WrongValue | undefined => {
   if (count < min_items) return { kind: 'too_few_items', limit: min_items, count };

@@ -146,7 +146,7 @@ export const listed = ({ id, created_at, archived = false }: Listable): Listed =
 /** A page of the records that match, from all records, newest first. */
 export const recordPage = <Entry extends Listed>(
   newestFirst: readonly Entry[],
-  { limit, after }: Pick<RecordSpan, 'limit' | 'after'>,
+  { limit, after }: RecordSpan,
   matches: (entry: Entry) => boolean,
 ): RecordPage<Entry> => {
   const items: Entry[] = [];

@@ -17,7 +17,7 @@ export interface RecordRoutes {
   readonly records: CatalogueRecords;
   readonly deletion: DeleteRecords;
   readonly longestRun: LongestRun;
-  readonly scheduler: Pick<SchedulerClient, 'shortage'>;
+  readonly scheduler: SchedulerClient;
   readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
   readonly now: () => Date;
 }

@@ -188,9 +188,7 @@ export type RemovedRecord<No> =
   | { readonly kind: 'too_busy' };
 
 /** Why a record cannot be removed, by its present state and the time of its last change; undefined when it can. */
-export type RefuseRemoval<Stored, No> = (
-  entry: Pick<Entry<Stored>, 'value' | 'changedAt'>,
-) => Promise<No | undefined>;
+export type RefuseRemoval<Stored, No> = (entry: Entry<Stored>) => Promise<No | undefined>;
 
 /** Removes a record as it was when it was decided: after another change it is decided again. @throws {LogUnavailable} */
 export const removeRecord = async <Stored, No>(

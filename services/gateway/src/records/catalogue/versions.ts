@@ -185,17 +185,14 @@ const WORKFLOW_ARCHIVED: Conflict = {
   why: 'The workflow is archived, so it accepts no new versions: restore it first',
 };
 
-const deletionRoute = (
-  versions: Pick<WorkflowVersions, 'get'>,
-  deletion: Pick<DeleteRecords, 'version'>,
-): Route =>
+const deletionRoute = (versions: WorkflowVersions, deletion: DeleteRecords): Route =>
   route(deleteWorkflowVersion, async ({ path }, { org_id }) => {
     const version = await versionAt(versions, org_id, path);
     return deleted(await deletion.version(version), 'Workflow version');
   });
 
 const versionAt = async (
-  versions: Pick<WorkflowVersions, 'get'>,
+  versions: WorkflowVersions,
   org_id: OrgId,
   { workflow_id, version_id }: Static<typeof WorkflowVersionPath>,
 ): Promise<NumberedVersion> => {
@@ -203,10 +200,7 @@ const versionAt = async (
   return found(version?.workflow_id === workflow_id ? version : undefined, 'Workflow version');
 };
 
-const workflowIn = async (
-  versions: Pick<WorkflowVersions, 'workflowOf'>,
-  version: NumberedVersion,
-): Promise<JsonValue> => {
+const workflowIn = async (versions: WorkflowVersions, version: NumberedVersion): Promise<JsonValue> => {
   const workflow = await versions.workflowOf(version);
   if (workflow !== undefined) return workflow;
   throw new Refused({

@@ -44,7 +44,7 @@ export interface WorkflowVersions {
   /** How many the organisation has, archived ones too. */
   count(org: string): Promise<number>;
   /** Undefined when the workflow is lost, or damaged. */
-  workflowOf(version: Pick<WorkflowVersion, 'org_id' | 'sha256'>): Promise<JsonValue | undefined>;
+  workflowOf(version: WorkflowVersion): Promise<JsonValue | undefined>;
   /** Of all its workflows, equal ones once, and of the definitions of inputs of all versions. */
   bytes(org: string): Promise<number>;
   /** Of all its workflows, with every acknowledged version. */
@@ -221,7 +221,7 @@ interface WorkflowBlobs {
   /** Stores the workflow, and gives the record of the version. @throws {BlobStoreFull} */
   put(version: NewVersion): Promise<Omit<WorkflowVersion, 'number'>>;
   /** Undefined when the workflow is lost, or damaged. */
-  of(version: Pick<WorkflowVersion, 'org_id' | 'sha256'>): Promise<JsonValue | undefined>;
+  of(version: WorkflowVersion): Promise<JsonValue | undefined>;
 }
 
 const workflowBlobs = (store: BlobStore): WorkflowBlobs => ({

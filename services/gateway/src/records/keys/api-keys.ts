@@ -75,7 +75,7 @@ export const findValidKey = async (
 /** Whether it is neither revoked nor expired now. @throws {LogUnavailable} */
 export const isValidKey = async (
   log: EventLog,
-  { sha256 }: Pick<ApiKey, 'sha256'>,
+  { sha256 }: ApiKey,
   now: () => Date = systemNow,
 ): Promise<boolean> => (await validKey(log, sha256, now)) !== undefined;
 

@@ -155,7 +155,7 @@ interface Executors {
   named(name: string): Promise<ExecutorsResponse>;
 }
 
-export const executors = (scheduler: Pick<SchedulerClient, 'executors'>): Executors => ({
+export const executors = (scheduler: SchedulerClient): Executors => ({
   page: (after, limit) => scheduler.executors({ name: null, after, limit }),
   named: (name) => scheduler.executors({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
 });

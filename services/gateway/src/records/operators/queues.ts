@@ -23,7 +23,7 @@ const queuesOperation = operation({
 });
 
 /** Who waits for which slots, for operators, and for an organisation about itself. */
-export const queuesRoute = ({ scheduler }: { readonly scheduler: Pick<SchedulerClient, 'pools'> }): Route =>
+export const queuesRoute = ({ scheduler }: { readonly scheduler: SchedulerClient }): Route =>
   route(
     queuesOperation,
     async ({ query }, caller) => {

@@ -179,7 +179,7 @@ export interface Accepting {
 
 /** Undefined for a token that belongs to no invitation, or to one of somebody who may not invite any more. */
 const findInvitation = async (
-  { accounts: { invitations, mayStill } }: Pick<AccountRoutes, 'accounts'>,
+  { accounts: { invitations, mayStill } }: AccountRoutes,
   token: string,
 ): Promise<Entry<Invitation> | undefined> => {
   const read = readLinkToken(token);
@@ -190,17 +190,14 @@ const findInvitation = async (
 };
 
 /** @throws {Refused} for what `findInvitation` does not find */
-export const invitationOf = async (
-  options: Pick<AccountRoutes, 'accounts'>,
-  token: string,
-): Promise<Entry<Invitation>> => {
+export const invitationOf = async (options: AccountRoutes, token: string): Promise<Entry<Invitation>> => {
   const entry = await findInvitation(options, token);
   if (entry === undefined) throw invitationGone();
   return entry;
 };
 
 /** Into another organisation only operators invite. */
-const scopeToInvite = ({ org_id, made_by }: Pick<Invitation, 'org_id' | 'made_by'>): KeyScope =>
+const scopeToInvite = ({ org_id, made_by }: Invitation): KeyScope =>
   made_by.org_id === org_id ? 'admin' : 'operator';
 
 /** An interrupted acceptance can be repeated by the same person, while it is open. @throws {Refused} for anybody else, and once it has ended */
@@ -216,7 +213,7 @@ export const refuseClosed = (
 
 /** It is claimed first: of two people one accepts it, and an interrupted acceptance can be repeated. @throws {Refused} */
 export const acceptInvitation = async (
-  options: Pick<AccountRoutes, 'accounts' | 'record'>,
+  options: AccountRoutes,
   entry: Entry<Invitation>,
   { person, isNew }: Accepting,
   by: { readonly ctx: Context; readonly visitor: Visitor },

@@ -83,7 +83,7 @@ export const invitationRecords = (log: EventLog): InvitationRecords => {
 };
 
 /** Also while somebody accepts it, or was interrupted at that. */
-export const isOpen = ({ expires_at }: Pick<Invitation, 'expires_at'>, now: Date): boolean =>
+export const isOpen = ({ expires_at }: Invitation, now: Date): boolean =>
   Date.parse(expires_at) > now.getTime();
 
 export const isRevoked = ({ expires_at, created_at }: Invitation): boolean => expires_at === created_at;

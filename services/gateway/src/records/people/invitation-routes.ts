@@ -107,7 +107,7 @@ export const invitationRoutes = (options: AccountRoutes): Route[] => {
 
 /** The organisation of which the person becomes a member. @throws {Refused} for another one than that of the caller, who is no operator */
 const invitedTo = async (
-  { findOrganisation }: Pick<AccountRoutes, 'findOrganisation'>,
+  { findOrganisation }: AccountRoutes,
   { org_id, key }: Caller,
   named: string | undefined,
 ): Promise<string> => {

@@ -16,7 +16,7 @@ export const makerOf = ({ org_id, user_id, key, session }: Caller): Maker => ({
 
 export interface MakerOptions {
   readonly log: EventLog;
-  readonly members: Pick<MemberRecords, 'of'>;
+  readonly members: MemberRecords;
   readonly now: () => Date;
 }
 

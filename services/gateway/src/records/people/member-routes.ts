@@ -123,7 +123,7 @@ interface AddedMember {
 
 /** Makes a person a member, and records it, with the invitation that it accepts. @throws {Refused} when the organisation has too many @throws {AuditNotStored} */
 export const addMember = async (
-  { accounts: { memberships }, record }: Pick<AccountRoutes, 'accounts' | 'record'>,
+  { accounts: { memberships }, record }: AccountRoutes,
   { org_id, ...member }: AddedMember,
   { ctx, visitor }: { readonly ctx: Context; readonly visitor: Visitor },
   accepted?: {

@@ -64,9 +64,9 @@ export interface Memberships {
 export interface MembershipsOptions {
   readonly log: EventLog;
   readonly members: MemberRecords;
-  readonly links: Pick<LinkRecords, 'erase'>;
-  readonly invitations: Pick<InvitationRecords, 'list' | 'revoke'>;
-  readonly people: Pick<People, 'find' | 'remove'>;
+  readonly links: LinkRecords;
+  readonly invitations: InvitationRecords;
+  readonly people: People;
   readonly now: () => Date;
 }
 

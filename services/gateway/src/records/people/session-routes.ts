@@ -167,11 +167,11 @@ export const beginSession = async (
 };
 
 /** For the audit records of what a person does with a session. */
-export const actorOf = ({ id, user_id, org_id }: Session, { address }: Pick<Visitor, 'address'>) =>
+export const actorOf = ({ id, user_id, org_id }: Session, { address }: Visitor) =>
   ({ kind: 'session', session_id: id, user_id, org_id, address }) as const;
 
 interface DescribeSession {
-  readonly accounts: Pick<Accounts, 'people' | 'memberships' | 'identities'>;
+  readonly accounts: Accounts;
   /** Undefined where nobody signs in with one. */
   readonly provider: Pick<IdentityProvider, 'name' | 'issuer'> | undefined;
   readonly now: () => Date;
@@ -225,14 +225,11 @@ type Options = Pick<AccountRoutes, 'accounts'>;
 /** The session of a visitor; undefined when it has ended, and for one half of a session. @throws {LogUnavailable} */
 export const sessionOf = async (
   { accounts: { sessions } }: Options,
-  { session }: Pick<Visitor, 'session'>,
+  { session }: Visitor,
 ): Promise<Session | undefined> => (session.kind === 'whole' ? sessions.find(session.text) : undefined);
 
 /** The same, where it is needed. @throws {Refused} that says what is missing @throws {LogUnavailable} */
-export const presentSession = async (
-  options: Options,
-  visitor: Pick<Visitor, 'session'>,
-): Promise<Session> => {
+export const presentSession = async (options: Options, visitor: Visitor): Promise<Session> => {
   if (visitor.session.kind === 'half') throw halfSession(visitor.session.lacks);
   const session = await sessionOf(options, visitor);
   if (session === undefined) throw notSignedIn();

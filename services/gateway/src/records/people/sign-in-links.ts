@@ -28,7 +28,7 @@ interface SignedInByLink {
 
 interface SignInLinksOptions extends MakerOptions {
   readonly links: LinkRecords;
-  readonly people: Pick<People, 'findByEmail' | 'create'>;
+  readonly people: People;
 }
 
 export const signInLinks = ({ links, people, ...given }: SignInLinksOptions): SignInLinks => ({
@@ -101,7 +101,7 @@ interface LinkRequest {
 
 /** Makes a link that signs a person in, once. It replaces an earlier one of the person. @throws {LogUnavailable} */
 const newSignInLink = async (
-  links: Pick<LinkRecords, 'put'>,
+  links: LinkRecords,
   { email: given, ...request }: LinkRequest,
   now: Date,
 ): Promise<NewSignInLink> => {
@@ -120,7 +120,7 @@ export const newOwnerLink = (
 ): Promise<NewSignInLink> => newSignInLink(linkRecords(log), owner, now);
 
 /** The address that a person opens: the token is in the fragment, which no server is sent. `publicUrl`: without a slash at the end. */
-export const signInPage = (publicUrl: string, { token }: Pick<NewSignInLink, 'token'>): string =>
+export const signInPage = (publicUrl: string, { token }: NewSignInLink): string =>
   `${publicUrl}/console/sign-in#token=${token}`;
 
 const SignInLink = Type.Object({

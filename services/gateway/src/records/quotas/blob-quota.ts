@@ -18,7 +18,7 @@ export interface BlobQuota extends Pick<QuotaBound, 'limit' | 'used'> {
 }
 
 interface BlobQuotaOptions extends Pick<QuotaBoundOptions, 'limit' | 'becomeFresh' | 'onRefused' | 'clock'> {
-  readonly blobs: Pick<BlobStore, 'put'>;
+  readonly blobs: BlobStore;
   readonly views: Pick<RunViews, 'sumBlobBytes' | 'referredBlobs'>;
 }
 

@@ -81,10 +81,7 @@ export interface UnknownInput {
 }
 
 /** None for a version that defines no inputs: then every name is its own. */
-export const unknownInputs = (
-  definitions: readonly Pick<WorkflowInput, 'name'>[],
-  inputs: JsonObject,
-): UnknownInput[] => {
+export const unknownInputs = (definitions: readonly WorkflowInput[], inputs: JsonObject): UnknownInput[] => {
   if (definitions.length === 0) return [];
   const known = definitions.map(({ name }) => name);
   const free = known.filter((name) => !Object.hasOwn(inputs, name));

@@ -169,7 +169,7 @@ interface DueIndex {
   size(): number;
 }
 
-const dueIndex = (bucket: Pick<Bucket<Schedule>, 'list' | 'next'>): DueIndex => {
+const dueIndex = (bucket: Bucket<Schedule>): DueIndex => {
   const dueAt = new Map<string, number>();
   let upTo: number | undefined;
   const set = (key: string, schedule: Schedule | undefined): void => {

@@ -158,7 +158,7 @@ const isLasting = (error: unknown): error is Refused & { readonly refusal: Confl
 const LASTING: ReadonlySet<number> = new Set([409, 413, 429, 507]);
 
 interface Handling {
-  readonly bucket: Pick<Bucket<Schedule>, 'get' | 'update'>;
+  readonly bucket: Bucket<Schedule>;
   readonly queueTime: QueueTime;
   /** The broker's time, in milliseconds since 1970. */
   readonly brokerNow: () => Promise<number>;

@@ -135,4 +135,4 @@ const resetViewHeads = async (runs: Collection<RunDocument>, step: Step): Promis
 
 const AHEAD = [{ head: { $ne: 0 } }, { webhook_head: { $ne: 0 } }];
 
-const idOf = ({ _id: id }: Pick<RunDocument, '_id'>): string => id;
+const idOf = ({ _id: id }: RunDocument): string => id;

@@ -180,7 +180,7 @@ const activityReader = (runs: Collection<RunDocument>, readWithinMs: number): Ac
 };
 
 /** Of the interval that a time is in. */
-const placeOf = (field: `$${string}`, query: Pick<ActivityQuery, 'from' | 'to' | 'stepMs'>): Document => {
+const placeOf = (field: `$${string}`, query: ActivityQuery): Document => {
   const [from, to] = [query.from.getTime(), query.to.getTime()];
   const isLaterOrNever = { $or: [{ $eq: [field, null] }, { $gte: [field, to] }] };
   const place = { $floor: { $divide: [{ $subtract: [field, from] }, query.stepMs] } };
@@ -215,7 +215,7 @@ const unsettledRuns = (
   return keysOf(runs.find(unsettled, { ...options, hint: UNSETTLED_INDEX.key }), query.limit);
 };
 
-const createdIn = ({ createdBefore, after }: Pick<UnsettledQuery, 'createdBefore' | 'after'>) => {
+const createdIn = ({ createdBefore, after }: UnsettledQuery) => {
   const { from, before = '' } = sortKeysIn({ createdBefore });
   return { sort_key: { $gt: after ?? from, $lt: before } };
 };

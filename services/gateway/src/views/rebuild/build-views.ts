@@ -167,7 +167,7 @@ export interface Keeping {
 
 interface Compared {
   readonly log: EventLog;
-  readonly live: Pick<ComparedSet, 'load'>;
+  readonly live: ComparedSet;
   readonly next: Pick<NextViews, 'load' | 'save' | 'remove'>;
 }
 

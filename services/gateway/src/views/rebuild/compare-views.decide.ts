@@ -77,7 +77,7 @@ export interface Difference {
 
 /** Each run counts once. */
 export interface Differences {
-  readonly add: (key: Pick<RunKey, 'run_id'>, why: string) => void;
+  readonly add: (key: RunKey, why: string) => void;
   /** So many at the most: beyond, a set is no longer like the other one at all. */
   readonly all: () => readonly Difference[];
 }

@@ -176,7 +176,7 @@ interface FinishOptions extends Keeping {
   readonly log: EventLog;
   readonly logger: Logger;
   readonly views: ViewStore;
-  readonly projection: Pick<RunProjection, 'between' | 'position'>;
+  readonly projection: RunProjection;
   readonly acceptsDifferences: boolean;
   readonly signal: AbortSignal;
 }

@@ -56,10 +56,7 @@ export const activityReader = (database: DatabaseSync): ActivityReader => {
 };
 
 /** Of the interval that a time is in. */
-const placeOf = (
-  column: keyof StoredRun & `${string}_ms`,
-  query: Pick<ActivityQuery, 'from' | 'to' | 'stepMs'>,
-): string => {
+const placeOf = (column: keyof StoredRun & `${string}_ms`, query: ActivityQuery): string => {
   const [from, to] = [query.from.getTime(), query.to.getTime()];
   return `CASE WHEN ${column} IS NULL OR ${column} >= ${to} THEN ${pointsOf(query)}
      WHEN ${column} < ${from} THEN -1 ELSE (${column} - ${from}) / ${query.stepMs} END`;
