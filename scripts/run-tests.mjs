@@ -13,7 +13,12 @@ export const WORKSPACE_REPORT = join('.cache', 'test-report.json');
 export const runTests = async (args, reportFile) => {
   const folder = mkdtempSync(join(tmpdir(), 'runledger-test-report-'));
   const report = reportFile === undefined ? join(folder, 'report.json') : resolve(reportFile);
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const reporters = [
+    '--reporter=default',
+    '--reporter=json',
+    `--reporter=${join(root, 'scripts', 'test-seconds.ts')}`,
+    `--outputFile.json=${report}`,
+  ];
   try {
     const status = await statusOf('vitest', ['run', ...reporters, ...args]);
     return readResult(report, status);
