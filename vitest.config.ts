@@ -5,17 +5,21 @@ import { keptSeconds } from './scripts/test-seconds.ts';
 
 /** The slowest test files of each tier, slowest first: what a fresh clone knows before its first run. */
 const KNOWN_SLOWEST: readonly string[] = [
-  'services/gpu-executor/test/runner/resident/resident-conformance.test.ts',
-  'services/gpu-executor/test/runner/cog/cog-conformance.test.ts',
-  'services/gpu-executor/test/runner/comfyui/comfyui-conformance.test.ts',
-  'services/gpu-executor/test/runner/program/program-conformance.test.ts',
+  'services/gateway/test/door/server/every-operation.test.ts',
+  'services/gateway/test/runs/facts/log-room.test.ts',
+  'services/gateway/test/records/people/sign-in.test.ts',
   'services/gpu-executor/test/runner/resident/helper-packages.test.ts',
-  'apps/soak/test/system/soak.test.ts',
-  'apps/simulate/test/system/mutations/mutations.test.ts',
-  'packages/event-log/test/system/migrate/migrate.test.ts',
-  'apps/simulate/test/system/seeds.test.ts',
+  'services/gpu-executor/test/caches/program-cache.test.ts',
+  'services/gateway/test/archive/archive.test.ts',
+  'services/gpu-executor/test/runner/program/program-runner.test.ts',
+  'services/gateway/test/records/keys/sealing-routes.test.ts',
+  'services/gateway/test/errors/every-code.test.ts',
+  'services/gateway/test/files/outputs/s3-store.test.ts',
+  'services/gpu-executor/test/runner/resident/resident-runner.test.ts',
   'apps/standalone/test/system/pages/fresh-clone.test.ts',
   'apps/soak/test/system/soak-of-brokers.test.ts',
+  'apps/simulate/test/system/seeds.test.ts',
+  'apps/soak/test/system/separate-processes/waiting.test.ts',
 ];
 
 /** A slow file that starts last runs alone, while the other cores wait. */
@@ -82,7 +86,8 @@ export default defineConfig({
       },
       {
         extends: true,
-        // What takes an hour: `npm run test:nightly`. One after the other, as each brings its own load.
+        // Mutations, long soaks, orders, benches, pictures: `npm run test:nightly`. One after the other, as each brings its own load.
+        // The same command runs both other tiers with every combination and more random cases (packages/testing/src/random/cases.ts).
         test: {
           name: 'nightly',
           include: NIGHTLY_TEST_FILES,
