@@ -1,33 +1,38 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { keptSeconds } from './scripts/test-seconds.ts';
 
-/**
- * The position of the longest tests in the queue of their tier, from 0 to 1. vitest starts large files first, and these are small:
- * at the end of the queue they would run alone. They start apart, because each keeps a core busy.
- */
-const LONGEST_FILES = [
-  { path: 'services/gpu-executor/test/runner/resident/resident-conformance.test.ts', startAt: 0 },
-  { path: 'services/gpu-executor/test/runner/cog/cog-conformance.test.ts', startAt: 0.05 },
-  { path: 'services/gpu-executor/test/runner/comfyui/comfyui-conformance.test.ts', startAt: 0.1 },
-  { path: 'services/gpu-executor/test/runner/program/program-conformance.test.ts', startAt: 0.15 },
-  { path: 'services/gpu-executor/test/runner/resident/helper-packages.test.ts', startAt: 0.2 },
-  { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
-  { path: 'apps/simulate/test/system/mutations/mutations.test.ts', startAt: 0.1 },
-  { path: 'packages/event-log/test/system/migrate/migrate.test.ts', startAt: 0.2 },
-  { path: 'apps/simulate/test/system/seeds.test.ts', startAt: 0.3 },
-  { path: 'apps/standalone/test/system/pages/fresh-clone.test.ts', startAt: 0.3 },
-  { path: 'apps/soak/test/system/soak-of-brokers.test.ts', startAt: 0.6 },
+/** The slowest test files of each tier, slowest first: what a fresh clone knows before its first run. */
+const KNOWN_SLOWEST: readonly string[] = [
+  'services/gateway/test/door/server/every-operation.test.ts',
+  'services/gateway/test/runs/facts/log-room.test.ts',
+  'services/gateway/test/records/people/sign-in.test.ts',
+  'services/gpu-executor/test/runner/resident/helper-packages.test.ts',
+  'services/gpu-executor/test/caches/program-cache.test.ts',
+  'services/gateway/test/archive/archive.test.ts',
+  'services/gpu-executor/test/runner/program/program-runner.test.ts',
+  'services/gateway/test/records/keys/sealing-routes.test.ts',
+  'services/gateway/test/errors/every-code.test.ts',
+  'services/gateway/test/files/outputs/s3-store.test.ts',
+  'services/gpu-executor/test/runner/resident/resident-runner.test.ts',
+  'apps/standalone/test/system/pages/fresh-clone.test.ts',
+  'apps/soak/test/system/soak-of-brokers.test.ts',
+  'apps/simulate/test/system/seeds.test.ts',
+  'apps/soak/test/system/separate-processes/waiting.test.ts',
 ];
 
-class LongestFilesEarly extends BaseSequencer {
+/** A slow file that starts last runs alone, while the other cores wait. */
+class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const kept = keptSeconds();
+    const secondsOf = ({ moduleId }: TestSpecification): number => {
+      const file = relative(import.meta.dirname, moduleId);
+      return kept[file]?.seconds ?? (KNOWN_SLOWEST.includes(file) ? 1_000 - KNOWN_SLOWEST.indexOf(file) : 1);
+    };
+    // Files that nobody knows keep the order of vitest: the largest first.
     const sorted = await super.sort(files);
-    for (const { path, startAt } of LONGEST_FILES) {
-      const index = sorted.findIndex(({ moduleId }) => moduleId.endsWith(`/${path}`));
-      if (index >= 0) sorted.splice(Math.round(startAt * (sorted.length - 1)), 0, ...sorted.splice(index, 1));
-    }
-    return sorted;
+    return sorted.toSorted((a, b) => secondsOf(b) - secondsOf(a));
   }
 }
 
@@ -46,6 +51,7 @@ export default defineConfig({
     ],
   },
   test: {
+    setupFiles: 'packages/testing/src/measuring/file-cost.ts',
     globalSetup: 'packages/testing/src/servers/global-setup.ts',
     // Far more than a test needs: on a shared machine a test may be slow, which is not a defect.
     testTimeout: 60_000,
@@ -54,7 +60,7 @@ export default defineConfig({
     // once more; the end of the output names it, with what failed. What a property found is never tried again, because the next
     // try has another seed; neither is the soak.
     retry: process.env['CI'] === 'true' ? { count: 1, condition: /^(?!Property failed)/ } : 0,
-    sequence: { sequencer: LongestFilesEarly },
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         extends: true,
@@ -80,7 +86,8 @@ export default defineConfig({
       },
       {
         extends: true,
-        // What takes an hour: `npm run test:nightly`. One after the other, as each brings its own load.
+        // Mutations, long soaks, orders, benches, pictures: `npm run test:nightly`. One after the other, as each brings its own load.
+        // The same command runs both other tiers with every combination and more random cases (packages/testing/src/random/cases.ts).
         test: {
           name: 'nightly',
           include: NIGHTLY_TEST_FILES,

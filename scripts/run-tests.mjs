@@ -10,12 +10,17 @@ import { NO_RESULT, readResult, sumOf } from './test-result.mjs';
 export const WORKSPACE_REPORT = join('.cache', 'test-report.json');
 
 /** Runs vitest with these arguments and shows its report. Returns the counts and the exit status. */
-export const runTests = async (args, reportFile) => {
+export const runTests = async (args, { reportFile, env = {} } = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'runledger-test-report-'));
   const report = reportFile === undefined ? join(folder, 'report.json') : resolve(reportFile);
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const reporters = [
+    '--reporter=default',
+    '--reporter=json',
+    `--reporter=${join(root, 'scripts', 'test-seconds.ts')}`,
+    `--outputFile.json=${report}`,
+  ];
   try {
-    const status = await statusOf('vitest', ['run', ...reporters, ...args]);
+    const status = await statusOf('vitest', ['run', ...reporters, ...args], env);
     return readResult(report, status);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -47,9 +52,15 @@ const bundles = () => {
   return folder === undefined ? {} : { [BUNDLES]: folder };
 };
 
-const statusOf = (tool, args) =>
+const statusOf = (tool, args, more = {}) =>
   new Promise((resolve) => {
-    const env = { ...toolEnvironment(), ...bundles(), TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
+    const env = {
+      ...toolEnvironment(),
+      ...bundles(),
+      ...more,
+      TURBO_TELEMETRY_DISABLED: '1',
+      DO_NOT_TRACK: '1',
+    };
     const child = spawn(tool, args, { cwd: root, env, stdio: 'inherit' });
     // The terminal sends Ctrl-C to vitest too. This process stays, cleans up and prints the result.
     process.on('SIGINT', () => undefined);

@@ -4,5 +4,7 @@ import { root } from './node24.mjs';
 import { WORKSPACE_REPORT, runTests } from './run-tests.mjs';
 
 const folder = `${relative(root, process.cwd()) || 'scripts'}/`;
-const { status } = await runTests(['--project', 'service', '--passWithNoTests', folder], WORKSPACE_REPORT);
+const { status } = await runTests(['--project', 'service', '--passWithNoTests', folder], {
+  reportFile: WORKSPACE_REPORT,
+});
 process.exitCode = status;

@@ -11,6 +11,7 @@ import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/pr
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readConfig } from '@runledger/service-kit/config/config';
+import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { Type } from 'typebox';
 import { makeMountedReadable } from './mounted-files.ts';
 
@@ -82,7 +83,16 @@ const keepSecret = async (path: string, made: string): Promise<string> => {
 };
 
 const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<void> => {
-  const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...BROKERS, ...options];
+  const args = [
+    programFile(CLI),
+    'broker-config',
+    '--out',
+    folder,
+    '--executor',
+    EXECUTOR,
+    ...BROKERS,
+    ...options,
+  ];
   await promisify(execFile)(process.execPath, args);
   for (const path of await filesIn(folder)) {
     // No container lets brokers into the cluster.

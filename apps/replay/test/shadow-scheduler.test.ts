@@ -5,6 +5,7 @@ import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject, parseWebhookSubject } from '@runledger/contracts/subjects/run-subjects';
 import { TERMS } from '@runledger/contracts/subjects/terms';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
+import { someOf } from '@runledger/testing/random/cases';
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { placeOf, surveySlice } from '../src/slice/survey.ts';
@@ -68,7 +69,8 @@ describe('the sample of real services', () => {
 
 describe('a shadow of the scheduler', () => {
   it('finds each recorded decision that is not the one of the code', async () => {
-    for (const fact of lines.filter(isOfScheduler).filter((one) => typeOf(one) === 'RunAssigned')) {
+    const assigned = lines.filter(isOfScheduler).filter((one) => typeOf(one) === 'RunAssigned');
+    for (const fact of someOf(assigned, (_, at) => at % 5 === 0)) {
       const changed = withData(fact, { slot: 7 });
       const { differences } = await findIn((line) => (line === fact ? changed : line));
       expect(differences).toContainEqual(

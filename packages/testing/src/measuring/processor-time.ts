@@ -31,12 +31,23 @@ export interface ProcessTime {
 }
 
 /** A process and its descendants. */
-export const familyOf = (root: number): ProcessTime[] => {
-  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? timeOf(Number(name)) : []));
-  const children = Map.groupBy(all, ({ parent }) => parent);
-  const below = (pid: number): ProcessTime[] =>
-    (children.get(pid) ?? []).flatMap((child) => [child, ...below(child.pid)]);
-  return [...timeOf(root), ...below(root)];
+export const familyOf = (root: number): ProcessTime[] => [
+  ...timeOf(root),
+  ...childrenOf(root).flatMap((child) => familyOf(child)),
+];
+
+/** Each thread knows the processes that it started. */
+const childrenOf = (pid: number): number[] =>
+  threadsOf(pid).flatMap((thread) =>
+    (read(`/proc/${pid}/task/${thread}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+  );
+
+const threadsOf = (pid: number): string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 };
 
 /** Nothing of a process that has ended. */

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
 import type { NatsServerBinary } from '@runledger/local-servers/nats/find-nats-server';
@@ -8,6 +7,7 @@ import { Type } from 'typebox';
 import type { TestProject } from 'vitest/node';
 import { environment } from './environment.ts';
 import { SHARED_BROKERS_FOLDER } from './nats-account.ts';
+import { serversFolder } from './servers-folder.ts';
 import { openSharedMongo } from './shared-mongo.ts';
 import type { SharedMongo } from './shared-mongo.ts';
 
@@ -45,7 +45,7 @@ export const teardown = (): Promise<void> => open.disposeAsync();
 
 /** vitest ends a worker, and so its broker, without a chance to remove anything. */
 const folderOfSharedBrokers = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'runledger-test-shared-nats-'));
+  const folder = await mkdtemp(join(await serversFolder(), 'runledger-test-shared-nats-'));
   // A broker may still be writing when its worker has ended.
   open.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;

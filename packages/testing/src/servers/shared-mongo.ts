@@ -1,5 +1,4 @@
 import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import type { MongoServer } from '@runledger/local-servers/mongodb/mongodb';
@@ -8,6 +7,7 @@ import { secret } from '@runledger/service-kit/config/config-schemas';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { MongoClient } from 'mongodb';
 import { Type } from 'typebox';
+import { serversFolder } from './servers-folder.ts';
 
 /** The pinned MongoDB image; docker-compose.yml names the same. */
 export const MONGO_IMAGE = 'mongo:8.0.15';
@@ -75,7 +75,7 @@ const checkGivenServer = async (url: string): Promise<void> => {
 };
 
 const temporaryFolder = async (open: AsyncDisposableStack): Promise<string> =>
-  open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-mongodb-'))).path;
+  open.use(await mkdtempDisposable(join(await serversFolder(), 'runledger-test-mongodb-'))).path;
 
 const adopt = (server: MongoServer, open: AsyncDisposableStack): MongoServer => {
   // Killed and not stopped, because its data is not needed any more.

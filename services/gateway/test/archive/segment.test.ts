@@ -1,5 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { newUuid } from '@runledger/contracts/ids';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -94,7 +95,7 @@ describe('a segment', () => {
         }
         expect(await readWholeSegment(known(packed), read)).toHaveLength(all.length);
       }),
-      { numRuns: 50 },
+      { numRuns: casesOf(10) },
     );
   });
 
@@ -107,7 +108,7 @@ describe('a segment', () => {
         changed.writeUInt8(changed.readUInt8(at) ^ flip, at);
         await expect(readWholeSegment(known(packed), from(changed))).rejects.toThrow(DamagedSegment);
       }),
-      { numRuns: 50 },
+      { numRuns: casesOf(10) },
     );
   });
 
@@ -149,7 +150,7 @@ describe('a segment', () => {
           }
         },
       ),
-      { numRuns: 50 },
+      { numRuns: casesOf(10) },
     );
   });
 });

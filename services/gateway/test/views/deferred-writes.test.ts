@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
+import { casesOf } from '@runledger/testing/random/cases';
 import { describe, expect, it } from 'vitest';
 import { beginningOf, type ProjectionPosition } from '../../src/views/projection-start.decide.ts';
 import type { RunView, StoredView } from '../../src/views/run-view.ts';
@@ -153,6 +154,6 @@ describe('views in a file', () => {
           Promise.all(keys.map(({ org_id }) => views.listRuns({ org_id, limit: 10 })));
         expect(await listed(later)).toEqual(await listed(atOnce));
       }),
-      { numRuns: 60 },
+      { numRuns: casesOf(12) },
     ));
 });

@@ -2,6 +2,7 @@ import type { BlobRef } from '@runledger/contracts/blobs';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { beginningOf } from '../../src/views/projection-start.decide.ts';
@@ -68,7 +69,7 @@ export const runReferencesConformance = (views: () => RunViews): void => {
           }
           expect(await views().sumBlobBytes(org)).toBe(sumOf(latest.values()));
         }),
-        { numRuns: 30 },
+        { numRuns: casesOf(6) },
       );
     });
 

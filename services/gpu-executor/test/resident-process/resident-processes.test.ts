@@ -9,7 +9,7 @@ import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
 import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
-import { isolations, ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
+import { halfOf, isolations, ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
 import { temporaryFolder, writableFolder } from '../runner/program/run-a-program.ts';
 import { ECHO, shellResident, type Shell } from './shell-resident.ts';
 
@@ -20,7 +20,7 @@ const never = new AbortController().signal;
 const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
 
-describe.each(isolations)('resident processes %s', (_, isolation) => {
+describe.each(halfOf(isolations, 0))('resident processes %s', (_, isolation) => {
   const open = async (): Promise<{ residents: ResidentProcesses; workFolder: string }> => {
     const workFolder = temporaryFolder();
     const mark = await ownMark(workFolder);

@@ -1,5 +1,6 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { newUuid } from '@runledger/contracts/ids';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Receiver } from '../../src/core/receivers/receiver.ts';
@@ -137,7 +138,7 @@ const expectAllSettled = (log: SimulatedLog, { state }: SimulatedCore): void => 
 };
 
 const expectAlways = (property: fc.IProperty<[Step[], Behaviour[]]>): void =>
-  fc.assert(property, { numRuns: 50 });
+  fc.assert(property, { numRuns: casesOf(10) });
 
 describe('a random history of runs, of receivers that answer in any way, of notifiers that are killed, and of lost timers', () => {
   it.each([

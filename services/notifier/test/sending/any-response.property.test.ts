@@ -1,4 +1,5 @@
 import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/events/delivery-attempt-result';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rawReceiver } from './receivers.ts';
@@ -46,6 +47,6 @@ it('ends with a reason for any response of a receiver, on kept connections too',
       expect(reason).not.toBe('internal_error');
       expect(status === null).toBe(phases.body === null);
     }),
-    { numRuns: 200 },
+    { numRuns: casesOf(40) },
   );
 });

@@ -5,11 +5,12 @@ import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { createScheduling } from '../../src/core/scheduling.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
+import { casesOf } from '@runledger/testing/random/cases';
 import { succeeded } from '../fixtures/succeeded-run.ts';
 
-const RUNS = 100_000;
-const MODELS = 20_000;
-const EXECUTORS = 1_000;
+const RUNS = casesOf(20_000);
+const MODELS = casesOf(4_000);
+const EXECUTORS = casesOf(200);
 const NOW = '2026-01-01T00:00:00.000Z';
 const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 const ORG = orgId(uuid(1));
@@ -58,8 +59,8 @@ const leading = () => {
   return { scheduling, fact };
 };
 
-// Work on every run for each event would exceed the time limit of the test.
-it('a hundred thousand queued runs go through a thousand executors in their order', () => {
+// Work on every run for each event would exceed the time limit of the test. At night there are a hundred thousand runs.
+it('tens of thousands of queued runs go through hundreds of executors in their order', () => {
   const { scheduling, fact } = leading();
   for (let number = 1; number <= RUNS; number += 1) fact(queued(number), number);
 

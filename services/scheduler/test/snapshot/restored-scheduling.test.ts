@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -126,7 +127,7 @@ describe('a scheduler that is restored from a snapshot', () => {
           expect(story(restored)).toEqual(story(read));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: casesOf(20) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { newUuid } from '@runledger/contracts/ids';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
@@ -57,7 +58,7 @@ describe('a snapshot', () => {
         expect(read).toMatchObject({ kind: 'decoded', position, drains, durations });
         expect(runsIn(read)).toEqual(runs);
       }),
-      { numRuns: 10 },
+      { numRuns: casesOf(3) },
     );
   });
 
@@ -86,7 +87,7 @@ describe('a snapshot', () => {
       fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), async (length) => {
         expect(await decoded(bytes.subarray(0, length))).toMatchObject({ kind: 'invalid' });
       }),
-      { numRuns: 50 },
+      { numRuns: casesOf(10) },
     );
   });
 
@@ -102,7 +103,7 @@ describe('a snapshot', () => {
           expect(await decoded(damaged)).toMatchObject({ kind: 'invalid' });
         },
       ),
-      { numRuns: 50 },
+      { numRuns: casesOf(10) },
     );
   });
 

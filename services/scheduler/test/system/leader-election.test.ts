@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { openTestSchedulerOnOwnBroker } from '../fixtures/scheduler-test-bed.ts';
@@ -81,34 +80,6 @@ describe('two schedulers', () => {
     }
     const slots = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
     expect(new Set(slots).size).toBe(keys.length);
-  });
-
-  it('share slots over a kill of the leader: a single run is next after a burst, and a key holds one slot', async () => {
-    await using bed = await openTestSchedulerOnOwnBroker();
-    await using one = await startScheduler(bed.nats);
-    await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(bed.nats);
-    const executor = await bed.executor('box', 2);
-    const limits = { concurrency_key: 'document' };
-    const keyed = [await bed.queue(limits), await bed.queue(limits)] as const;
-    const burst: RunKey[] = [];
-    for (let run = 0; run < 20; run += 1) burst.push(await bed.queue());
-    const [first, ...others] = burst;
-    if (!first) throw new Error('the burst is empty');
-    await executor.assigned(keyed[0]);
-    await executor.assigned(first);
-    const single = await bed.queue({}, newUuid());
-    await one.kill9();
-    const end = async (key: RunKey): Promise<void> => {
-      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
-      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
-    };
-    await end(first);
-    await executor.assigned(single);
-    for (const key of [keyed[1], ...others]) expect(await bed.events(key)).toEqual(['RunQueued']);
-    await end(keyed[0]);
-    await executor.assigned(keyed[1]);
-    expect(await two.leading()).toBe(true);
   });
 
   it('hand over at once when the leader stops cleanly', async () => {

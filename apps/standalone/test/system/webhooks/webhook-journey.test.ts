@@ -94,35 +94,6 @@ describe('the webhook of a run', () => {
     },
   );
 
-  it('can be read, and redelivered', async () => {
-    await using receiver = await aReceiver();
-    const run = await api.queue({ size: 16, seconds: 0 }, { webhook: receiver.url });
-    await delivered(run);
-    expect(await api.redeliver(run)).toMatchObject({ webhook_status: 'running', round: 2 });
-    await delivered(run);
-    const [first, second, ...more] = receiver.of(run);
-    expect(more).toEqual([]);
-    expect(second?.body).toBe(first?.body);
-    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-
-    const shown = await waitFor('both attempts to be stored', async () => {
-      const now = await api.deliveries(run);
-      return now.tries.length === 2 && now;
-    });
-    const accepted = { webhook_id: first?.headers['webhook-id'], try: 1, reason: 'accepted', status: 200 };
-    expect(shown).toMatchObject({
-      webhook_status: 'success',
-      round: 2,
-      state: null,
-      tries: [1, 2].map((round) => ({ ...accepted, round })),
-      intermediate: null,
-    });
-    const listed = await waitFor('the list to show it', async () =>
-      (await api.listDeliveries('status=success')).find(({ run_id }) => run_id === run),
-    );
-    expect(listed).toMatchObject({ webhook_status: 'success', tries: 1 });
-  });
-
   it('notifies of a run that was cancelled in the queue or while it ran, and of a failed run', async () => {
     await using receiver = await aReceiver();
     const busy = await api.queue({ seconds: 60, size: 64 }, { webhook: receiver.url });

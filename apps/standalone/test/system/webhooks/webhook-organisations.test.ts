@@ -64,26 +64,4 @@ describe('the webhooks of two organisations', () => {
     });
     expect(arrivals(receiver, [run])).toEqual([1]);
   });
-
-  it('are redelivered after a 410 by runledger redeliver --failed, for its organisation', async () => {
-    await using receiver = await aReceiver(() => 410);
-    const [first, second, other] = await Promise.all([
-      failedDelivery(ours, receiver),
-      failedDelivery(ours, receiver),
-      failedDelivery(theirs, receiver),
-    ]);
-    receiver.answer = () => 200;
-    const { host } = new URL(receiver.url);
-    const filter = ['redeliver', '--failed', '--host', host, '--json'];
-    const dry = await runCli([...filter, '--dry-run'], standalone.dataFolder);
-    expect(JSON.parse(dry.stdout)).toMatchObject({ matched: 2, requested: 0 });
-    const { stdout } = await runCli(filter, standalone.dataFolder);
-    expect(JSON.parse(stdout)).toMatchObject({ matched: 2, requested: 2 });
-    for (const run of [first, second])
-      await waitFor('its delivery', async () => (await ours.get(run)).webhook_status === 'success');
-    expect(arrivals(receiver, [first, second, other])).toEqual([2, 2, 1]);
-    expect(await theirs.get(other)).toMatchObject({ webhook_status: 'failed' });
-    for (const run of [first, second])
-      expect(new Set(receiver.of(run).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  });
 });

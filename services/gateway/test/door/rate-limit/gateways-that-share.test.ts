@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WINDOW_MS } from '../../../src/door/rate-limit.decide.ts';
@@ -70,7 +71,7 @@ describe('gateways that share a limit', () => {
         fc.array(step(80), { minLength: 1, maxLength: 40 }),
         property,
       ),
-      { numRuns: 100 },
+      { numRuns: casesOf(20) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('gateways that share a limit', () => {
         fc.array(step(200), { minLength: 10, maxLength: 60 }),
         property,
       ),
-      { numRuns: 100 },
+      { numRuns: casesOf(20) },
     );
   });
 

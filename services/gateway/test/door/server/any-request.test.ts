@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => bed[Symbol.asyncDispose]());
 
-const RUNS = { numRuns: 100 };
+const RUNS = { numRuns: casesOf(20) };
 const send = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
   call(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
     method: 'POST',

@@ -1,4 +1,5 @@
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor, type AFleet } from '../../fixtures/gateway/a-fleet.ts';
@@ -136,7 +137,7 @@ describe('any request to any operation', () => {
               'answered',
             ]);
           }),
-          { numRuns: 20 },
+          { numRuns: casesOf(4) },
         );
       }
     },

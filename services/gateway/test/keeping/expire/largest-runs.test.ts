@@ -14,6 +14,7 @@ import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
 import { aRun, assigned, cancelRequested, runRequest } from '@runledger/testing/events/run-events';
 import { callbackPolicy } from '@runledger/webhooks/policy/callback-policy';
 import { checkCallbackUrl } from '@runledger/webhooks/policy/callback-url';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
@@ -142,6 +143,6 @@ it('no run that the API accepts has a first fact, or an end as expired, that is 
       const end = runExpired(run, log, { event_id: newUuid(), ...key, time: timeOf(0), writer });
       expect(jsonBytes(JSON.parse(JSON.stringify(end)))).toBeLessThanOrEqual(MAX_FACT_BYTES.RunExpired);
     }),
-    { numRuns: 300 },
+    { numRuns: casesOf(60) },
   );
 });

@@ -1,4 +1,5 @@
 import { RESERVE_AGE_MS } from '@runledger/contracts/audit/audit-rings';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reserveOf } from '../../../src/records/audit/rights-reserve.ts';
@@ -43,7 +44,7 @@ describe('a reserve', () => {
       fc.property(fc.integer({ min: 8, max: 200 }), bursts, (most, each) => {
         expect(leastKeptMs(most, each)).toBeGreaterThanOrEqual(RESERVE_AGE_MS);
       }),
-      { numRuns: 20 },
+      { numRuns: casesOf(4) },
     );
   });
 

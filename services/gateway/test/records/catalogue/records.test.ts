@@ -1,6 +1,7 @@
 import { Machine } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRecords, type Records } from '../../../src/records/catalogue/records.ts';
@@ -117,7 +118,7 @@ describe('the lists of a gateway', () => {
           }
         }
       }),
-      { numRuns: 15 },
+      { numRuns: casesOf(3) },
     );
   });
 

@@ -1,6 +1,7 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { casesOf } from '@runledger/testing/random/cases';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts'
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 
-const RUNS = 10;
+const RUNS = casesOf(4);
 /** Of a deletion beside a redelivery: their answers, and what is shown of the run afterwards. */
 const ALLOWED = [
   [200, 200, 404, undefined],

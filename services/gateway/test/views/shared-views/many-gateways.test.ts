@@ -1,5 +1,6 @@
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runName } from '../../../src/views/stored-run.decide.ts';
@@ -48,6 +49,6 @@ it('views are those of the log, however gateways take over from each other while
     fc.asyncProperty(fc.array(happening, { maxLength: 150, size: 'max' }), async (happenings) => {
       expect(await play(happenings)).toEqual(folded);
     }),
-    { numRuns: 200 },
+    { numRuns: casesOf(40) },
   );
 });

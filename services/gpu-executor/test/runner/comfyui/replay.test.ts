@@ -1,3 +1,4 @@
+import { someOf } from '@runledger/testing/random/cases';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectedEnds } from './core/recorded-ends.ts';
@@ -34,13 +35,20 @@ const cases = (version: (typeof VERSIONS)[number]): { name: string; prompt: Reco
       .filter(({ prompt: { prompt_id } }) => UUID.test(prompt_id));
   });
 
+/** Of its kind of end. `core/` holds all recordings to their ends without servers. */
+const isFirst = (all: ReturnType<typeof cases>, name: string, end: string): boolean => {
+  const kind = (one: string): string | undefined => one.split(/ at |: |, /)[0];
+  return all.find((one) => kind(one.end) === kind(end))?.name === name;
+};
+
 /** A runner sends no other ids. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe.each(VERSIONS)('a replay of what %s said, over HTTP and websockets', (version) => {
   it('ends each run as its prompt ended', async () => {
-    const all = cases(version);
-    expect(all.length).toBeGreaterThan(90);
+    const recorded = cases(version);
+    expect(recorded.length).toBeGreaterThan(90);
+    const all = someOf(recorded, ({ name, end }, at) => at % 4 === 0 || isFirst(recorded, name, end));
     const servers = await Promise.all(all.map(({ prompt }) => startReplay(prompt)));
     onTestFinished(
       async () => void (await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))),

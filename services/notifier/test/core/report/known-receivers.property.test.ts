@@ -1,4 +1,5 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verdictOf } from '../../../src/core/delivery/verdict.ts';
@@ -87,7 +88,7 @@ describe('what a notifier says of receivers', () => {
         });
         expect(said).toEqual(RECEIVERS.map(() => []));
       }),
-      { numRuns: 150 },
+      { numRuns: casesOf(30) },
     );
   });
 });

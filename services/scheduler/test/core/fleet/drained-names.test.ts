@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { executor, queued, drained, resumed } from '../steps.ts';
@@ -101,7 +102,7 @@ describe('requests for names', () => {
           expect(isDrained(bed, name)).toBe(last?.drain ?? false);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(40) },
     );
   });
 
@@ -128,7 +129,7 @@ describe('requests for names', () => {
         for (const name of resumes) bed.requestResume(name);
         expect(decided).toEqual(Array.from({ length: Math.min(runs, 3) }, (_, run) => `run ${run}`));
       }),
-      { numRuns: 100 },
+      { numRuns: casesOf(20) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { orgId } from '@runledger/contracts/ids';
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { beforeDecision } from '../../../src/core/invariants/before-decision.ts';
@@ -245,7 +246,7 @@ describe('whatever two greedy organisations did, a single run of a third', () =>
         finish(executing()[next % slotCount] ?? '');
         expect(started.slice(from)).toEqual(['single 0']);
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(40) },
     );
   });
 
@@ -267,7 +268,7 @@ describe('whatever two greedy organisations did, a single run of a third', () =>
           expect(started).toContain('single 0');
         },
       ),
-      { numRuns: 300 },
+      { numRuns: casesOf(60) },
     );
   });
 });
@@ -333,7 +334,7 @@ describe('an organisation that waits and holds no slot', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: casesOf(40) },
     );
   });
 });
@@ -359,7 +360,7 @@ describe('organisations that all have runs', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: casesOf(20) },
     );
   });
 });

@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { timeOf, timeText } from '../../../src/core/rows/time-text.ts';
@@ -28,7 +29,7 @@ describe('a time', () => {
         const given = whole.slice(0, at) + by + whole.slice(at + 1);
         expect(timeOf(given)).toBe(Date.parse(given));
       }),
-      { numRuns: 1_000 },
+      { numRuns: casesOf(200) },
     );
   });
 

@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FlowHeap, newFlow, type Flow, type FlowOrder } from '../../../src/core/runs/flow-heap.ts';
@@ -55,7 +56,7 @@ describe('a heap of flows', () => {
           expect(answer).toBe(within[answers]);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: casesOf(100) },
     );
   });
 });

@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OrderStatisticList } from '../../../src/core/runs/order-statistic-list.ts';
@@ -37,6 +38,7 @@ describe('an order-statistic list', () => {
           expect(countBelow(numbers, from)).toBe(below);
         }
       }),
+      { numRuns: casesOf(20) },
     );
   });
 
@@ -60,6 +62,7 @@ describe('an order-statistic list', () => {
             expect(countBelow(list, number)).toBe([...expected].filter((one) => one < number).length);
         }
       }),
+      { numRuns: casesOf(20) },
     );
   });
 

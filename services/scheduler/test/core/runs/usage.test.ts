@@ -1,3 +1,4 @@
+import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { WaitingRun } from '../../../src/core/runs/known-run.ts';
@@ -123,7 +124,7 @@ describe('the waiting runs of concurrency keys', () => {
         const expected = NAMES.map((name) => inOrder(model.ready(name)));
         expect(NAMES.map((name) => readyIn(lines.get(name)))).toEqual(expected);
       }),
-      { numRuns: 100 },
+      { numRuns: casesOf(20) },
     );
   });
 });

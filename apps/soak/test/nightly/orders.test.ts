@@ -1,9 +1,9 @@
 import { testNats } from '@runledger/testing/servers/nats';
 import { describe, expect, it } from 'vitest';
-import { startReceiver } from '../../../src/clients/receiver.ts';
-import { steadyClock } from '../../../src/cluster/clock.ts';
-import type { ServiceName } from '../../../src/cluster/service.ts';
-import { openOneLog, SERVICES, type OneLog } from './one-log.ts';
+import { startReceiver } from '../../src/clients/receiver.ts';
+import { steadyClock } from '../../src/cluster/clock.ts';
+import type { ServiceName } from '../../src/cluster/service.ts';
+import { openOneLog, SERVICES, type OneLog } from '../system/separate-processes/one-log.ts';
 
 /** The name of a start: a service starts while exactly these others run. */
 const startOf = (service: ServiceName, running: readonly ServiceName[]): string =>

@@ -5,7 +5,7 @@ import { STORES } from '../../src/limits/limit-changes.ts';
 import { limitSchedule } from '../../src/limits/limit-schedule.ts';
 import { randomFrom } from '@runledger/testing/random/random-source';
 import { SMALL } from '../../src/parameters/size.ts';
-import { soakOfSeed, withinMsOf } from './soak-of-a-seed.ts';
+import { soakOfSeed, withinMsOf } from '../system/soak-of-a-seed.ts';
 
 /** Fixed, so that a failure of this test is a change of the code. `npm run soak` chooses a new seed each time. */
 const SEED = 311_026;

@@ -8,8 +8,8 @@ import { replaceInSource } from '@runledger/testing/mutations/replace-in-source'
 const [file = '', text = '', instead = ''] = process.argv.slice(2);
 const hasReplaced = replaceInSource(file, text, instead);
 
-const { sampleOptions, shadowed } = await import('../fixtures/sample-slice.ts');
-const { SERVICE_NAMES } = await import('../../src/play-slice.ts');
+const { sampleOptions, shadowed } = await import('../../fixtures/sample-slice.ts');
+const { SERVICE_NAMES } = await import('../../../src/play-slice.ts');
 const { compared, differences } = await shadowed(await sampleOptions(undefined, SERVICE_NAMES));
 hasReplaced();
 const notCompared = [...compared.notCompared.values()].reduce((sum, n) => sum + n, 0);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parseJson } from '@runledger/contracts/json';
-import { GATE_SEEDS } from '../gate-seeds.ts';
+import { GATE_SEEDS } from '../../system/gate-seeds.ts';
 import { MUTATIONS } from './mutations.ts';
 
 const FIND_MUTANT = join(import.meta.dirname, 'find-mutant.ts');
