@@ -1,15 +1,12 @@
-import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { Runledger, RunledgerError, ApiError, ConnectionFailed } from '@runledger/client/source';
 import { ACCEPT_EXACT_NUMBERS } from '@runledger/contracts/http/headers/exact-numbers';
-import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
-import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import { parseJson } from '@runledger/contracts/json';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { explainAnswer, explainNoAnswer, refusalIn } from './api-problem.ts';
+import { explainNoAnswer, refusalOf, Unavailable } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
-import { sendRequest } from '../http/http-request.ts';
+import { nodeFetch } from '../http/node-fetch.ts';
 import { whenLate } from '../http/when-late.ts';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
@@ -20,21 +17,8 @@ const SILENT_MS = 5_000;
 export const ANSWER_WITHIN_MS = 30_000;
 /** Of the rest of an answer that has begun. */
 const BODY_WITHIN_MS = 30_000;
-
-/** There was no answer, or an answer such as 429 or 503. The same request may succeed later. */
-export class Unavailable extends CommandError {
-  /** From the Retry-After header; null without one. */
-  readonly retryAfterMs: number | null;
-
-  constructor(
-    message: string,
-    retryAfterMs: number | null = null,
-    options: ConstructorParameters<typeof CommandError>[1] = {},
-  ) {
-    super(message, options);
-    this.retryAfterMs = retryAfterMs;
-  }
-}
+/** Timers hold no more. The limits are those of each request here, and its retries those of its command. */
+const NO_LIMIT = { timeoutMs: 2 ** 31 - 1, retries: 0 };
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -42,6 +26,7 @@ export interface ApiRequest {
   readonly path: string;
   /** Undefined members are left out, here and in the body. */
   readonly query?: Readonly<Record<string, unknown>>;
+  /** A file is sent as it is, everything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** How long the service may take until it begins to answer; by default 5 s for a GET, and 30 s for a change. */
@@ -66,49 +51,18 @@ export const at = (texts: TemplateStringsArray, ...given: readonly string[]): st
 export const apiCall =
   (connection: ApiConnection, warn: (line: string) => void): ApiCall =>
   async (schema, request) => {
-    const answer = await answerTo(connection, request, warn);
-    for (const warning of warningsOf(answer)) warn(`Warning: ${warning}`);
-    if (!answer.ok) throw refusal(connection, answer);
-    if (Value.Check(schema, answer.body)) return answer.body;
+    const body = await answerTo(connection, request, warn);
+    if (Value.Check(schema, body)) return body;
     throw new CommandError(
       `${connection.url}${request.path} answered in a form that this release does not understand. Use the same release of the command and the service.`,
     );
   };
 
-interface Answer {
-  readonly ok: boolean;
-  readonly status: number;
-  readonly body: unknown;
-  readonly retryAfter: string | null;
-  /** Members of the request that the service ignored. */
-  readonly ignored: string | null;
-  /** Sentences about names in the request that the service ignored. */
-  readonly warnings: string | null;
-}
-
-/** What a warning is about that says no more than the name. */
-const IGNORED = /^unknown (?:body member|query parameter) /;
-
-const warningsOf = ({ warnings, ignored }: Pick<Answer, 'warnings' | 'ignored'>): string[] => {
-  if (warnings !== null)
-    return warnings
-      .split(', ')
-      .map(
-        (one) =>
-          `${plain(one)}${/[?.]$/.test(one) ? '' : '.'}${IGNORED.test(one) ? ' The service ignored it.' : ''}`,
-      );
-  return ignored === null
-    ? []
-    : [
-        `the service does not know these members of the request, and ignored them: ${plain(ignored)}. It may be of an earlier release.`,
-      ];
-};
-
 const answerTo = async (
   connection: ApiConnection,
   request: ApiRequest,
   warn: (line: string) => void,
-): Promise<Answer> => {
+): Promise<unknown> => {
   const { method, waitsMs = 0 } = request;
   const { answerWithinMs = method === 'GET' ? SILENT_MS : ANSWER_WITHIN_MS } = request;
   const [silentMs, limitMs] = [waitsMs + SILENT_MS, waitsMs + answerWithinMs];
@@ -122,69 +76,48 @@ const answerTo = async (
   const withoutNotice = limitMs > silentMs ? whenLate(silentMs, sayThatItWaits) : () => undefined;
   let inTime = giveUpAfter(limitMs, 'it sent nothing for');
   try {
-    const response = await send(connection, request, abort.signal);
+    const response = await send(connection, request, {
+      signal: abort.signal,
+      onWarning: (sentence) => warn(`Warning: ${plain(sentence)}`),
+    });
     withoutNotice();
     inTime();
     inTime = giveUpAfter(BODY_WITHIN_MS, 'its answer did not end within');
-    return await answerOf(response);
+    return parseJson(await response.text());
   } catch (error) {
-    throw new Unavailable(explainNoAnswer(connection, error));
+    throw failureOf(connection, error);
   } finally {
     withoutNotice();
     inTime();
   }
 };
 
-/** Sends a request. Rejects without an answer. */
+/** Its answers are checked by a schema here, so that the service may be of another release. */
+type Send = (method: string, path: string, options: object) => Promise<Response>;
+
+/** Sends a request with the client of the API. Rejects without an answer, and with ApiError for a refusal. */
 export const send = (
-  connection: ApiConnection,
+  { url, apiKey }: { readonly url: string; readonly apiKey: string | null },
   { method, path, query = {}, body, headers }: ApiRequest,
-  signal: AbortSignal,
-): Promise<IncomingMessage> =>
-  sendRequest(`${connection.url}${path}${queryOf(query)}`, {
-    method,
-    headers: {
-      accept: ACCEPT_EXACT_NUMBERS,
-      ...headers,
-      authorization: `Bearer ${connection.apiKey}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  { signal, onWarning }: { readonly signal?: AbortSignal; readonly onWarning?: (sentence: string) => void },
+): Promise<Response> => {
+  const client = new Runledger({ url, apiKey, basePath: '', fetch: nodeFetch, onWarning, ...NO_LIMIT });
+  return (client.fetch as Send)(method, path, {
+    query: Object.fromEntries(
+      Object.entries(query).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
+    ),
+    headers: { accept: ACCEPT_EXACT_NUMBERS, ...headers },
+    body,
     signal,
   });
-
-/** Reads the rest of a response. */
-export const answerOf = async (response: IncomingMessage): Promise<Answer> => {
-  const { statusCode: status = 0, headers } = response;
-  return {
-    ok: isSuccess(response),
-    status,
-    body: parseJson(await text(response)),
-    retryAfter: headers['retry-after'] ?? null,
-    ignored: headers[IGNORED_MEMBERS_HEADER.toLowerCase()]?.toString() ?? null,
-    warnings: headers[WARNING_HEADER.toLowerCase()]?.toString() ?? null,
-  };
 };
 
-export const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean =>
-  statusCode >= 200 && statusCode < 300;
-
-/** The error for an answer that is a refusal. */
-export const refusal = (connection: ApiConnection, answer: Answer): CommandError => {
-  const refused = refusalIn(answer);
-  const because = explainAnswer(connection, answer, refused);
-  const mayPass = answer.status === 429 || answer.status >= 500;
-  return mayPass
-    ? new Unavailable(because, milliseconds(answer.retryAfter), { refusal: refused })
-    : new CommandError(because, { refusal: refused });
-};
-
-/** The service never sends a date in Retry-After. */
-const milliseconds = (retryAfter: string | null): number | null =>
-  retryAfter !== null && /^\d{1,7}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : null;
-
-const queryOf = (query: Readonly<Record<string, unknown>>): string => {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+/** What the command says about what `send`, or reading its response, has thrown. */
+export const failureOf = (connection: ApiConnection, error: unknown): CommandError => {
+  if (error instanceof CommandError) return error;
+  if (error instanceof ApiError) return refusalOf(connection, error);
+  // A setting of the connection that the client refuses.
+  if (error instanceof RunledgerError && !(error instanceof ConnectionFailed))
+    return new CommandError(error.message);
+  return new Unavailable(explainNoAnswer(connection, error));
 };

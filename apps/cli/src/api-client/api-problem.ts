@@ -1,7 +1,8 @@
+import type { ApiError } from '@runledger/client/source';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { plain, shorten } from '../output/plain-text.ts';
-import type { ServiceRefusal } from '../output/command-error.ts';
+import { CommandError, type ServiceRefusal } from '../output/command-error.ts';
 import type { ApiConnection } from './connection.ts';
 
 const ValidationDetail = Type.Object({
@@ -13,22 +14,41 @@ const SentenceDetail = Type.Object({ detail: Type.String() });
 
 const Coded = Type.Object({ code: Type.String(), request_id: Type.String() });
 
-interface Answered {
-  readonly status: number;
-  readonly body: unknown;
-  readonly retryAfter: string | null;
+/** There was no answer, or an answer such as 429 or 503. The same request may succeed later. */
+export class Unavailable extends CommandError {
+  /** From the Retry-After header; null without one. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    message: string,
+    retryAfterMs: number | null = null,
+    options: ConstructorParameters<typeof CommandError>[1] = {},
+  ) {
+    super(message, options);
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
+/** The error of a command for an answer that is a refusal. */
+export const refusalOf = (connection: ApiConnection, error: ApiError): CommandError => {
+  const refusal = refusalIn(error);
+  const because = explainAnswer(connection, error, refusal);
+  const { status, retryAfter } = error;
+  return status === 429 || status >= 500
+    ? new Unavailable(because, retryAfter === null ? null : retryAfter * 1_000, { refusal })
+    : new CommandError(because, { refusal });
+};
+
 /** What an answer says for programs. */
-export const refusalIn = ({ status, body }: Pick<Answered, 'status' | 'body'>): ServiceRefusal => {
+const refusalIn = ({ status, body }: ApiError): ServiceRefusal => {
   if (!Value.Check(Coded, body)) return { status, code: null, request_id: null };
   return { status, code: shorten(plain(body.code), 64), request_id: shorten(plain(body.request_id), 128) };
 };
 
 /** Explains a refusal, and what to do about it. */
-export const explainAnswer = (
+const explainAnswer = (
   connection: ApiConnection,
-  answer: Answered,
+  answer: ApiError,
   { code, request_id }: ServiceRefusal,
 ): string => {
   const named = code === null ? '' : ` (${code}, request ${request_id})`;
@@ -40,13 +60,13 @@ export const explainAnswer = (
 /** Codes of a 404 for which another id does not help. */
 const NOT_THE_ID: ReadonlySet<string | null> = new Set(['run_deleted', 'deployment_archived']);
 
-const explained = (connection: ApiConnection, answer: Answered, code: string | null): string => {
+const explained = (connection: ApiConnection, answer: ApiError, code: string | null): string => {
   const { status, body } = answer;
   const detail = Value.Check(SentenceDetail, body)
     ? shorten(plain(body.detail).replace(/\.$/, ''), 500)
     : 'no reason given';
   const later =
-    answer.retryAfter === null ? 'Try again in a moment.' : `Try again in ${plain(answer.retryAfter)} s.`;
+    answer.retryAfter === null ? 'Try again in a moment.' : `Try again in ${answer.retryAfter} s.`;
   switch (status) {
     case 401:
       return `The API key from ${connection.source} was refused: ${detail}. Use a key of ${connection.url}: runledger login stores one, RUNLEDGER_API_KEY names one, or connection.json of a running standalone has it.`;

@@ -3,16 +3,12 @@ import type { ApiCall } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { jsonFiles } from '../options/json-files.ts';
 import type { FileSources, ReadJsonFile } from '../options/json-files.ts';
-import { runApi } from './run-api.ts';
-import type { RunApi } from './run-api.ts';
 import type { Screen } from '../output/screen.ts';
 
 /** What commands use that call the run API. */
 export interface Client {
   readonly connection: ApiConnection;
   readonly call: ApiCall;
-  /** Calls about single runs and their notifications. */
-  readonly api: RunApi;
   readonly screen: Screen;
   readonly readJsonFile: ReadJsonFile;
   /** Paths of files are relative to it. */
@@ -20,11 +16,9 @@ export interface Client {
 }
 
 export const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => {
-  const call = apiCall(connection, screen.hint);
   return {
     connection,
-    call,
-    api: runApi(connection, call),
+    call: apiCall(connection, screen.hint),
     screen,
     readJsonFile: jsonFiles(files),
     cwd: files.cwd,

@@ -1,5 +1,5 @@
 import { retry } from '@runledger/resilience/retry';
-import { Unavailable } from './api-call.ts';
+import { Unavailable } from './api-problem.ts';
 import type { Screen } from '../output/screen.ts';
 
 const WITHIN_MS = 60_000;

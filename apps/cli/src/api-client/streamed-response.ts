@@ -1,27 +1,26 @@
-import { CommandError } from '../output/command-error.ts';
-import { answerOf, isSuccess, refusal, send, Unavailable, type ApiRequest } from './api-call.ts';
-import { explainNoAnswer } from './api-problem.ts';
+import { failureOf, send, type ApiRequest } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 
 /**
- * What `read` makes of the body of a response while it arrives; it calls `onData` for everything that arrives.
- * @throws Unavailable when nothing arrives for `idleMs`, when the connection is cut, or when the service is unavailable
+ * The text of a response in pieces while it arrives. @throws Unavailable when nothing arrives for `idleMs`, when the connection is cut,
+ * or when the service is unavailable
  */
-export const streamedResponse = async function* <Item>(
+export const streamedResponse = async function* (
   connection: ApiConnection,
   request: ApiRequest,
   idleMs: number,
-  read: (body: AsyncIterable<string>, onData: () => void) => AsyncIterable<Item>,
-): AsyncGenerator<Item> {
+): AsyncGenerator<string> {
   const abort = new AbortController();
   const timeout = setTimeout(() => abort.abort(new Error(`it sent nothing for ${idleMs / 1_000} s`)), idleMs);
   try {
-    const response = await send(connection, request, abort.signal);
-    if (!isSuccess(response)) throw refusal(connection, await answerOf(response));
-    yield* read(response, () => timeout.refresh());
+    const { body } = await send(connection, request, abort);
+    const decoder = new TextDecoder();
+    for await (const bytes of body ?? []) {
+      timeout.refresh();
+      yield decoder.decode(bytes, { stream: true });
+    }
   } catch (error) {
-    if (error instanceof CommandError) throw error;
-    throw new Unavailable(explainNoAnswer(connection, error));
+    throw failureOf(connection, error);
   } finally {
     clearTimeout(timeout);
     abort.abort();
@@ -29,31 +28,22 @@ export const streamedResponse = async function* <Item>(
 };
 
 /** Without any data for this long, the connection is dead. */
-const TEXT_IDLE_TIMEOUT_MS = 30_000;
+export const TEXT_IDLE_TIMEOUT_MS = 30_000;
 
 /** The body of a response that is text. @throws as `streamedResponse` */
 export const textResponse = async (connection: ApiConnection, request: ApiRequest): Promise<string> => {
   let text = '';
-  for await (const piece of streamedResponse(connection, request, TEXT_IDLE_TIMEOUT_MS, pieces))
-    text += piece;
+  for await (const piece of streamedResponse(connection, request, TEXT_IDLE_TIMEOUT_MS)) text += piece;
   return text;
 };
 
-const pieces = async function* (body: AsyncIterable<string>, onData: () => void): AsyncGenerator<string> {
-  for await (const piece of body) {
-    onData();
-    yield piece;
-  }
-};
-
-/** The lines of a body, as they arrive. An end without a line end is left out. */
+/** The lines of a body, as they arrive. An end without a line end is left out. @throws as `streamedResponse` */
 export const linesOf = async function* (
-  body: AsyncIterable<string>,
-  onData: () => void,
+  connection: ApiConnection,
+  request: ApiRequest,
 ): AsyncGenerator<string> {
   let rest = '';
-  for await (const piece of body) {
-    onData();
+  for await (const piece of streamedResponse(connection, request, TEXT_IDLE_TIMEOUT_MS)) {
     const lines = `${rest}${piece}`.split('\n');
     rest = lines.pop() ?? '';
     yield* lines;

@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import { ANSWER_WITHIN_MS, type ApiCall } from '../api-client/api-call.ts';
-import { linesOf, streamedResponse } from '../api-client/streamed-response.ts';
+import { linesOf } from '../api-client/streamed-response.ts';
 import { optionalId } from '../catalogue/named-records.ts';
 import type { CommandContext } from '../command/command-context.ts';
 import { keyIdOf } from '../organisations/api-keys.ts';
@@ -112,12 +112,8 @@ const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter
   return code;
 };
 
-/** Without any data for this long, the connection is dead. */
-const IDLE_TIMEOUT_MS = 30_000;
-
 const exportAudit = async ({ connection, call, screen }: Client, filter: Filter): Promise<ExitCode> => {
   const request = { method: 'GET', path: '/audit/export', query: await queryOf(call, filter) } as const;
-  for await (const line of streamedResponse(connection, request, IDLE_TIMEOUT_MS, linesOf))
-    screen.print(line);
+  for await (const line of linesOf(connection, request)) screen.print(line);
   return EXIT.done;
 };

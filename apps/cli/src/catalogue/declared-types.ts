@@ -1,5 +1,7 @@
 import type { Client } from '../api-client/client.ts';
-import { Unavailable } from '../api-client/api-call.ts';
+import { at } from '../api-client/api-call.ts';
+import { Unavailable } from '../api-client/api-problem.ts';
+import { ShownRun } from '../api-client/run-responses.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { deployments } from './deployments.ts';
 import { readRecord } from './records.ts';
@@ -20,7 +22,9 @@ export const typesOfDeployment = (client: Client, id: string): Promise<DeclaredT
 
 /** Of the version that a run has. */
 export const typesOfRun = (client: Client, run: string): Promise<DeclaredTypes> =>
-  unlessRefused(client, async () => typesOf(client, await client.api.get(run)));
+  unlessRefused(client, async () =>
+    typesOf(client, await client.call(ShownRun, { method: 'GET', path: at`/run/${run}` })),
+  );
 
 const typesOf = async (
   { call }: Client,

@@ -1,12 +1,11 @@
-import { createReadStream } from 'node:fs';
+import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { contentTypeOf } from '@runledger/contracts/content-type';
 import { FileUpload, type UploadedFile } from '@runledger/contracts/http/files';
-import { answerOf, at, refusal, Unavailable } from '../api-client/api-call.ts';
-import { explainNoAnswer } from '../api-client/api-problem.ts';
+import { at, failureOf, send } from '../api-client/api-call.ts';
+import { Unavailable } from '../api-client/api-problem.ts';
 import type { Client } from '../api-client/client.ts';
-import { sendRequest } from '../http/http-request.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { whyUnreadable } from '../options/json-files.ts';
 import { CommandError } from '../output/command-error.ts';
@@ -68,25 +67,17 @@ const sendFrom = async (
   path: string,
   offset: number,
 ): Promise<void> => {
-  const content = createReadStream(path, { start: offset });
+  const headers = {
+    'content-type': 'application/offset+octet-stream',
+    'tus-resumable': '1.0.0',
+    'upload-offset': String(offset),
+  };
   try {
-    const response = await sendRequest(`${connection.url}${uploadPath}`, {
-      method: 'PATCH',
-      headers: {
-        authorization: `Bearer ${connection.apiKey}`,
-        'content-type': 'application/offset+octet-stream',
-        'tus-resumable': '1.0.0',
-        'upload-offset': String(offset),
-      },
-      body: content,
-    });
-    const answer = await answerOf(response);
-    if (answer.ok) return;
-    const refused = refusal(connection, answer);
-    throw STILL_WRITTEN.has(refused.refusal?.code) ? new Unavailable(refused.message) : refused;
+    const body = (await openAsBlob(path)).slice(offset);
+    const response = await send(connection, { method: 'PATCH', path: uploadPath, headers, body }, {});
+    await response.text();
   } catch (error) {
-    throw error instanceof CommandError ? error : new Unavailable(explainNoAnswer(connection, error));
-  } finally {
-    content.destroy();
+    const failure = failureOf(connection, error);
+    throw STILL_WRITTEN.has(failure.refusal?.code) ? new Unavailable(failure.message) : failure;
   }
 };

@@ -1,4 +1,5 @@
-import { sendRequest } from './http-request.ts';
+import { ApiError } from '@runledger/client/source';
+import { send } from '../api-client/api-call.ts';
 import { whenLate } from './when-late.ts';
 
 const BASE_PATH = '/api';
@@ -14,10 +15,17 @@ export const forgottenBasePath = async (url: string): Promise<string | undefined
   const abort = new AbortController();
   const late = new Error(`it sent nothing for ${ANSWER_WITHIN_MS / 1_000} s`);
   const inTime = whenLate(ANSWER_WITHIN_MS, () => abort.abort(late));
-  const request = { method: 'GET', headers: {}, signal: abort.signal };
-  const response = await sendRequest(`${completed}/openapi.json`, request).finally(inTime);
-  response.on('error', () => undefined).destroy();
-  const isDocument =
-    response.statusCode === 200 && /^application\/json\b/.test(response.headers['content-type'] ?? '');
-  return isDocument ? completed : undefined;
+  try {
+    const document = { method: 'GET', path: '/openapi.json' } as const;
+    const response = await send({ url: completed, apiKey: null }, document, abort);
+    const isDocument = /^application\/json\b/.test(response.headers.get('content-type') ?? '');
+    return isDocument ? completed : undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  } finally {
+    inTime();
+    // Nobody reads the document.
+    abort.abort();
+  }
 };

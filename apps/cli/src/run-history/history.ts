@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../api-client/client.ts';
-import type { ShownEntry, ShownHistory } from '../api-client/history-responses.ts';
+import { ANSWER_WITHIN_MS, at } from '../api-client/api-call.ts';
+import type { ApiConnection } from '../api-client/connection.ts';
+import { ShownHistory, type ShownEntry } from '../api-client/history-responses.ts';
+import { textResponse } from '../api-client/streamed-response.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { EXIT, type ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
@@ -15,30 +18,33 @@ export interface HistoryOptions {
 }
 
 /** Prints what happened to a run, and with `follow` what happens until it has ended and its notification is settled. */
-export const history = async (
-  client: Pick<Client, 'api' | 'screen'>,
-  run: string,
-  options: HistoryOptions,
-): Promise<ExitCode> => {
-  const { api, screen } = client;
-  if (options.svg) screen.print((await api.historyPicture(run)).trimEnd());
+export const history = async (client: Client, run: string, options: HistoryOptions): Promise<ExitCode> => {
+  if (options.svg) client.screen.print((await historyPicture(client.connection, run)).trimEnd());
   else if (options.follow) await follow(client, run, options);
-  else for (const entry of (await api.history(run)).entries) printEntry(client, entry, options);
+  else for (const entry of (await historyOf(client, run)).entries) printEntry(client, entry, options);
   return EXIT.done;
 };
+
+/** As SVG. */
+export const historyPicture = (connection: ApiConnection, run: string): Promise<string> =>
+  textResponse(connection, { method: 'GET', path: at`/run/${run}/history.svg` });
+
+/** `logLines`: of the beginning and of the end of each log; the service's default when left out. */
+const historyOf = ({ call }: Client, run: string, logLines?: number): Promise<ShownHistory> =>
+  call(ShownHistory, {
+    method: 'GET',
+    path: at`/run/${run}/history`,
+    query: { log_lines: logLines },
+    answerWithinMs: ANSWER_WITHIN_MS,
+  });
 
 const NOTIFIED_EVERY_MS = 2_000;
 
 /** Its log is for `runledger logs`: what is new of it is more than lines of its end. */
-const follow = async (
-  client: Pick<Client, 'api' | 'screen'>,
-  run: string,
-  options: HistoryOptions,
-): Promise<void> => {
-  const { api, screen } = client;
+const follow = async (client: Client, run: string, options: HistoryOptions): Promise<void> => {
   const printed = new Set<string>();
   const printNew = async (): Promise<ShownHistory> => {
-    const read = await retryForAMinute(() => api.history(run, { logLines: 0 }), screen);
+    const read = await retryForAMinute(() => historyOf(client, run, 0), client.screen);
     for (const entry of read.entries) {
       const name = nameOf(entry);
       if (!printed.has(name)) printEntry(client, entry, options);
@@ -47,7 +53,7 @@ const follow = async (
     return read;
   };
   let updated: string | undefined;
-  for await (const { updated_at } of followRun(api, run, screen)) {
+  for await (const { updated_at } of followRun(client, run)) {
     if (updated_at !== updated) await printNew();
     updated = updated_at;
   }

@@ -1,7 +1,8 @@
 import { runChanges } from '@runledger/contracts/run-view/run-changes';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
-import type { PastMoment } from '../api-client/run-api.ts';
+import { ANSWER_WITHIN_MS, at as pathTo, type ApiCall } from '../api-client/api-call.ts';
+import { ShownRun } from '../api-client/run-responses.ts';
 import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import { printRun } from '../runs/single-run.ts';
@@ -9,12 +10,12 @@ import { valueWords } from './value-words.ts';
 
 /** Shows a run as it was. */
 export const at = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   run: string,
   moment: string,
   json: boolean,
 ): Promise<ExitCode> => {
-  const shown = await api.get(run, momentOf(moment));
+  const shown = await runAt(call, run, moment);
   if (json) screen.printJson(shown);
   else printRun(screen, shown);
   return EXIT.done;
@@ -22,12 +23,12 @@ export const at = async (
 
 /** Shows what changed of a run between two moments. */
 export const diff = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   run: string,
   [from, to]: readonly [string, string],
   json: boolean,
 ): Promise<ExitCode> => {
-  const [before, after] = await Promise.all([api.get(run, momentOf(from)), api.get(run, momentOf(to))]);
+  const [before, after] = await Promise.all([runAt(call, run, from), runAt(call, run, to)]);
   // The answers have more members than commands know. All of them are JSON.
   const changes = runChanges(members(before), members(after));
   for (const change of changes) {
@@ -38,13 +39,21 @@ export const diff = async (
   return EXIT.done;
 };
 
+const runAt = (call: ApiCall, run: string, moment: string): Promise<ShownRun> =>
+  call(ShownRun, {
+    method: 'GET',
+    path: pathTo`/run/${run}`,
+    query: momentOf(moment),
+    answerWithinMs: ANSWER_WITHIN_MS,
+  });
+
 const members = (shown: object): Readonly<Record<string, JsonValue>> => ({ ...shown });
 
 const TIME = /^\d{4}-\d{2}-\d{2}/;
 const POSITION = /^[1-9]\d{0,14}$/;
 
 /** A position in the log, or a time. @throws CommandError */
-const momentOf = (text: string): PastMoment => {
+const momentOf = (text: string): { readonly at_seq: number } | { readonly at: string } => {
   if (POSITION.test(text)) return { at_seq: Number(text) };
   if (TIME.test(text)) return { at: text };
   throw new CommandError(

@@ -1,3 +1,9 @@
+import {
+  DeleteOutputsResponse,
+  DeleteRunResponse,
+  Tombstone,
+} from '@runledger/contracts/http/runs/delete-run';
+import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
@@ -10,11 +16,13 @@ export interface DeleteOptions {
 
 /** Deletes a run that has ended, or only its outputs. */
 export const deleteRun = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   run: string,
   { outputs = false, json = false }: DeleteOptions,
 ): Promise<ExitCode> => {
-  const answer = outputs ? await api.deleteOutputs(run) : await api.delete(run);
+  const answer = outputs
+    ? await call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` })
+    : await call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` });
   if (json) screen.printJson(answer);
   else if (answer.outcome === 'already_deleted')
     screen.print(`The outputs of run ${answer.run_id} were deleted before. Nothing was changed.`);
@@ -26,8 +34,8 @@ export const deleteRun = async (
 };
 
 /** Shows what the deletion of a run erased, when, and by whom. */
-export const tombstone = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const found = await api.tombstone(run);
+export const tombstone = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const found = await call(Tombstone, { method: 'GET', path: at`/run/${run}/tombstone` });
   if (json) {
     screen.printJson(found);
     return EXIT.done;

@@ -1,11 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Unavailable } from '../api-client/api-call.ts';
+import type { ServerSentEvent } from '@runledger/client/source';
+import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
+import { parseJson } from '@runledger/contracts/json';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { at } from '../api-client/api-call.ts';
+import { Unavailable } from '../api-client/api-problem.ts';
+import type { Client } from '../api-client/client.ts';
+import type { ApiConnection } from '../api-client/connection.ts';
+import { COMMENT, eventStream, notUnderstood } from '../api-client/event-stream.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
-import type { RunApi } from '../api-client/run-api.ts';
-import type { RunEventNotice } from '../api-client/run-events.ts';
-import type { Screen } from '../output/screen.ts';
-import { hasEnded } from '../api-client/run-responses.ts';
-import type { ShownRun } from '../api-client/run-responses.ts';
+import { hasEnded, ShownRun } from '../api-client/run-responses.ts';
 
 const RECONNECT_AFTER_MS = 1_000;
 
@@ -14,17 +19,17 @@ const RECONNECT_AFTER_MS = 1_000;
  * stream continues after the last fact. While the service is unavailable, the command waits.
  */
 export const followRun = async function* (
-  api: RunApi,
+  { connection, call, screen }: Client,
   run: string,
-  screen: Screen,
 ): AsyncGenerator<ShownRun> {
-  const read = (): Promise<ShownRun> => retryForAMinute(() => api.get(run), screen);
+  const read = (): Promise<ShownRun> =>
+    retryForAMinute(() => call(ShownRun, { method: 'GET', path: at`/run/${run}` }), screen);
   let shown = await read();
   yield shown;
   let after: string | undefined;
   for (;;) {
     if (hasEnded(shown)) return;
-    for await (const event of untilDisconnected(api.events(run, after))) {
+    for await (const event of untilDisconnected(runEvents(connection, run, after))) {
       switch (event.kind) {
         case 'fact':
           after = event.id;
@@ -47,6 +52,39 @@ export const followRun = async function* (
     shown = await read();
     yield shown;
   }
+};
+
+const Fact = Type.Pick(RunFactEvent, ['time']);
+const Progress = Type.Pick(RunProgressEvent, ['progress', 'live_status']);
+
+/** What matters of an event: a new fact, the progress of the run, or that the service still answers. */
+type RunEventNotice =
+  | { readonly kind: 'nothing_new' }
+  | { readonly kind: 'fact'; readonly id: string; readonly time: string }
+  | { readonly kind: 'progress'; readonly progress: number; readonly live_status: string | null };
+
+/** The events of a run after the one with the id `after`. @throws as `eventStream` */
+const runEvents = async function* (
+  connection: ApiConnection,
+  run: string,
+  after: string | undefined,
+): AsyncGenerator<RunEventNotice> {
+  for await (const message of eventStream(connection, { path: at`/run/${run}/events` }, after)) {
+    const notice = noticeOf(message);
+    if (notice !== undefined) yield notice;
+  }
+};
+
+/** Undefined for a kind of event that this release does not know. */
+const noticeOf = ({ event, id, data }: ServerSentEvent): RunEventNotice | undefined => {
+  if (event === COMMENT) return { kind: 'nothing_new' };
+  if (event !== 'fact' && event !== 'progress') return undefined;
+  const body = parseJson(data);
+  if (event === 'fact' && id !== undefined && Value.Check(Fact, body))
+    return { kind: 'fact', id, time: body.time };
+  if (event === 'progress' && Value.Check(Progress, body))
+    return { kind: 'progress', progress: body.progress, live_status: body.live_status };
+  throw notUnderstood();
 };
 
 const untilDisconnected = async function* (

@@ -1,7 +1,9 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
 import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
+import { at as pathTo } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
+import { RunInputs } from '../api-client/run-responses.ts';
 import { uploadFile } from '../files/upload-file.ts';
 import { typesOfRun, type DeclaredTypes } from '../catalogue/declared-types.ts';
 import { CommandError } from '../output/command-error.ts';
@@ -44,8 +46,11 @@ export const changedInputs = async (
   const { inputs, input } = options;
   const declared = (): Promise<DeclaredTypes> => typesOfRun(client, run);
   if (inputs !== undefined || input.length === 0) return givenInputs(options, client, declared);
-  const { api, screen } = client;
-  const { workflow_inputs } = await retryForAMinute(() => api.inputsOf(run), screen);
+  const { call, screen } = client;
+  const { workflow_inputs } = await retryForAMinute(
+    () => call(RunInputs, { method: 'GET', path: pathTo`/run/${run}`, query: { include: 'inputs' } }),
+    screen,
+  );
   // Secrets are shown as null. The new run keeps those that are left out.
   const shown = Object.fromEntries(Object.entries(workflow_inputs).filter(([, value]) => value !== null));
   return withPairs(shown, { pairs: input, declared }, client);

@@ -1,4 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
+import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
+import type { Static } from 'typebox';
+import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
@@ -10,7 +14,6 @@ import { queueSettingsOf, type QueueSettings } from './queue-options.ts';
 import { typesOfDeployment } from '../catalogue/declared-types.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
 import type { InputOptions } from './run-inputs.ts';
-import type { Cancel } from '../api-client/run-api.ts';
 import {
   earlierAttemptLines,
   errorLines,
@@ -18,7 +21,7 @@ import {
   placementLine,
   hasEnded,
   outputLines,
-  type ShownRun,
+  ShownRun,
 } from '../api-client/run-responses.ts';
 import type { Screen } from '../output/screen.ts';
 import { printRows } from '../output/table.ts';
@@ -42,7 +45,6 @@ export interface QueueOptions extends NewRunOptions, QueueSettings {
 }
 
 export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
-  const { api } = client;
   const deployment_id = await deploymentIdOf(client, options.deployment);
   const inputs = (await givenInputs(options, client, () => typesOfDeployment(client, deployment_id))) ?? {};
   const request = {
@@ -54,7 +56,14 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };
-  return queueOnce(client, options, (key) => api.queue(request, key));
+  return queueOnce(client, options, (key) =>
+    client.call(CreateRunResponse, {
+      method: 'POST',
+      path: '/run/deployment/queue',
+      body: request,
+      headers: { 'idempotency-key': key },
+    }),
+  );
 };
 
 const deploymentIdOf = async (
@@ -71,19 +80,27 @@ const deploymentIdOf = async (
 /** Queues a run again, with the same inputs, changed inputs or other inputs. */
 export const rerun = async (client: Client, run: string, options: NewRunOptions): Promise<ExitCode> => {
   const request = { inputs: await changedInputs(options, client, run) };
-  return queueOnce(client, options, (key) => client.api.rerun(run, request, key));
+  return queueOnce(client, options, (key) =>
+    client.call(CreateRunResponse, {
+      method: 'POST',
+      path: at`/run/${run}/rerun`,
+      body: request,
+      headers: { 'idempotency-key': key },
+    }),
+  );
 };
 
 /** Repeats the request with the same key if an answer is lost, so that it queues one run. */
 const queueOnce = async (
-  { api, screen }: Client,
+  client: Client,
   { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
   send: (key: string) => Promise<{ readonly run_id: string }>,
 ): Promise<ExitCode> => {
+  const { screen } = client;
   const queued = await retryForAMinute(() => send(idempotencyKey), screen);
   if (json) screen.printJson(queued);
   else screen.print(queued.run_id);
-  if (watch) return watchRun({ api, screen }, queued.run_id, json);
+  if (watch) return watchRun(client, queued.run_id, json);
   if (screen.isTerminal && !json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
   return EXIT.done;
 };
@@ -94,11 +111,17 @@ export interface GetOptions {
 }
 
 export const get = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   run: string,
-  { wait, json = false }: GetOptions,
+  { wait: given, json = false }: GetOptions,
 ): Promise<ExitCode> => {
-  const shown = await api.get(run, { wait: waitSeconds(wait) });
+  const wait = waitSeconds(given);
+  const shown = await call(ShownRun, {
+    method: 'GET',
+    path: at`/run/${run}`,
+    query: { wait },
+    waitsMs: (wait ?? 0) * 1_000,
+  });
   if (json) screen.printJson(shown);
   else printRun(screen, shown);
   return EXIT.done;
@@ -128,14 +151,14 @@ const waitSeconds = (text: string | undefined): number | undefined => {
   );
 };
 
-export const cancel = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const answer = await api.cancel(run);
+export const cancel = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const answer = await call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` });
   if (json) screen.printJson(answer);
   else screen.print(cancelSentence(answer));
   return EXIT.done;
 };
 
-const cancelSentence = ({ outcome, run_id, status }: Cancel): string => {
+const cancelSentence = ({ outcome, run_id, status }: Static<typeof CancelRunResponse>): string => {
   switch (outcome) {
     case 'cancelled':
       return `Run ${run_id} is cancelled.`;

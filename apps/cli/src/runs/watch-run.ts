@@ -11,14 +11,11 @@ import type { ShownRun } from '../api-client/run-responses.ts';
 const STEP = 0.1;
 
 /** Shows a run until it has ended, and returns the exit code for its end. Waits while the service is unavailable. */
-export const watchRun = async (
-  { api, screen }: Pick<Client, 'api' | 'screen'>,
-  run: string,
-  json: boolean,
-): Promise<ExitCode> => {
+export const watchRun = async (client: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const { screen } = client;
   let shown: ShownRun | undefined;
   let code: ExitCode = EXIT.done;
-  for await (const now of followRun(api, run, screen)) {
+  for await (const now of followRun(client, run)) {
     code = exitCodeOf(now);
     if (json) {
       if (differs(shown, now)) screen.printJson(now);

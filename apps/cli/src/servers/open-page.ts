@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '../api-client/client.ts';
 import type { Environment } from '../api-client/connection.ts';
+import { historyPicture } from '../run-history/history.ts';
 import { EXIT, type ExitCode } from '../output/command-error.ts';
 
 /**
@@ -13,13 +14,15 @@ import { EXIT, type ExitCode } from '../output/command-error.ts';
  * picture comes as a file, because a browser sends no API key.
  */
 export const openPage = async (
-  { connection, api, screen }: Client,
+  { connection, screen }: Client,
   env: Environment,
   run: string | undefined,
   json: boolean,
 ): Promise<ExitCode> => {
   const address =
-    run === undefined ? `${connection.url}/docs` : await pictureFile(run, await api.historyPicture(run));
+    run === undefined
+      ? `${connection.url}/docs`
+      : await pictureFile(run, await historyPicture(connection, run));
   const opened = await openInBrowser(address, env);
   if (json) screen.printJson({ address, opened });
   else {

@@ -1,3 +1,5 @@
+import { ANSWER_WITHIN_MS, at } from '../api-client/api-call.ts';
+import { DeliveriesPage, RunDeliveries } from '../api-client/delivery-responses.ts';
 import type { Client } from '../api-client/client.ts';
 import { listedColumns, deliveryStateSentence, attemptColumns } from './describe-delivery.ts';
 import { EXIT } from '../output/command-error.ts';
@@ -6,18 +8,17 @@ import { listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import { plain } from '../output/plain-text.ts';
 import { headLine, printTable, rowLine } from '../output/table.ts';
-import type { DeliveryFilter } from '../api-client/run-api.ts';
 
 /** More lines than one delivery has. Many redeliveries may have more. */
 const MAX_LINES = 100;
 
 /** Shows the delivery attempts of a run, and the state of the delivery. */
 export const showDeliveries = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   run: string,
   json: boolean,
 ): Promise<ExitCode> => {
-  const read = await api.deliveries(run);
+  const read = await call(RunDeliveries, { method: 'GET', path: at`/run/${run}/deliveries` });
   if (json) {
     screen.printJson(read);
     return EXIT.done;
@@ -41,7 +42,7 @@ export interface FilterOptions {
 export const filterOf = (
   { host, createdAfter, createdBefore }: FilterOptions,
   status: string | undefined,
-): DeliveryFilter => ({
+): Readonly<Record<string, string | undefined>> => ({
   status,
   host,
   created_after: createdAfter,
@@ -53,10 +54,15 @@ export interface DeliveryListOptions extends FilterOptions, ListOptions {
 }
 
 /** Lists runs with a webhook, newest first. */
-export const listDeliveries = ({ api, screen }: Client, options: DeliveryListOptions): Promise<ExitCode> =>
+export const listDeliveries = ({ call, screen }: Client, options: DeliveryListOptions): Promise<ExitCode> =>
   listPages(screen, options, {
     readPage: async (span) => {
-      const page = await api.listDeliveries({ ...filterOf(options, options.status), ...span });
+      const page = await call(DeliveriesPage, {
+        method: 'GET',
+        path: '/webhooks/deliveries',
+        query: { ...filterOf(options, options.status), ...span },
+        answerWithinMs: ANSWER_WITHIN_MS,
+      });
       return { items: page.deliveries, next_cursor: page.next_cursor };
     },
     head: headLine(screen, listedColumns),

@@ -1,3 +1,5 @@
+import { RedeliverResponse, RunRedelivery } from '@runledger/contracts/http/webhooks';
+import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '@runledger/contracts/counted';
 import { checkOneOrFailed } from '../options/one-or-failed.ts';
@@ -28,8 +30,8 @@ export const redeliver = async (
     : redeliverOne(client, run, options.json ?? false);
 };
 
-const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const answer = await api.redeliver(run);
+const redeliverOne = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const answer = await call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` });
   if (json) screen.printJson(answer);
   else
     screen.print(
@@ -39,10 +41,15 @@ const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean)
 };
 
 /** Goes through all pages once, so that each run is requested at most once, even if its receiver refuses again at once. */
-const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
+const redeliverFailed = async ({ call, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
   const dryRun = options.dryRun ?? false;
   const filter = filterOf(options, 'failed');
-  const requestPage = (cursor: string | undefined) => api.redeliverMany({ filter, dry_run: dryRun, cursor });
+  const requestPage = (cursor: string | undefined) =>
+    call(RedeliverResponse, {
+      method: 'POST',
+      path: '/webhooks/redeliver',
+      body: { filter, dry_run: dryRun, cursor },
+    });
   let complete = false;
   let [matched, requested] = [0, 0];
   try {

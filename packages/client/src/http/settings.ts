@@ -18,6 +18,8 @@ export interface RunledgerOptions {
   readonly timeoutMs?: number | undefined;
   /** How often a request is sent again at most, where that is safe: 5 when left out. */
   readonly retries?: number | undefined;
+  /** Called for each name in a request that the service ignored, such as one that is misspelt, with a sentence about it. */
+  readonly onWarning?: ((sentence: string) => void) | undefined;
 }
 
 export interface Settings {
@@ -28,6 +30,7 @@ export interface Settings {
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
   readonly retries: number;
+  readonly onWarning: ((sentence: string) => void) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -58,6 +61,7 @@ export const readSettings = (options: RunledgerOptions): Settings => {
     fetch: options.fetch ?? fetchTo(new URL(url)),
     timeoutMs,
     retries,
+    onWarning: options.onWarning,
   };
 };
 

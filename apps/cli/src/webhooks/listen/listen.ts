@@ -7,6 +7,7 @@ import type { Checked } from './check-signature.ts';
 import { header, notificationJson, notificationLine } from './describe-notification.ts';
 import { fetchedSecrets, fixedSecret } from './known-secrets.ts';
 import type { KnownSecrets } from './known-secrets.ts';
+import { readWebhookSecret } from '../webhook-secret.ts';
 import { openReceiver } from './receiver.ts';
 import type { ReceivedRequest, Reply } from './receiver.ts';
 import type { CommandContext } from '../../command/command-context.ts';
@@ -85,7 +86,7 @@ const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets 
   let reported = false;
   return fetchedSecrets(
     async () => {
-      const { secret, previous } = await (await client()).api.webhookSecret();
+      const { secret, previous } = await readWebhookSecret(await client());
       return previous === null ? [secret] : [secret, previous.secret];
     },
     {
