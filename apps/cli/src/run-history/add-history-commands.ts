@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandContext, Json } from '../command/command-context.ts';
 import { history, type HistoryOptions } from './history.ts';
-import { at, diff } from './past-run.ts';
+import { showChanges, showRunAt } from './past-run.ts';
 
 /** The commands about what happened to a run, and how it was. */
 export const addHistoryCommands = (program: Command, { client, end, add }: CommandContext): void => {
@@ -19,10 +19,10 @@ export const addHistoryCommands = (program: Command, { client, end, add }: Comma
     'at <run> <moment>',
     'show a run as it was after the fact at this position, or at this time',
   ).action(async (run: string, moment: string, { json = false }: Json) =>
-    end(await at(await client(), run, moment, json)),
+    end(await showRunAt(await client(), run, moment, json)),
   );
   add(program, 'diff <run> <from> <to>', 'show what changed of a run between two positions or times').action(
     async (run: string, from: string, to: string, { json = false }: Json) =>
-      end(await diff(await client(), run, [from, to], json)),
+      end(await showChanges(await client(), run, [from, to], json)),
   );
 };

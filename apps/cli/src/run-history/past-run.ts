@@ -1,7 +1,7 @@
 import { runChanges } from '@runledger/contracts/run-view/run-changes';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
-import { ANSWER_WITHIN_MS, at as pathTo, type ApiCall } from '../api-client/api-call.ts';
+import { ANSWER_WITHIN_MS, at, type ApiCall } from '../api-client/api-call.ts';
 import { ShownRun } from '../api-client/run-responses.ts';
 import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
@@ -9,7 +9,7 @@ import { printRun } from '../runs/single-run.ts';
 import { valueWords } from './value-words.ts';
 
 /** Shows a run as it was. */
-export const at = async (
+export const showRunAt = async (
   { call, screen }: Client,
   run: string,
   moment: string,
@@ -22,7 +22,7 @@ export const at = async (
 };
 
 /** Shows what changed of a run between two moments. */
-export const diff = async (
+export const showChanges = async (
   { call, screen }: Client,
   run: string,
   [from, to]: readonly [string, string],
@@ -42,7 +42,7 @@ export const diff = async (
 const runAt = (call: ApiCall, run: string, moment: string): Promise<ShownRun> =>
   call(ShownRun, {
     method: 'GET',
-    path: pathTo`/run/${run}`,
+    path: at`/run/${run}`,
     query: momentOf(moment),
     answerWithinMs: ANSWER_WITHIN_MS,
   });
