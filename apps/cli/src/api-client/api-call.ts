@@ -25,7 +25,7 @@ export interface ApiRequest {
   /** After the base path. `at` encodes the parts that come from outside. */
   readonly path: string;
   /** Undefined members are left out, here and in the body. */
-  readonly query?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** A file is sent as it is, everything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -98,14 +98,12 @@ type Send = (method: string, path: string, options: object) => Promise<Response>
 /** Sends a request with the client of the API. Rejects without an answer, and with ApiError for a refusal. */
 export const send = (
   { url, apiKey }: { readonly url: string; readonly apiKey: string | null },
-  { method, path, query = {}, body, headers }: ApiRequest,
+  { method, path, query, body, headers }: ApiRequest,
   { signal, onWarning }: { readonly signal?: AbortSignal; readonly onWarning?: (sentence: string) => void },
 ): Promise<Response> => {
   const client = new Runledger({ url, apiKey, basePath: '', fetch: nodeFetch, onWarning, ...NO_LIMIT });
   return (client.fetch as Send)(method, path, {
-    query: Object.fromEntries(
-      Object.entries(query).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
-    ),
+    query,
     headers: { accept: ACCEPT_EXACT_NUMBERS, ...headers },
     body,
     signal,

@@ -15,12 +15,10 @@ export interface Client {
   readonly cwd: string;
 }
 
-export const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => {
-  return {
-    connection,
-    call: apiCall(connection, screen.hint),
-    screen,
-    readJsonFile: jsonFiles(files),
-    cwd: files.cwd,
-  };
-};
+export const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => ({
+  connection,
+  call: apiCall(connection, screen.hint),
+  screen,
+  readJsonFile: jsonFiles(files),
+  cwd: files.cwd,
+});

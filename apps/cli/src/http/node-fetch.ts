@@ -18,7 +18,8 @@ export const nodeFetch = async (
   init: RequestInit = {},
 ): Promise<Response> => {
   const { method = 'GET', body, signal } = init;
-  const url = String(address);
+  // The client gives a text.
+  const url = address as string;
   const isSecure = url.startsWith('https:');
   const { request } = isSecure ? await import('node:https') : await import('node:http');
   const file = body instanceof Blob ? body : undefined;
