@@ -8,14 +8,13 @@ import {
 } from '@runledger/contracts/http/runs/run-logs';
 import { parseJson } from '@runledger/contracts/json';
 import { Type } from 'typebox';
-import { at } from '../api-client/api-call.ts';
-import { Unavailable } from '../api-client/api-problem.ts';
-import type { Client } from '../api-client/client.ts';
-import { COMMENT, eventStream, notUnderstood } from '../api-client/event-stream.ts';
-import { linesOf } from '../api-client/streamed-response.ts';
-import { wholeNumberIn } from '../options/numbers.ts';
-import { EXIT, type ExitCode } from '../output/command-error.ts';
-import type { Screen } from '../output/screen.ts';
+import { at } from '../api/api-call.ts';
+import { Unavailable } from '../api/api-problem.ts';
+import type { Client } from '../command/command-context.ts';
+import { COMMENT, eventStream, notUnderstood, linesOf } from '../api/streams.ts';
+import { wholeNumberIn } from '../command/option-values.ts';
+import { EXIT, type ExitCode } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
 
 export interface LogOptions {
   readonly follow?: boolean;

@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import type { Static } from 'typebox';
-import { at } from '../api-client/api-call.ts';
-import type { Client } from '../api-client/client.ts';
-import { EXIT, CommandError } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
-import { deployments } from '../catalogue/deployments.ts';
-import { endSentence, progressSentence } from './progress-line.ts';
-import { secondsOf } from '../options/numbers.ts';
-import { queueSettingsOf, type QueueSettings } from './queue-options.ts';
-import { typesOfDeployment } from '../catalogue/declared-types.ts';
-import { changedInputs, givenInputs } from './run-inputs.ts';
-import type { InputOptions } from './run-inputs.ts';
 import {
+  DeleteOutputsResponse,
+  DeleteRunResponse,
+  Tombstone,
+} from '@runledger/contracts/http/runs/delete-run';
+import { at, retryForAMinute } from '../api/api-call.ts';
+import type { Client } from '../command/command-context.ts';
+import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
+import { deployments } from '../catalogue/deployments.ts';
+import {
+  endSentence,
+  progressSentence,
   earlierAttemptLines,
   errorLines,
   warningLines,
@@ -22,9 +21,12 @@ import {
   hasEnded,
   outputLines,
   ShownRun,
-} from '../api-client/run-responses.ts';
-import type { Screen } from '../output/screen.ts';
-import { printRows } from '../output/table.ts';
+} from './shown-run.ts';
+import { secondsOf } from '../command/option-values.ts';
+import { queueSettingsOf, type QueueSettings } from './run-options.ts';
+import { typesOfDeployment, changedInputs, givenInputs, type InputOptions } from './run-inputs.ts';
+import type { Screen } from '../command/screen.ts';
+import { printRows } from '../command/table.ts';
 import { watchRun } from './watch-run.ts';
 
 const MAX_WAIT_S = 60;
@@ -167,4 +169,51 @@ const cancelSentence = ({ outcome, run_id, status }: Static<typeof CancelRunResp
     case 'already_ended':
       return `Run ${run_id} has already ended: ${status}. Nothing was changed.`;
   }
+};
+
+export interface DeleteOptions {
+  readonly outputs?: boolean;
+  readonly json?: boolean;
+}
+
+/** Deletes a run that has ended, or only its outputs. */
+export const deleteRun = async (
+  { call, screen }: Client,
+  run: string,
+  { outputs = false, json = false }: DeleteOptions,
+): Promise<ExitCode> => {
+  const answer = outputs
+    ? await call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` })
+    : await call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` });
+  if (json) screen.printJson(answer);
+  else if (answer.outcome === 'already_deleted')
+    screen.print(`The outputs of run ${answer.run_id} were deleted before. Nothing was changed.`);
+  else
+    screen.print(
+      outputs ? `The outputs of run ${answer.run_id} are deleted.` : `Run ${answer.run_id} is deleted.`,
+    );
+  return EXIT.done;
+};
+
+/** Shows what the deletion of a run erased, when, and by whom. */
+export const tombstone = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const found = await call(Tombstone, { method: 'GET', path: at`/run/${run}/tombstone` });
+  if (json) {
+    screen.printJson(found);
+    return EXIT.done;
+  }
+  const { deleted_by, erases } = found;
+  printRows(screen, [
+    ['run', found.run_id],
+    ['queued', found.created_at, 'time'],
+    ['deleted', found.deleted_at, 'time'],
+    ['by user', deleted_by.user_id],
+    ['with key', deleted_by.key_id],
+    ['state', found.state === 'erased' ? 'erased' : 'being erased'],
+    ['output files', `${erases.files}, ${erases.file_bytes} bytes`],
+    ['stored inputs', `${erases.inputs_bytes} bytes`],
+    ['stored list of outputs', `${erases.outputs_bytes} bytes`],
+    ['stored log', `${erases.log_bytes} bytes`],
+  ]);
+  return EXIT.done;
 };

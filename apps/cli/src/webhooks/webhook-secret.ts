@@ -1,12 +1,10 @@
 import { WebhookSecret } from '@runledger/contracts/http/webhooks';
 import type { Static } from 'typebox';
-import type { Client } from '../api-client/client.ts';
-import { EXIT } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import { secondsOf } from '../options/numbers.ts';
-import type { Screen } from '../output/screen.ts';
-import { printRows } from '../output/table.ts';
+import type { Client } from '../command/command-context.ts';
+import { EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import { secondsOf } from '../command/option-values.ts';
+import type { Screen } from '../command/screen.ts';
+import { printRows } from '../command/table.ts';
 
 type Secret = Static<typeof WebhookSecret>;
 
