@@ -1,5 +1,5 @@
 /** docs/export.md from the columns of an export. */
-import { RUN_COLUMNS } from '@runledger/cli/export/run-columns';
+import { RUN_COLUMNS } from '@runledger/cli/runs/run-columns';
 
 const TYPES = {
   text: 'text',
@@ -16,7 +16,7 @@ export const exportPage = (): string => {
   );
   return `# Columns of an export
 
-Generated from \`apps/cli/src/export/run-columns.ts\` by \`npm run docs\`.
+Generated from \`apps/cli/src/runs/run-columns.ts\` by \`npm run docs\`.
 
 \`npx runledger export --format parquet --since 2026-05-01 --output runs.parquet\` writes a row for each run that was queued since then, newest first, for DuckDB, pandas, Spark or a
 warehouse. \`--format ndjson\`, the default, writes one JSON object a line, with times as ISO 8601. \`--until\`, \`--status\`, \`--deployment\`, \`--workflow\`,

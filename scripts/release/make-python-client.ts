@@ -12,7 +12,7 @@ const TOOLS = join(CLIENT, 'tools');
 await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-client-'));
 const { python, pip } = await makePythonEnvironment('The generator', folder.path, process.env);
 await pip(['install', '--quiet', '--only-binary=:all:', '-r', join(TOOLS, 'requirements.txt')]);
-const args = [join(ROOT, 'docs', 'openapi.json'), join(CLIENT, 'src', 'runledger')];
+const args = [join(ROOT, 'docs', 'openapi.json'), join(CLIENT, 'src', 'runledger', 'generated')];
 const made = await runCommand(python, [join(TOOLS, 'generate.py'), ...args], {
   env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
   withinMs: 300_000,

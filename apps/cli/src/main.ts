@@ -1,5 +1,5 @@
-import { EXIT } from './output/command-error.ts';
-import { screenOf } from './output/screen.ts';
+import { EXIT } from './command/command-error.ts';
+import { screenOf } from './command/screen.ts';
 import { runProgram } from './program.ts';
 
 // The reader of a pipe may close it early, as in `runledger history RUN | head -1`. That is not an error.

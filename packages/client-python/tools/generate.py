@@ -1,6 +1,7 @@
 """
-Writes src/runledger/models.py and operations.py from the OpenAPI document: `npm run client:python` calls this with what it
-needs. Types come from datamodel-code-generator; an operation is one function, of which `operation_functions.py` is the text.
+Writes models.py and operations.py of src/runledger/generated from the OpenAPI document: `npm run client:python` calls this
+with what it needs. Types come from datamodel-code-generator; an operation is one function, of which
+`operation_functions.py` is the text.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Literal
 
+from .._core.operation import Operation, Pages, Stream, headers_of, path_of
 from . import models
-from ._core.operation import Operation, Pages, Stream, headers_of, path_of
 '''
 
 JSON = "application/json"

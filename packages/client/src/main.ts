@@ -41,4 +41,5 @@ export type {
   Runs,
   RunSettings,
 } from './runs/runs.ts';
+export { EventParser, type ServerSentEvent } from './streams/server-sent-events.ts';
 export { verifyWebhook, type WebhookRequest } from './webhooks/verify-webhook.ts';

@@ -1,6 +1,11 @@
 import { Option, type Command } from 'commander';
-import { gpuModelsOf, type GpuStep } from '../options/gpu-models.ts';
-import { decimalNumber, secondsOf, wholeNumber } from '../options/numbers.ts';
+import {
+  gpuModelsOf,
+  type GpuStep,
+  decimalNumber,
+  secondsOf,
+  wholeNumber,
+} from '../command/option-values.ts';
 
 /** The options of all commands that make or change a deployment. False with the `--no-` form of an option. */
 export interface DeploymentSettings {

@@ -1,16 +1,29 @@
 import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/deployments';
 import type { Command } from 'commander';
-import type { ApiCall } from '../api-client/api-call.ts';
+import { isUuid } from '@runledger/contracts/ids';
+import type { ApiCall } from '../api/api-call.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
-import { addDeploymentSettings, addRemovals, deploymentSettingsOf } from './deployment-settings.ts';
-import type { DeploymentSettings } from './deployment-settings.ts';
-import { addRecordCommands, addRecordList } from './record-commands.ts';
-import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
+import {
+  addDeploymentSettings,
+  addRemovals,
+  deploymentSettingsOf,
+  type DeploymentSettings,
+} from './deployment-settings.ts';
+import { addRecordCommands, addRecordList, idByName, optionalId } from './named-records.ts';
+import {
+  changeRecord,
+  createRecord,
+  firstRows,
+  lastRows,
+  listRecords,
+  type ListedRecords,
+  type RecordKind,
+  type RecordListOptions,
+  type SingleRecords,
+} from './records.ts';
 import { machines } from './machines.ts';
-import { idByName, optionalId } from './named-records.ts';
-import type { ListedRecords, RecordKind, RecordListOptions } from './records.ts';
-import { versionReference } from './version-reference.ts';
-import { workflows } from './workflows.ts';
+import { workflows, versionsOf } from './workflows.ts';
+import { CommandError, plain } from '../command/command-error.ts';
 
 const listed: Pick<ListedRecords<Deployment>, 'what' | 'path' | 'readPage'> = {
   what: 'Deployment',
@@ -124,3 +137,17 @@ const fieldsOf = async (call: ApiCall, { name, version, machine, gpu, ...setting
 
 const boundsWords = ({ min_priority, max_priority, max_delay_s }: Deployment['bounds']): string =>
   `priority from ${min_priority} to ${max_priority}${max_delay_s === null ? '' : `, delay up to ${max_delay_s} s`}`;
+
+/** What stands for a version where its workflow is not known: its id, or `portrait@3` for version 3 of a workflow. */
+const versionReference: Pick<SingleRecords<unknown>, 'idOf'> = {
+  idOf: async (call, given) => {
+    if (isUuid(given)) return given;
+    const at = given.lastIndexOf('@');
+    if (at < 1)
+      throw new CommandError(
+        `--version ${plain(given)} is neither the id of a version nor a workflow with a number, such as portrait@3.`,
+      );
+    const workflow = await workflows.idOf(call, given.slice(0, at));
+    return versionsOf(workflow).idOf(call, given.slice(at + 1));
+  },
+};

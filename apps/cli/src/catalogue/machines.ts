@@ -1,14 +1,19 @@
 import { Machine, MachinePage } from '@runledger/contracts/http/catalogue/machines';
-import type { Runner } from '@runledger/contracts/runners/runner-kinds';
-import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
-import { Option } from 'commander';
-import type { Command } from 'commander';
-import { CommandError } from '../output/command-error.ts';
+import { type Runner, runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
+import { Option, type Command } from 'commander';
+import { CommandError } from '../command/command-error.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
-import { addRecordCommands, addRecordList } from './record-commands.ts';
-import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
-import { idByName } from './named-records.ts';
-import type { ListedRecords, RecordKind, RecordListOptions } from './records.ts';
+import { addRecordCommands, addRecordList, idByName } from './named-records.ts';
+import {
+  changeRecord,
+  createRecord,
+  firstRows,
+  lastRows,
+  listRecords,
+  type ListedRecords,
+  type RecordKind,
+  type RecordListOptions,
+} from './records.ts';
 
 const runnerWords = ({ runner }: Machine): string => runnerKindOf(runner).label(runner);
 

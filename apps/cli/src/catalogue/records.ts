@@ -1,15 +1,9 @@
-import { at, Nothing } from '../api-client/api-call.ts';
-import type { ApiCall, ApiRequest } from '../api-client/api-call.ts';
-import type { Client } from '../api-client/client.ts';
-import { EXIT, CommandError } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { listPages } from '../command/list-pages.ts';
-import type { ListOptions, Page } from '../command/list-pages.ts';
-import { plain } from '../output/plain-text.ts';
-import type { Json } from '../command/command-context.ts';
-import type { Screen } from '../output/screen.ts';
-import { headLine, printRows, rowLine } from '../output/table.ts';
-import type { Column, Rows } from '../output/table.ts';
+import { at, Nothing, type ApiCall, type ApiRequest } from '../api/api-call.ts';
+import type { Client, Json } from '../command/command-context.ts';
+import { EXIT, CommandError, type ExitCode, plain } from '../command/command-error.ts';
+import { listPages, type ListOptions, type Page } from '../command/list-pages.ts';
+import type { Screen } from '../command/screen.ts';
+import { headLine, printRows, rowLine, type Column, type Rows } from '../command/table.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

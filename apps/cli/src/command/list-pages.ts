@@ -1,8 +1,6 @@
-import { EXIT, CommandError } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { pages } from '../api-client/pages.ts';
-import { plain } from '../output/plain-text.ts';
-import type { Screen } from '../output/screen.ts';
+import { EXIT, CommandError, type ExitCode, plain } from './command-error.ts';
+import { pages } from '../api/api-call.ts';
+import type { Screen } from './screen.ts';
 
 const PAGE = 100;
 const MAX_LISTED = 10_000;

@@ -1,17 +1,15 @@
 import { ApiKeyList } from '@runledger/contracts/http/api-keys';
 import { ExecutorPage } from '@runledger/contracts/http/executors';
-import type { Client } from '../api-client/client.ts';
-import type { Environment } from '../api-client/connection.ts';
-import { ShownRuns } from '../api-client/run-responses.ts';
+import type { Client } from '../command/command-context.ts';
+import { type Environment, LOCAL, readContexts } from '../api/connection.ts';
+import { ShownRuns } from '../runs/shown-run.ts';
 import { deployments } from '../catalogue/deployments.ts';
-import { listedSchedules } from '../catalogue/listed-schedules.ts';
+import { listedSchedules } from '../catalogue/named-records.ts';
 import { machines } from '../catalogue/machines.ts';
 import type { RecordKind } from '../catalogue/records.ts';
-import { versionsOf } from '../catalogue/workflow-versions.ts';
-import { workflows } from '../catalogue/workflows.ts';
-import { LOCAL, readContexts } from '../contexts/contexts-file.ts';
-import { plain } from '../output/plain-text.ts';
-import { relativeTime } from '../output/relative-time.ts';
+import { versionsOf, workflows } from '../catalogue/workflows.ts';
+import { plain } from '../command/command-error.ts';
+import { relativeTime } from '../command/screen.ts';
 import type { Candidate, RecordWord, Wanted } from './wanted.ts';
 
 /** As many as one page has. */

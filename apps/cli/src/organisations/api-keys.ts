@@ -1,19 +1,13 @@
 import { isUuid } from '@runledger/contracts/ids';
-import { ApiKeyList, CreatedApiKeyItem } from '@runledger/contracts/http/api-keys';
-import type { ApiKeyItem } from '@runledger/contracts/http/api-keys';
+import { ApiKeyList, CreatedApiKeyItem, type ApiKeyItem } from '@runledger/contracts/http/api-keys';
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
-import { Nothing, at } from '../api-client/api-call.ts';
-import type { ApiCall } from '../api-client/api-call.ts';
-import type { Client } from '../api-client/client.ts';
+import { Nothing, at, type ApiCall } from '../api/api-call.ts';
+import type { Client, Json, CommandContext } from '../command/command-context.ts';
 import { ambiguous } from '../catalogue/named-records.ts';
-import { EXIT, CommandError } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import type { Json, CommandContext } from '../command/command-context.ts';
-import { secondsOf } from '../options/numbers.ts';
-import { printRows, printTable } from '../output/table.ts';
-import type { Column } from '../output/table.ts';
+import { EXIT, CommandError, type ExitCode, plain } from '../command/command-error.ts';
+import { secondsOf } from '../command/option-values.ts';
+import { printRows, printTable, type Column } from '../command/table.ts';
 
 const columns: readonly Column<ApiKeyItem>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
@@ -90,7 +84,7 @@ const createKey = async (
     throw new CommandError('Use --user without --operator: a key of an operator belongs to the first user.');
   const created = operator
     ? await asOperator(async (by) => {
-        const { createOperatorKey } = await import('./create-operator-key.ts');
+        const { createOperatorKey } = await import('./organisations.ts');
         return createOperatorKey(by, { name, organisation, scopes: scope, expires_at });
       })
     : await requestKey(await client(), {

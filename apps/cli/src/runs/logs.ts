@@ -1,12 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
-import { Unavailable } from '../api-client/api-call.ts';
-import type { Client } from '../api-client/client.ts';
-import type { RunApi } from '../api-client/run-api.ts';
-import type { LogQuery } from '../api-client/run-logs.ts';
-import { wholeNumberIn } from '../options/numbers.ts';
-import { EXIT, type ExitCode } from '../output/command-error.ts';
-import type { Screen } from '../output/screen.ts';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
+import {
+  RunLogCut,
+  RunLogLine,
+  RunLogNotice,
+  type RunLogItem,
+} from '@runledger/contracts/http/runs/run-logs';
+import { parseJson } from '@runledger/contracts/json';
+import { Type } from 'typebox';
+import { at } from '../api/api-call.ts';
+import { Unavailable } from '../api/api-problem.ts';
+import type { Client } from '../command/command-context.ts';
+import { COMMENT, eventStream, notUnderstood, linesOf } from '../api/streams.ts';
+import { wholeNumberIn } from '../command/option-values.ts';
+import { EXIT, type ExitCode } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
 
 export interface LogOptions {
   readonly follow?: boolean;
@@ -23,7 +31,7 @@ const GIVE_UP_AFTER_MS = 60_000;
 
 /** Prints what a run has written, and with `follow` what it writes until it has ended. */
 export const logs = async (
-  { api, screen }: Pick<Client, 'api' | 'screen'>,
+  client: Client,
   run: string,
   { follow = false, json = false, attempt, tail }: LogOptions,
 ): Promise<ExitCode> => {
@@ -34,29 +42,52 @@ export const logs = async (
         : wholeNumberIn('--attempt', attempt, { least: 1, most: MAX_ATTEMPT }),
     tail: tail === undefined ? undefined : wholeNumberIn('--tail', tail, { least: 1, most: MAX_TAIL }),
   };
+  const { screen } = client;
   const print = json ? screen.printJson : printer(screen);
-  for await (const item of follow ? followed(api, run, query, screen) : api.logs(run, query)) print(item);
+  for await (const item of follow ? followed(client, run, query) : kept(client, run, query)) print(item);
   return EXIT.done;
 };
 
-/** After a disconnect the stream continues after the last event. */
-const followed = async function* (
-  api: RunApi,
+interface LogQuery {
+  readonly attempt: number | undefined;
+  readonly tail: number | undefined;
+}
+
+/** The logs as they are now. */
+const kept = async function* (
+  { connection }: Client,
   run: string,
   query: LogQuery,
-  screen: Screen,
 ): AsyncGenerator<RunLogItem> {
+  const request = { method: 'GET', path: at`/run/${run}/logs`, query: { ...query } } as const;
+  for await (const line of linesOf(connection, request)) yield itemIn(line);
+};
+
+const ITEM_EVENTS: ReadonlySet<string> = new Set(['line', 'cut', 'notice']);
+
+/** After a disconnect the stream continues after the last event. */
+const followed = async function* (
+  { connection, screen }: Client,
+  run: string,
+  query: LogQuery,
+): AsyncGenerator<RunLogItem> {
+  const request = { path: at`/run/${run}/logs`, query: { ...query, follow: true } };
   let after: string | undefined;
   let heardAt = performance.now();
   for (;;) {
     try {
-      for await (const event of api.followLogs(run, query, after)) {
+      let isEmpty = true;
+      for await (const { event, id, data } of eventStream(connection, request, after)) {
         heardAt = performance.now();
-        if (event.kind === 'end') return;
-        if (event.kind === 'nothing_new') continue;
-        after = event.id ?? after;
-        yield event.item;
+        isEmpty = false;
+        if (event === 'end') return;
+        if (event === COMMENT || !ITEM_EVENTS.has(event)) continue;
+        // A notice has no id.
+        after = id ?? after;
+        yield itemIn(data);
       }
+      // 204: nothing follows.
+      if (isEmpty && after !== undefined) return;
     } catch (error) {
       const isLong = performance.now() - heardAt > GIVE_UP_AFTER_MS;
       if (!(error instanceof Unavailable) || isLong) throw error;
@@ -64,6 +95,14 @@ const followed = async function* (
     }
     await pause(RECONNECT_AFTER_MS);
   }
+};
+
+const Item = compiledSchema(Type.Union([RunLogLine, RunLogCut, RunLogNotice]));
+
+const itemIn = (text: string): RunLogItem => {
+  const item = parseJson(text);
+  if (!Item.Check(item)) throw notUnderstood();
+  return item;
 };
 
 /** The lines as they are; between them what is missing, and which attempt it is when there are several. */

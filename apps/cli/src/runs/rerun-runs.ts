@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { RerunRunsResponse } from '@runledger/contracts/http/runs/rerun-runs';
-import type { RefusedRuns, RerunRefusal, RerunStop } from '@runledger/contracts/http/runs/rerun-runs';
-import type { Client } from '../api-client/client.ts';
+import {
+  RerunRunsResponse,
+  type RefusedRuns,
+  type RerunRefusal,
+  type RerunStop,
+} from '@runledger/contracts/http/runs/rerun-runs';
+import type { Client } from '../command/command-context.ts';
 import { counted } from '@runledger/contracts/counted';
-import { checkOneOrFailed } from '../options/one-or-failed.ts';
-import { EXIT, CommandError } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { ANSWER_WITHIN_MS, doWithMany } from './bulk-runs.ts';
-import type { BulkOptions } from './bulk-runs.ts';
+import { checkOneOrFailed } from '../command/option-values.ts';
+import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
+import { ANSWER_WITHIN_MS, doWithMany, type BulkOptions } from './bulk-runs.ts';
 import { rerun, type NewRunOptions } from './single-run.ts';
 
 export interface RerunRunsOptions extends BulkOptions {

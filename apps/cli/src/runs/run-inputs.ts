@@ -1,13 +1,16 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
 import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
-import type { Client } from '../api-client/client.ts';
-import { uploadFile } from '../files/upload-file.ts';
-import { typesOfRun, type DeclaredTypes } from '../catalogue/declared-types.ts';
-import { CommandError } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import { readJsonOption, type ReadJsonFile } from '../options/json-files.ts';
-import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
+import { at, retryForAMinute } from '../api/api-call.ts';
+import type { Client } from '../command/command-context.ts';
+import { RunInputs, ShownRun } from './shown-run.ts';
+import { uploadFile } from './files.ts';
+import { CommandError, plain } from '../command/command-error.ts';
+import { readJsonOption, type ReadJsonFile } from '../command/option-values.ts';
+import { Unavailable } from '../api/api-problem.ts';
+import { deployments } from '../catalogue/deployments.ts';
+import { readRecord } from '../catalogue/records.ts';
+import { versionsOf } from '../catalogue/workflows.ts';
 
 export interface InputOptions {
   /** Each `name=value`. */
@@ -44,8 +47,11 @@ export const changedInputs = async (
   const { inputs, input } = options;
   const declared = (): Promise<DeclaredTypes> => typesOfRun(client, run);
   if (inputs !== undefined || input.length === 0) return givenInputs(options, client, declared);
-  const { api, screen } = client;
-  const { workflow_inputs } = await retryForAMinute(() => api.inputsOf(run), screen);
+  const { call, screen } = client;
+  const { workflow_inputs } = await retryForAMinute(
+    () => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
+    screen,
+  );
   // Secrets are shown as null. The new run keeps those that are left out.
   const shown = Object.fromEntries(Object.entries(workflow_inputs).filter(([, value]) => value !== null));
   return withPairs(shown, { pairs: input, declared }, client);
@@ -136,4 +142,44 @@ const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inp
   throw new CommandError(
     `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file with it.`,
   );
+};
+
+/** The types of inputs by their names, as a version declares them. */
+type DeclaredTypes = ReadonlyMap<string, string>;
+
+interface NamedVersion {
+  readonly workflow_id?: string;
+  readonly workflow_version_id?: string;
+}
+
+/** Of the version that a deployment has now. */
+export const typesOfDeployment = (client: Client, id: string): Promise<DeclaredTypes> =>
+  unlessRefused(client, async () => typesOf(client, await readRecord(client.call, deployments, id)));
+
+/** Of the version that a run has. */
+const typesOfRun = (client: Client, run: string): Promise<DeclaredTypes> =>
+  unlessRefused(client, async () =>
+    typesOf(client, await client.call(ShownRun, { method: 'GET', path: at`/run/${run}` })),
+  );
+
+const typesOf = async (
+  { call }: Client,
+  { workflow_id, workflow_version_id }: NamedVersion,
+): Promise<DeclaredTypes> => {
+  if (workflow_id === undefined || workflow_version_id === undefined) return new Map();
+  const { inputs } = await readRecord(call, versionsOf(workflow_id), workflow_version_id);
+  return new Map(inputs.map(({ name, type }) => [name, type]));
+};
+
+/** Without them a value has the type that it looks like. What is wrong, the request that follows is refused for. */
+const unlessRefused = async (
+  { screen }: Client,
+  read: () => Promise<DeclaredTypes>,
+): Promise<DeclaredTypes> => {
+  try {
+    return await retryForAMinute(read, screen);
+  } catch (error) {
+    if (error instanceof CommandError && !(error instanceof Unavailable)) return new Map();
+    throw error;
+  }
 };

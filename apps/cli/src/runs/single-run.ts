@@ -1,27 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '../api-client/client.ts';
-import { EXIT, CommandError } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
-import { deployments } from '../catalogue/deployments.ts';
-import { endSentence, progressSentence } from './progress-line.ts';
-import { secondsOf } from '../options/numbers.ts';
-import { queueSettingsOf, type QueueSettings } from './queue-options.ts';
-import { typesOfDeployment } from '../catalogue/declared-types.ts';
-import { changedInputs, givenInputs } from './run-inputs.ts';
-import type { InputOptions } from './run-inputs.ts';
-import type { Cancel } from '../api-client/run-api.ts';
+import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
+import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
+import type { Static } from 'typebox';
 import {
+  DeleteOutputsResponse,
+  DeleteRunResponse,
+  Tombstone,
+} from '@runledger/contracts/http/runs/delete-run';
+import { at, retryForAMinute } from '../api/api-call.ts';
+import type { Client } from '../command/command-context.ts';
+import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
+import { deployments } from '../catalogue/deployments.ts';
+import {
+  endSentence,
+  progressSentence,
   earlierAttemptLines,
   errorLines,
   warningLines,
   placementLine,
   hasEnded,
   outputLines,
-  type ShownRun,
-} from '../api-client/run-responses.ts';
-import type { Screen } from '../output/screen.ts';
-import { printRows } from '../output/table.ts';
+  ShownRun,
+} from './shown-run.ts';
+import { secondsOf } from '../command/option-values.ts';
+import { queueSettingsOf, type QueueSettings } from './run-options.ts';
+import { typesOfDeployment, changedInputs, givenInputs, type InputOptions } from './run-inputs.ts';
+import type { Screen } from '../command/screen.ts';
+import { printRows } from '../command/table.ts';
 import { watchRun } from './watch-run.ts';
 
 const MAX_WAIT_S = 60;
@@ -42,7 +47,6 @@ export interface QueueOptions extends NewRunOptions, QueueSettings {
 }
 
 export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
-  const { api } = client;
   const deployment_id = await deploymentIdOf(client, options.deployment);
   const inputs = (await givenInputs(options, client, () => typesOfDeployment(client, deployment_id))) ?? {};
   const request = {
@@ -54,7 +58,14 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };
-  return queueOnce(client, options, (key) => api.queue(request, key));
+  return queueOnce(client, options, (key) =>
+    client.call(CreateRunResponse, {
+      method: 'POST',
+      path: '/run/deployment/queue',
+      body: request,
+      headers: { 'idempotency-key': key },
+    }),
+  );
 };
 
 const deploymentIdOf = async (
@@ -71,19 +82,27 @@ const deploymentIdOf = async (
 /** Queues a run again, with the same inputs, changed inputs or other inputs. */
 export const rerun = async (client: Client, run: string, options: NewRunOptions): Promise<ExitCode> => {
   const request = { inputs: await changedInputs(options, client, run) };
-  return queueOnce(client, options, (key) => client.api.rerun(run, request, key));
+  return queueOnce(client, options, (key) =>
+    client.call(CreateRunResponse, {
+      method: 'POST',
+      path: at`/run/${run}/rerun`,
+      body: request,
+      headers: { 'idempotency-key': key },
+    }),
+  );
 };
 
 /** Repeats the request with the same key if an answer is lost, so that it queues one run. */
 const queueOnce = async (
-  { api, screen }: Client,
+  client: Client,
   { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
   send: (key: string) => Promise<{ readonly run_id: string }>,
 ): Promise<ExitCode> => {
+  const { screen } = client;
   const queued = await retryForAMinute(() => send(idempotencyKey), screen);
   if (json) screen.printJson(queued);
   else screen.print(queued.run_id);
-  if (watch) return watchRun({ api, screen }, queued.run_id, json);
+  if (watch) return watchRun(client, queued.run_id, json);
   if (screen.isTerminal && !json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
   return EXIT.done;
 };
@@ -94,11 +113,17 @@ export interface GetOptions {
 }
 
 export const get = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   run: string,
-  { wait, json = false }: GetOptions,
+  { wait: given, json = false }: GetOptions,
 ): Promise<ExitCode> => {
-  const shown = await api.get(run, { wait: waitSeconds(wait) });
+  const wait = waitSeconds(given);
+  const shown = await call(ShownRun, {
+    method: 'GET',
+    path: at`/run/${run}`,
+    query: { wait },
+    waitsMs: (wait ?? 0) * 1_000,
+  });
   if (json) screen.printJson(shown);
   else printRun(screen, shown);
   return EXIT.done;
@@ -128,14 +153,14 @@ const waitSeconds = (text: string | undefined): number | undefined => {
   );
 };
 
-export const cancel = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const answer = await api.cancel(run);
+export const cancel = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const answer = await call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` });
   if (json) screen.printJson(answer);
   else screen.print(cancelSentence(answer));
   return EXIT.done;
 };
 
-const cancelSentence = ({ outcome, run_id, status }: Cancel): string => {
+const cancelSentence = ({ outcome, run_id, status }: Static<typeof CancelRunResponse>): string => {
   switch (outcome) {
     case 'cancelled':
       return `Run ${run_id} is cancelled.`;
@@ -144,4 +169,51 @@ const cancelSentence = ({ outcome, run_id, status }: Cancel): string => {
     case 'already_ended':
       return `Run ${run_id} has already ended: ${status}. Nothing was changed.`;
   }
+};
+
+export interface DeleteOptions {
+  readonly outputs?: boolean;
+  readonly json?: boolean;
+}
+
+/** Deletes a run that has ended, or only its outputs. */
+export const deleteRun = async (
+  { call, screen }: Client,
+  run: string,
+  { outputs = false, json = false }: DeleteOptions,
+): Promise<ExitCode> => {
+  const answer = outputs
+    ? await call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` })
+    : await call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` });
+  if (json) screen.printJson(answer);
+  else if (answer.outcome === 'already_deleted')
+    screen.print(`The outputs of run ${answer.run_id} were deleted before. Nothing was changed.`);
+  else
+    screen.print(
+      outputs ? `The outputs of run ${answer.run_id} are deleted.` : `Run ${answer.run_id} is deleted.`,
+    );
+  return EXIT.done;
+};
+
+/** Shows what the deletion of a run erased, when, and by whom. */
+export const tombstone = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const found = await call(Tombstone, { method: 'GET', path: at`/run/${run}/tombstone` });
+  if (json) {
+    screen.printJson(found);
+    return EXIT.done;
+  }
+  const { deleted_by, erases } = found;
+  printRows(screen, [
+    ['run', found.run_id],
+    ['queued', found.created_at, 'time'],
+    ['deleted', found.deleted_at, 'time'],
+    ['by user', deleted_by.user_id],
+    ['with key', deleted_by.key_id],
+    ['state', found.state === 'erased' ? 'erased' : 'being erased'],
+    ['output files', `${erases.files}, ${erases.file_bytes} bytes`],
+    ['stored inputs', `${erases.inputs_bytes} bytes`],
+    ['stored list of outputs', `${erases.outputs_bytes} bytes`],
+    ['stored log', `${erases.log_bytes} bytes`],
+  ]);
+  return EXIT.done;
 };

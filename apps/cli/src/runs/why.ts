@@ -1,12 +1,9 @@
-import { RunWaiting } from '@runledger/contracts/http/runs/waiting';
-import type { Waiting } from '@runledger/contracts/http/runs/waiting';
-import { at } from '../api-client/api-call.ts';
-import type { Client } from '../api-client/client.ts';
+import { RunWaiting, type Waiting } from '@runledger/contracts/http/runs/waiting';
+import { at } from '../api/api-call.ts';
+import type { Client } from '../command/command-context.ts';
 import { counted } from '@runledger/contracts/counted';
-import { EXIT } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import { printRows } from '../output/table.ts';
+import { EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import { printRows } from '../command/table.ts';
 
 /** Explains why a run waits, and what would help. */
 export const why = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {

@@ -1,14 +1,12 @@
 import { readConnectionFile } from '@runledger/standalone/connection-files';
-import { findDataFolder, type Environment } from '../api-client/connection.ts';
-import { LOCAL, readContexts, writeContexts } from '../contexts/contexts-file.ts';
-import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import type { Screen } from '../output/screen.ts';
-import { printTable, type Column } from '../output/table.ts';
-import { warnOfVariables } from './variables-come-first.ts';
+import { findDataFolder, type Environment, LOCAL, readContexts, writeContexts } from '../api/connection.ts';
+import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
+import { printTable, type Column } from '../command/table.ts';
+import { readCliSettings } from '../api/cli-settings.ts';
 
 /** Where contexts are stored and shown. */
-export interface ContextPlace {
+interface ContextPlace {
   readonly env: Environment;
   readonly cwd: string;
   readonly screen: Screen;
@@ -96,4 +94,14 @@ const contextNamed = <Stored>(
   if (name === LOCAL) return undefined;
   if (Object.hasOwn(contexts, name)) return contexts[name];
   throw new CommandError(`There is no context ${plain(name)}. List them with: runledger context list`);
+};
+
+/** Who chooses a context should know that a variable comes before it. */
+export const warnOfVariables = (env: Environment, screen: Screen): void => {
+  const { RUNLEDGER_URL, RUNLEDGER_CONTEXT, RUNLEDGER_DATA_DIR } = readCliSettings(env);
+  const set = Object.entries({ RUNLEDGER_URL, RUNLEDGER_CONTEXT, RUNLEDGER_DATA_DIR })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  if (set.length > 0)
+    screen.hint(`Set in this shell, and comes before the chosen context: ${set.join(', ')}.`);
 };

@@ -1,14 +1,11 @@
 import { Whoami } from '@runledger/contracts/http/whoami';
-import { apiCall } from '../api-client/api-call.ts';
-import { readCliSettings } from '../api-client/cli-settings.ts';
-import { checkedUrl, type Environment } from '../api-client/connection.ts';
-import type { Json } from '../command/command-context.ts';
-import { withBasePath } from '../command/with-base-path.ts';
-import { LOCAL, readContexts, writeContexts } from '../contexts/contexts-file.ts';
-import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import type { Screen } from '../output/screen.ts';
-import { warnOfVariables } from './variables-come-first.ts';
+import { apiCall } from '../api/api-call.ts';
+import { readCliSettings } from '../api/cli-settings.ts';
+import { checkedUrl, type Environment, LOCAL, readContexts, writeContexts } from '../api/connection.ts';
+import { type Json, withBasePath } from '../command/command-context.ts';
+import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
+import { warnOfVariables } from './contexts.ts';
 
 export interface LoginOptions extends Json {
   readonly url?: string;

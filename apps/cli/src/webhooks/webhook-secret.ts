@@ -1,25 +1,33 @@
-import type { Client } from '../api-client/client.ts';
-import { EXIT } from '../output/command-error.ts';
-import type { ExitCode } from '../output/command-error.ts';
-import { plain } from '../output/plain-text.ts';
-import { secondsOf } from '../options/numbers.ts';
-import type { Secret } from '../api-client/run-api.ts';
-import type { Screen } from '../output/screen.ts';
-import { printRows } from '../output/table.ts';
+import { WebhookSecret } from '@runledger/contracts/http/webhooks';
+import type { Static } from 'typebox';
+import type { Client } from '../command/command-context.ts';
+import { EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import { secondsOf } from '../command/option-values.ts';
+import type { Screen } from '../command/screen.ts';
+import { printRows } from '../command/table.ts';
+
+type Secret = Static<typeof WebhookSecret>;
+
+export const readWebhookSecret = ({ call }: Client): Promise<Secret> =>
+  call(WebhookSecret, { method: 'GET', path: '/webhooks/secret' });
 
 /** Shows the secret with which receivers verify webhooks. */
-export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
-  printSecret(screen, await api.webhookSecret(), json);
+export const showWebhookSecret = async (client: Client, json: boolean): Promise<ExitCode> => {
+  printSecret(client.screen, await readWebhookSecret(client), json);
   return EXIT.done;
 };
 
 /** Makes a new secret. `overlap` is the option: how long the present secret signs too. */
 export const rotateWebhookSecret = async (
-  { api, screen }: Client,
+  { call, screen }: Client,
   overlap: string | undefined,
   json: boolean,
 ): Promise<ExitCode> => {
-  const rotated = await api.rotateWebhookSecret(secondsOf('--overlap', overlap));
+  const rotated = await call(WebhookSecret, {
+    method: 'POST',
+    path: '/webhooks/secret',
+    body: { overlap_s: secondsOf('--overlap', overlap) },
+  });
   printSecret(screen, rotated, json);
   screen.hint(
     rotated.previous === null

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { describe, expect, it } from 'vitest';
-import { completionScript, type Shell } from '../../src/completion/scripts.ts';
+import { completionScript, type Shell } from '../../src/completion/completion.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const MAIN = programFile(fileURLToPath(new URL('../../src/main.ts', import.meta.url)));

@@ -10,7 +10,7 @@ import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { screenOf } from '../../src/output/screen.ts';
+import { screenOf } from '../../src/command/screen.ts';
 import { runProgram } from '../../src/program.ts';
 import { cliWith, startCli, type Cli } from '../fixtures/run-cli.ts';
 import { linesOfSlice } from '../fixtures/lines-of-slice.ts';

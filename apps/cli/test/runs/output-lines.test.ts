@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
-import { outputLines, ShownRun } from '../../src/api-client/run-responses.ts';
+import { outputLines, ShownRun } from '../../src/runs/shown-run.ts';
 
 it('prints texts, files and JSON values of a run, one line each', () => {
   const file = { url: 'http://box/a.png', filename: 'a.png' };

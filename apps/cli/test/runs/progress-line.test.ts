@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { progressLine, progressSentence } from '../../src/runs/progress-line.ts';
-import type { ShownRun } from '../../src/api-client/run-responses.ts';
+import { progressLine, progressSentence, type ShownRun } from '../../src/runs/shown-run.ts';
 
 const run: ShownRun = {
   id: 'r',

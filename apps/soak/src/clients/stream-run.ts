@@ -1,4 +1,4 @@
-import { serverSentEvents } from '@runledger/cli/server-sent-events';
+import { EventParser } from '@runledger/client/source';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { sleep } from '@runledger/resilience/abort';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
@@ -62,11 +62,15 @@ const readStream = async (
     if (response.status === 204 || response.body === null) return NO_MORE_EVENTS;
     if (response.status !== 200) return `it answered ${response.status}`;
     const text = response.body.pipeThrough(new TextDecoderStream());
-    for await (const message of serverSentEvents(text, () => timeout.refresh())) {
-      if (message?.event !== 'fact') continue;
-      const fact: unknown = JSON.parse(message.data);
-      if (!Fact.Check(fact)) throw new Error(`not a fact: ${message.data.slice(0, 300)}`);
-      facts.push({ at: now(), id: message.id ?? null, fact });
+    const parser = new EventParser();
+    for await (const piece of text) {
+      timeout.refresh();
+      for (const { event, id, data } of parser.feed(piece)) {
+        if (event !== 'fact') continue;
+        const fact: unknown = JSON.parse(data);
+        if (!Fact.Check(fact)) throw new Error(`not a fact: ${data.slice(0, 300)}`);
+        facts.push({ at: now(), id: id ?? null, fact });
+      }
     }
     return 'it closed the stream';
   } finally {

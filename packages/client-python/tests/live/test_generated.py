@@ -38,7 +38,7 @@ class TheGeneratedModules(unittest.TestCase):
         self.assertTrue(without_ids(served) == without_ids(self.document), REMEDY)
 
     def module(self, name: str) -> str:
-        return (ROOT / "src" / "runledger" / name).read_text(encoding="utf-8")
+        return (ROOT / "src" / "runledger" / "generated" / name).read_text(encoding="utf-8")
 
     def test_have_the_operations_that_the_service_describes(self) -> None:
         self.assertTrue(self.module("operations.py") == generate.operations_file(self.document), REMEDY)

@@ -1,4 +1,4 @@
-import type { paths } from './api-types.ts';
+import type { paths } from '../generated/api-types.ts';
 
 /** What the types say about a request, made from those of the document. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -1,4 +1,4 @@
-import type { components } from './api-types.ts';
+import type { components } from '../generated/api-types.ts';
 
 /** The schemas of the OpenAPI document by their names. */
 export type Schemas = components['schemas'];

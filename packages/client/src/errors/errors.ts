@@ -22,6 +22,8 @@ export interface RefusalFacts {
   readonly requestId: string | null;
   /** Seconds after which the same request may succeed; null when the service does not say. */
   readonly retryAfter: number | null;
+  /** The JSON of the answer, with all its members; undefined when it was none. */
+  readonly body: unknown;
 }
 
 /** The service refused a request. */
@@ -32,14 +34,16 @@ export class ApiError extends RunledgerError implements RefusalFacts {
   readonly detail: string;
   readonly requestId: string | null;
   readonly retryAfter: number | null;
+  readonly body: unknown;
 
-  constructor(message: string, { status, code, detail, requestId, retryAfter }: RefusalFacts) {
+  constructor(message: string, { status, code, detail, requestId, retryAfter, body }: RefusalFacts) {
     super(message);
     this.status = status;
     this.code = code;
     this.detail = detail;
     this.requestId = requestId;
     this.retryAfter = retryAfter;
+    this.body = body;
   }
 }
 

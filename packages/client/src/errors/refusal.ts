@@ -34,6 +34,7 @@ export const refusalOf = async (response: Response, { about, url, path }: Asked)
       : (given?.slice(0, LONGEST_DETAIL) ?? unsaid({ status, headers, body: text, url, path })),
     requestId: textIn(body, 'request_id') ?? headers.get('x-request-id'),
     retryAfter: secondsOf(headers.get('retry-after')),
+    body,
   };
   const message = messageOf(about, facts, problems);
   // Only Runledger itself knows that it has no such record.

@@ -133,6 +133,7 @@ const NO_FILE_YET = new Unavailable('All bytes are uploaded, and the service has
   detail: 'The file is not made yet',
   requestId: null,
   retryAfter: null,
+  body: undefined,
 });
 
 const base64 = (text: string): string =>

@@ -3,6 +3,7 @@ import { ConnectionFailed, RunledgerError } from '../errors/errors.ts';
 import { refusalOf, type Asked } from '../errors/refusal.ts';
 import type { Settings } from './settings.ts';
 import { timeLimit, type TimeLimit } from './time-limit.ts';
+import { warningsIn } from './warnings.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -39,6 +40,7 @@ export const openResponse = async (settings: Settings, request: ApiRequest): Pro
       // The key is for one service.
       redirect: 'manual',
     });
+    if (settings.onWarning) for (const sentence of warningsIn(response.headers)) settings.onWarning(sentence);
     if (response.type === 'opaqueredirect') throw hiddenRedirect(asked);
     if (!response.ok) throw await refusalOf(response, asked);
     return { response, asked, limit };

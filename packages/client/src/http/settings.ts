@@ -5,6 +5,8 @@ import { environment, fetchTo } from './environment-proxy.ts';
 export interface RunledgerOptions {
   /** With the base path, such as `http://127.0.0.1:8080/api`; RUNLEDGER_URL when left out. */
   readonly url?: string | undefined;
+  /** Of a `url` without a path: `/api` when left out, as a standalone has it; an empty text for an API at the root. */
+  readonly basePath?: string | undefined;
   /**
    * An API key; in a browser a token of a run. RUNLEDGER_API_KEY when left out. Null sends none: the page of the service itself gives a
    * `fetch` that sends its session.
@@ -16,6 +18,8 @@ export interface RunledgerOptions {
   readonly timeoutMs?: number | undefined;
   /** How often a request is sent again at most, where that is safe: 5 when left out. */
   readonly retries?: number | undefined;
+  /** Called for each name in a request that the service ignored, such as one that is misspelt, with a sentence about it. */
+  readonly onWarning?: ((sentence: string) => void) | undefined;
 }
 
 export interface Settings {
@@ -26,16 +30,19 @@ export interface Settings {
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
   readonly retries: number;
+  readonly onWarning: ((sentence: string) => void) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Timers hold no more. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_RETRIES = 5;
+/** A standalone and the examples of the documentation have it. */
+const DEFAULT_BASE_PATH = '/api';
 
 /** @throws RunledgerError for what is missing or invalid */
 export const readSettings = (options: RunledgerOptions): Settings => {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES, basePath = DEFAULT_BASE_PATH } = options;
   const apiKey = options.apiKey === null ? null : given('apiKey', options.apiKey, 'RUNLEDGER_API_KEY');
   if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new RunledgerError(
@@ -47,13 +54,14 @@ export const readSettings = (options: RunledgerOptions): Settings => {
     );
   if (!Number.isSafeInteger(retries) || retries < 0)
     throw new RunledgerError(`retries is ${retries}. Give a whole number; 0 sends each request once.`);
-  const url = checkedUrl(given('url', options.url, 'RUNLEDGER_URL'));
+  const url = checkedUrl(given('url', options.url, 'RUNLEDGER_URL'), basePath);
   return {
     url,
     apiKey,
     fetch: options.fetch ?? fetchTo(new URL(url)),
     timeoutMs,
     retries,
+    onWarning: options.onWarning,
   };
 };
 
@@ -65,7 +73,7 @@ const given = (name: string, value: string | undefined, variable: string): strin
   );
 };
 
-const checkedUrl = (text: string): string => {
+const checkedUrl = (text: string, basePath: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new RunledgerError(
@@ -75,6 +83,5 @@ const checkedUrl = (text: string): string => {
     throw new RunledgerError(
       'The URL of the API has a user or a password in it. Give the API key as apiKey instead.',
     );
-  // A standalone and the examples of the documentation have this base path.
-  return `${url.origin}${url.pathname.replace(/\/+$/, '') || '/api'}`;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '') || basePath}`;
 };

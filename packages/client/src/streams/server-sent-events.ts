@@ -1,7 +1,7 @@
 import { RunledgerError } from '../errors/errors.ts';
 
 export interface ServerSentEvent {
-  /** `message` for an event without a name. */
+  /** `message` for an event without a name; empty for a comment. */
   readonly event: string;
   /** The last id that was received, with this event or before; undefined before the first. */
   readonly id: string | undefined;
@@ -18,12 +18,18 @@ const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 export class EventParser {
   /** The time after which the service wants a client to connect again; undefined when it did not say. */
   retryMs: number | undefined;
+  readonly #comments: boolean;
   #rest = '';
   #skipsLineFeed = false;
   #event = '';
   #id: string | undefined;
   #data: string[] = [];
   #length = 0;
+
+  /** `comments`: whether they are events too. The service sends one every 15 s, which shows that it still answers. */
+  constructor({ comments = false }: { readonly comments?: boolean } = {}) {
+    this.#comments = comments;
+  }
 
   /** @throws RunledgerError for an event that is too long */
   feed(piece: string): ServerSentEvent[] {
@@ -43,6 +49,7 @@ export class EventParser {
   #take(line: string): ServerSentEvent[] {
     if (line === '') return this.#dispatch();
     const colon = line.indexOf(':');
+    if (colon === 0) return this.#comments ? [{ event: '', id: this.#id, data: line.slice(1).trim() }] : [];
     const [field, value] =
       colon === -1 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
     if (field === 'event') this.#event = value;

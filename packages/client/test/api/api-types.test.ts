@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
 it('the types are those of docs/openapi.json; write them with: npm run docs', async () => {
   const document = JSON.parse(readFileSync(join(ROOT, 'docs', 'openapi.json'), 'utf8'));
   const made = astToString(await openapiTS(document, { defaultNonNullable: false }));
-  const written = readFileSync(join(ROOT, 'packages/client/src/api/api-types.ts'), 'utf8');
+  const written = readFileSync(join(ROOT, 'packages/client/src/generated/api-types.ts'), 'utf8');
   expect(written).toBe(`${COMMENT_HEADER}${made}`);
 });
 

@@ -19,6 +19,7 @@ describe('a refusal', () => {
       detail: 'Run not found',
       requestId: 'q7',
       retryAfter: null,
+      body,
       message: 'GET /run/r1 was refused with 404: Run not found (request q7)',
     });
   });

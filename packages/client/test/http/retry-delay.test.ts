@@ -16,6 +16,7 @@ const facts = (retryAfter: number | null): RefusalFacts => ({
   detail: '',
   requestId: null,
   retryAfter,
+  body: undefined,
 });
 const first = { failures: 1, retries: 5, idempotent: true, chance: 1 };
 

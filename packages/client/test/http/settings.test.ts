@@ -28,6 +28,9 @@ describe('a client', () => {
 
   it('understands an address without a base path', () => {
     expect(readSettings({ url: 'http://127.0.0.1:8080', apiKey }).url).toBe('http://127.0.0.1:8080/api');
+    expect(readSettings({ url: 'http://127.0.0.1:8080/', apiKey, basePath: '' }).url).toBe(
+      'http://127.0.0.1:8080',
+    );
   });
 
   it.each([

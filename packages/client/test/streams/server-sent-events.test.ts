@@ -16,6 +16,18 @@ describe('events in a stream', () => {
     ]);
   });
 
+  it('include comments for those who ask for them, in their order', () => {
+    const parser = new EventParser({ comments: true });
+    const events = ['retry: 9\n: hello\n\nid: 1\nevent: fact\nda', 'ta: {}\n\n: wait', 'ing\n\n'].flatMap(
+      (piece) => parser.feed(piece),
+    );
+    expect(events).toEqual([
+      { event: '', id: undefined, data: 'hello' },
+      { event: 'fact', id: '1', data: '{}' },
+      { event: '', id: '1', data: 'waiting' },
+    ]);
+  });
+
   it('say when to connect again', () => {
     const parser = new EventParser();
     parser.feed('retry: 1500\n: soon\n\n');

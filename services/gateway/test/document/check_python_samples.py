@@ -49,7 +49,7 @@ def wrong_in(source: str, known: dict[str, tuple[ast.arguments, int]]) -> list[s
 
 
 def main(client: Path, samples: Path) -> None:
-    known = {f"operations.{name}": (each, 0) for name, each in functions(client / "operations.py").items()}
+    known = {f"operations.{name}": (each, 0) for name, each in functions(client / "generated/operations.py").items()}
     places = {"Runledger": "client", "Runs": "client.runs", "Files": "client.files"}
     for name, each in functions(client / "client.py").items():
         owner, _, method = name.partition(".")

@@ -1,0 +1,211 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
+import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
+import { type JsonValue, isJsonObject } from '@runledger/contracts/json';
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
+import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
+import type { Client } from '../command/command-context.ts';
+import { readRecord, patchRecord, postRecord, type SingleRecords } from './records.ts';
+import { versionsOf } from './workflows.ts';
+import { CommandError } from '../command/command-error.ts';
+
+interface VersionToDeploy {
+  readonly workflow: JsonValue;
+  /** Undefined for those of the present version. */
+  readonly inputs: JsonValue | undefined;
+  /** Whether the seeds that no input gives become random inputs. */
+  readonly randomSeeds: boolean;
+  /** The version that the deployment uses; undefined without one. */
+  readonly usedId: string | undefined;
+}
+
+interface VersionPlan {
+  /** What the service checks of it. */
+  readonly checked: Readonly<Record<string, unknown>>;
+  /** What the service says of the check, and where definitions are from that nobody gave. */
+  readonly explained: (check: Promise<unknown>) => Promise<void>;
+  readonly make: (workflowId: string, remember: Remember) => Promise<Deployed<WorkflowVersion>>;
+}
+
+/** The present version, when it is the same: the one that the deployment uses, or else the newest one. */
+export const planVersion = async (
+  client: Client,
+  workflowId: string | undefined,
+  { workflow, inputs, randomSeeds: withSeeds, usedId }: VersionToDeploy,
+): Promise<VersionPlan> => {
+  const present = workflowId === undefined ? undefined : await presentVersion(client, workflowId, usedId);
+  const wanted = inputs ?? present?.inputs ?? [];
+  const seeds = withSeeds && Array.isArray(wanted) ? randomSeeds(workflow, wanted as WorkflowInput[]) : [];
+  const kept = seeds.length > 0 && Array.isArray(wanted) ? [...wanted, ...seeds] : wanted;
+  const hasKept = inputs === undefined && present !== undefined && present.inputs.length > 0;
+  if (present && isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, kept))
+    return {
+      checked: { workflow_version_id: present.id },
+      explained: async (check) => void (await check),
+      make: async () => ({ item: present, outcome: 'unchanged' }),
+    };
+  const version = { workflow, inputs: kept };
+  return {
+    checked: version,
+    explained: async (check) => {
+      try {
+        await check;
+      } catch (error) {
+        const isAboutKept = error instanceof CommandError && hasKept && error.message.includes('body.inputs');
+        if (!isAboutKept || error.refusal === undefined) throw error;
+        const why = `${error.message} The definitions are those of version ${present.number}. ${OTHER_INPUTS}`;
+        throw new CommandError(why, { refusal: error.refusal, cause: error });
+      }
+    },
+    make: async (parentId, remember) => {
+      const item = await made(client, versionsOf(parentId), version, remember);
+      if (hasKept)
+        client.screen.hint(`It has the input definitions of version ${present.number}. ${OTHER_INPUTS}`);
+      return { item, outcome: 'new' };
+    },
+  };
+};
+
+const presentVersion = async (
+  { call }: Client,
+  workflowId: string,
+  usedId: string | undefined,
+): Promise<WorkflowVersion | undefined> => {
+  const versions = versionsOf(workflowId);
+  const newest = { method: 'GET', path: versions.path, query: { limit: 1 } } as const;
+  const id = usedId ?? (await versions.readPage(call, newest)).items[0]?.id;
+  return id === undefined ? undefined : readRecord(call, versions, id);
+};
+
+const OTHER_INPUTS = 'Give others with --inputs FILE, or none with --no-inputs.';
+
+/** The service stores definitions without members that are null, and `required` always. */
+const isSameList = (stored: WorkflowVersion['inputs'], given: JsonValue): boolean =>
+  Array.isArray(given) &&
+  isDeepStrictEqual(
+    stored,
+    given.map((input) =>
+      typeof input === 'object' && input !== null
+        ? {
+            required: false,
+            ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)),
+          }
+        : input,
+    ),
+  );
+
+/** A definition of a seed that is another one for each run. */
+type RandomSeed = Required<Pick<WorkflowInput, 'name' | 'type' | 'random'>> &
+  Pick<WorkflowInput, 'node' | 'field' | 'minimum' | 'maximum'>;
+
+type Defined = Pick<WorkflowInput, 'name' | 'node' | 'field'>;
+
+/**
+ * Definitions for the seeds of a workflow that no definition gives a value: numbers in its nodes, which ComfyUI's page and ComfyUI Deploy
+ * draw anew for each run, and those that External Seed draws without telling which. A seed that the workflow of the editor beside it
+ * calls fixed is left out.
+ */
+export const randomSeeds = (workflow: JsonValue, defined: readonly Defined[]): readonly RandomSeed[] => {
+  const nodes = comfyuiNodes(workflow);
+  const fixed = fixedNodes(workflow);
+  const names = new Set(defined.map(({ name }) => name));
+  const targets = Object.entries(isJsonObject(nodes) ? nodes : {}).flatMap(([node, value]) => {
+    const { class_type, inputs } = isJsonObject(value) ? value : {};
+    if (!isJsonObject(inputs) || fixed.has(node)) return [];
+    return class_type === SEED_NODE
+      ? drawnByNode(inputs, names)
+      : SEED_FIELDS.filter(
+          (field) =>
+            isJsonNumber(inputs[field]) &&
+            !defined.some((input) => input.node === node && input.field === field),
+        ).map((field) => ({ name: '', node, field }));
+  });
+  return targets.map(({ name, ...target }) => {
+    const own = name || freeName(targets.length === 1 ? 'seed' : `seed_${String(target.node)}`, names);
+    names.add(own);
+    return { name: own, type: 'integer', random: true, ...target };
+  });
+};
+
+interface Target extends Pick<RandomSeed, 'node' | 'field' | 'minimum' | 'maximum'> {
+  /** Empty where it can be any. */
+  readonly name: string;
+}
+
+const SEED_FIELDS = ['seed', 'noise_seed'] as const;
+const SEED_NODE = 'ComfyUIDeployExternalSeed';
+/** What that node takes. */
+const SEED_BOUNDS = { minimum: 1, maximum: 999_999_999_999_999 };
+
+/** It draws where its default is none of its seeds, such as -1. */
+const drawnByNode = (inputs: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): Target[] => {
+  const { input_id: name, default_value: seed } = inputs;
+  const isFixed = typeof seed === 'number' && seed >= SEED_BOUNDS.minimum;
+  return typeof name !== 'string' || isFixed || names.has(name) ? [] : [{ name, ...SEED_BOUNDS }];
+};
+
+/** Nodes of which the editor's workflow says that their seed stays. */
+const fixedNodes = (workflow: JsonValue): ReadonlySet<string> => {
+  const beside = memberOf(memberOf(memberOf(workflow, 'extra_data'), 'extra_pnginfo'), 'workflow');
+  const nodes = memberOf(beside, 'nodes');
+  return new Set(
+    (Array.isArray(nodes) ? (nodes as unknown[]) : []).flatMap((node) => {
+      const values = memberOf(node, 'widgets_values');
+      return Array.isArray(values) && values.includes('fixed') ? [String(memberOf(node, 'id'))] : [];
+    }),
+  );
+};
+
+const memberOf = (value: unknown, name: string): unknown => (isJsonObject(value) ? value[name] : undefined);
+
+const freeName = (wanted: string, names: ReadonlySet<string>): string => {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}_${number}`;
+    if (!names.has(name)) return name;
+  }
+};
+
+export type Outcome = 'new' | 'updated' | 'unchanged';
+
+export interface Deployed<Item> {
+  readonly item: Item;
+  readonly outcome: Outcome;
+}
+
+/** Remembers how to take back what a step has made or changed. */
+export type Remember = (undo: () => Promise<unknown>) => void;
+
+/** Carries out steps. When the service refuses one of them, those before are taken back, the last one first. */
+export const allOrNothing = async <Result>(
+  steps: (remember: Remember) => Promise<Result>,
+): Promise<Result> => {
+  const undos: (() => Promise<unknown>)[] = [];
+  try {
+    return await steps((undo) => undos.push(undo));
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.refusal === undefined) throw error;
+    const { refusal } = error;
+    try {
+      for (const undo of undos.toReversed()) await undo();
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new CommandError(`${error.message} What was made before is still there: ${why}`, {
+        refusal,
+        cause,
+      });
+    }
+    throw error;
+  }
+};
+
+/** A new record, which is archived when the command is refused nevertheless, since something changed after the check. */
+export const made = async <Item extends { readonly id: string }>(
+  { call }: Client,
+  kind: SingleRecords<Item>,
+  body: Readonly<Record<string, unknown>>,
+  remember: Remember,
+): Promise<Item> => {
+  const item = await postRecord(call, kind, body);
+  remember(() => patchRecord(call, kind, { given: item.id, body: { archived: true } }));
+  return item;
+};

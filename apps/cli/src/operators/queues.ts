@@ -1,0 +1,91 @@
+import { QueuesPage } from '@runledger/contracts/http/queues';
+import type { Pool } from '@runledger/contracts/requests/pools';
+import type { Command } from 'commander';
+import type { Client, CommandContext } from '../command/command-context.ts';
+import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
+import { counted } from '@runledger/contracts/counted';
+import type { ExitCode } from '../command/command-error.ts';
+import { headLine, rowLine, type Column } from '../command/table.ts';
+
+interface QueuesOptions extends ListOptions {
+  readonly gpu?: string;
+  readonly organisation?: string;
+}
+
+/** The queues of the installation, or of the organisation of the key. */
+export const addQueuesCommand = (program: Command, { client, end, add }: CommandContext): void => {
+  add(program, 'queues', 'show who waits for which GPUs (all organisations with the scope operator)')
+    .option('--gpu <model>', 'only this GPU model')
+    .option('--organisation <id>', 'only this organisation')
+    .option('--limit <number>', 'print at most this many GPU models', DEFAULT_LIMIT)
+    .action(async (options: QueuesOptions) => end(await listQueues(await client(), options)));
+};
+
+const listQueues = (
+  { call, screen }: Client,
+  { gpu, organisation, ...options }: QueuesOptions,
+): Promise<ExitCode> =>
+  listPages(screen, options, {
+    readPage: async (span) => {
+      const query = { ...span, gpu: gpu?.toUpperCase(), organisation };
+      const page = await call(QueuesPage, { method: 'GET', path: '/queues', query });
+      return { items: page.pools, next_cursor: page.next_cursor };
+    },
+    head: headLine(screen, columns),
+    line: (pool) =>
+      linesOf(pool)
+        .map((line) => rowLine(screen, columns, line))
+        .join('\n'),
+    none: 'No run waits or executes, and there is no executor.',
+  });
+
+/** Of a GPU model, or of an organisation or a deployment in it. */
+interface Line {
+  readonly gpu?: string;
+  readonly who?: string;
+  readonly slots?: string;
+  readonly waiting?: number;
+  readonly delayed?: number;
+  readonly running?: number;
+  readonly starts?: number;
+  readonly oldest?: string | null;
+}
+
+const columns: readonly Column<Line>[] = [
+  { title: 'GPU', width: 12, of: ({ gpu = '' }) => gpu },
+  { title: 'ORGANISATION, ITS DEPLOYMENTS', width: 38, of: ({ who = '' }) => who },
+  { title: 'BUSY/SLOTS', width: 10, of: ({ slots = '' }) => slots },
+  { title: 'WAITING', width: 7, of: ({ waiting }) => number(waiting) },
+  { title: 'DELAYED', width: 7, of: ({ delayed }) => number(delayed) },
+  { title: 'RUNNING', width: 7, of: ({ running }) => number(running) },
+  { title: 'STARTS/MIN', width: 10, of: ({ starts }) => number(starts) },
+  { title: 'OLDEST QUEUED AT', width: 0, is: 'time', of: ({ oldest = '' }) => oldest },
+];
+
+const number = (value: number | undefined): string => value?.toString() ?? '';
+
+/** The pool, then its organisations, each with its deployments below it. */
+const linesOf = ({ gpu, slots, busy_slots, organisations, more_organisations, ...pool }: Pool): Line[] => [
+  { gpu, slots: `${busy_slots}/${slots}`, ...countsOf(pool), starts: pool.starts_per_minute },
+  ...organisations.flatMap(({ org_id, deployments, more_deployments, ...organisation }): Line[] => [
+    { who: org_id, ...countsOf(organisation), starts: organisation.starts_per_minute },
+    ...deployments.map((one) => ({ who: `- ${one.deployment_id}`, ...countsOf(one) })),
+    ...andMore('- ', more_deployments, 'deployment'),
+  ]),
+  ...andMore('', more_organisations, 'organisation'),
+];
+
+const countsOf = ({
+  waiting,
+  delayed,
+  running,
+  oldest_queued_at,
+}: Pick<Pool, 'waiting' | 'delayed' | 'running' | 'oldest_queued_at'>): Line => ({
+  waiting,
+  delayed,
+  running,
+  oldest: oldest_queued_at,
+});
+
+const andMore = (prefix: string, count: number, what: string): Line[] =>
+  count === 0 ? [] : [{ who: `${prefix}and ${counted(count, `more ${what}`)}` }];

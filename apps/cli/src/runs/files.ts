@@ -1,0 +1,148 @@
+import { openAsBlob } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { FilePage, UploadedFile, FileUpload } from '@runledger/contracts/http/files';
+import type { Command } from 'commander';
+import { contentTypeOf } from '@runledger/contracts/content-type';
+import { at, Nothing, failureOf, send, retryForAMinute } from '../api/api-call.ts';
+import type { Client, CommandContext, Json } from '../command/command-context.ts';
+import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
+import { EXIT, type ExitCode, CommandError, plain } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
+import { headLine, rowLine, type Column } from '../command/table.ts';
+import { Unavailable } from '../api/api-problem.ts';
+import { whyUnreadable } from '../command/option-values.ts';
+
+/** Files for inputs of runs. */
+export const addFileCommands = (program: Command, { client, end, add }: CommandContext): void => {
+  const group = program.command('files').description('files for inputs of runs');
+  add(group, 'put <path>', 'upload a file; prints its id, the value of an input').action(
+    async (path: string, { json = false }: Json) => {
+      const opened = await client();
+      const file = await uploadFile(opened, path);
+      if (json) opened.screen.printJson(file);
+      else opened.screen.print(file.id);
+      end(EXIT.done);
+    },
+  );
+  add(group, 'list', 'list files, the last uploaded one first')
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
+    .action(async (options: ListOptions) => end(await listFiles(await client(), options)));
+  add(group, 'show <id>', 'what a file is, and when it expires').action(
+    async (id: string, { json = false }: Json) => {
+      const { call, screen } = await client();
+      const file = await call(UploadedFile, { method: 'GET', path: at`/files/${id}` });
+      if (json) screen.printJson(file);
+      else show(screen, file);
+      end(EXIT.done);
+    },
+  );
+  add(group, 'delete <id>', 'delete a file; runs that name it and have not begun will fail').action(
+    async (id: string, { json = false }: Json) => {
+      const { call, screen } = await client();
+      await call(Nothing, { method: 'DELETE', path: at`/files/${id}` });
+      if (json) screen.printJson({ id });
+      else screen.print(`File ${id} is deleted.`);
+      end(EXIT.done);
+    },
+  );
+};
+
+const columns: readonly Column<UploadedFile>[] = [
+  { title: 'ID', width: 36, of: ({ id }) => id },
+  { title: 'BYTES', width: 11, of: ({ bytes }) => String(bytes) },
+  { title: 'KEPT UNTIL', width: 24, is: 'time', of: ({ expires_at }) => expires_at },
+  { title: 'NAME', width: 0, of: ({ filename }) => filename },
+];
+
+const listFiles = ({ call, screen }: Client, options: ListOptions): Promise<ExitCode> =>
+  listPages(screen, options, {
+    readPage: async (span) => {
+      const { files, next_cursor } = await call(FilePage, {
+        method: 'GET',
+        path: '/files',
+        query: { ...span },
+      });
+      return { items: files, next_cursor };
+    },
+    head: headLine(screen, columns),
+    line: (file) => rowLine(screen, columns, file),
+    none: 'There are no files.',
+  });
+
+const show = (screen: Screen, { filename, bytes, content_type, sha256, expires_at }: UploadedFile): void => {
+  screen.print(`${filename}, ${content_type}, ${bytes} bytes`);
+  screen.print(`sha256 ${sha256}`);
+  screen.print(`kept until ${expires_at}, or longer when a run names it`);
+};
+
+/** Uploads a file resumably: after an interruption it continues, for up to a minute without progress. @throws CommandError */
+export const uploadFile = async (client: Client, name: string): Promise<UploadedFile> => {
+  const { call, screen, cwd } = client;
+  const path = resolve(cwd, name);
+  const bytes = await sizeOf(path, name);
+  const filename = basename(path);
+  const headers = {
+    'tus-resumable': '1.0.0',
+    'upload-length': String(bytes),
+    'upload-metadata': `filename ${base64(filename)},filetype ${base64(contentTypeOf(filename))}`,
+  };
+  const begun = await retryForAMinute(
+    () => call(FileUpload, { method: 'POST', path: '/files/uploads', headers }),
+    screen,
+  );
+  const uploadPath = at`/files/uploads/${begun.id}`;
+  const read = () => call(FileUpload, { method: 'GET', path: uploadPath });
+  for (let sent = 0; sent < bytes;) {
+    sent = await retryForAMinute(async () => {
+      const { offset } = await read();
+      // What came before an interruption begins another minute.
+      if (offset === sent) await sendFrom(client, uploadPath, path, offset);
+      return offset === sent ? bytes : offset;
+    }, screen);
+  }
+  return retryForAMinute(async () => {
+    const { file } = await read();
+    if (file) return file;
+    throw new Unavailable(`${plain(name)} is uploaded, and the service has not made a file of it yet.`);
+  }, screen);
+};
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+const sizeOf = async (path: string, name: string): Promise<number> => {
+  try {
+    const found = await stat(path);
+    if (found.isFile()) return found.size;
+  } catch (error) {
+    throw new CommandError(`${plain(name)} cannot be read: ${whyUnreadable(error)}`);
+  }
+  throw new CommandError(`${plain(name)} is not a regular file. Name a file.`);
+};
+
+/** Another gateway may not know yet that the connection of an earlier request broke, or what it stored. */
+const STILL_WRITTEN: ReadonlySet<string | null | undefined> = new Set([
+  'upload_busy',
+  'upload_offset_differs',
+]);
+
+const sendFrom = async (
+  { connection }: Client,
+  uploadPath: string,
+  path: string,
+  offset: number,
+): Promise<void> => {
+  const headers = {
+    'content-type': 'application/offset+octet-stream',
+    'tus-resumable': '1.0.0',
+    'upload-offset': String(offset),
+  };
+  try {
+    const body = (await openAsBlob(path)).slice(offset);
+    const response = await send(connection, { method: 'PATCH', path: uploadPath, headers, body }, {});
+    await response.text();
+  } catch (error) {
+    const failure = failureOf(connection, error);
+    throw STILL_WRITTEN.has(failure.refusal?.code) ? new Unavailable(failure.message) : failure;
+  }
+};

@@ -1,0 +1,261 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { runChanges } from '@runledger/contracts/run-view/run-changes';
+import type { JsonValue } from '@runledger/contracts/json';
+import { nullable } from '@runledger/contracts/http/fields/optional';
+import { RunLogCut, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
+import { Type, type Static } from 'typebox';
+import type { CommandContext, Json, Client } from '../command/command-context.ts';
+import { ANSWER_WITHIN_MS, at, retryForAMinute, type ApiCall } from '../api/api-call.ts';
+import type { ApiConnection } from '../api/connection.ts';
+import { textResponse } from '../api/streams.ts';
+import { EXIT, type ExitCode, plain, CommandError } from '../command/command-error.ts';
+import { followRun } from './watch-run.ts';
+import { ShownRun } from './shown-run.ts';
+import { printRun } from './single-run.ts';
+
+/** The commands about what happened to a run, and how it was. */
+export const addHistoryCommands = (program: Command, { client, end, add }: CommandContext): void => {
+  add(
+    program,
+    'history <run>',
+    'show what happened to a run: its facts, notifications, and lines of its logs',
+  )
+    .option('--follow', 'show what happens until it has ended and its notification is settled')
+    .option('--changes', 'show all that each fact changed')
+    .option('--svg', 'print a picture of where its time went')
+    .action(async (run: string, options: HistoryOptions) => end(await history(await client(), run, options)));
+  add(
+    program,
+    'at <run> <moment>',
+    'show a run as it was after the fact at this position, or at this time',
+  ).action(async (run: string, moment: string, { json = false }: Json) =>
+    end(await showRunAt(await client(), run, moment, json)),
+  );
+  add(program, 'diff <run> <from> <to>', 'show what changed of a run between two positions or times').action(
+    async (run: string, from: string, to: string, { json = false }: Json) =>
+      end(await showChanges(await client(), run, [from, to], json)),
+  );
+};
+
+interface HistoryOptions {
+  readonly follow?: boolean;
+  readonly changes?: boolean;
+  readonly svg?: boolean;
+  readonly json?: boolean;
+}
+
+/** Prints what happened to a run, and with `follow` what happens until it has ended and its notification is settled. */
+const history = async (client: Client, run: string, options: HistoryOptions): Promise<ExitCode> => {
+  if (options.svg) client.screen.print((await historyPicture(client.connection, run)).trimEnd());
+  else if (options.follow) await follow(client, run, options);
+  else for (const entry of (await historyOf(client, run)).entries) printEntry(client, entry, options);
+  return EXIT.done;
+};
+
+/** As SVG. */
+export const historyPicture = (connection: ApiConnection, run: string): Promise<string> =>
+  textResponse(connection, { method: 'GET', path: at`/run/${run}/history.svg` });
+
+/** `logLines`: of the beginning and of the end of each log; the service's default when left out. */
+const historyOf = ({ call }: Client, run: string, logLines?: number): Promise<ShownHistory> =>
+  call(ShownHistory, {
+    method: 'GET',
+    path: at`/run/${run}/history`,
+    query: { log_lines: logLines },
+    answerWithinMs: ANSWER_WITHIN_MS,
+  });
+
+const NOTIFIED_EVERY_MS = 2_000;
+
+/** Its log is for `runledger logs`: what is new of it is more than lines of its end. */
+const follow = async (client: Client, run: string, options: HistoryOptions): Promise<void> => {
+  const printed = new Set<string>();
+  const printNew = async (): Promise<ShownHistory> => {
+    const read = await retryForAMinute(() => historyOf(client, run, 0), client.screen);
+    for (const entry of read.entries) {
+      const name = nameOf(entry);
+      if (!printed.has(name)) printEntry(client, entry, options);
+      printed.add(name);
+    }
+    return read;
+  };
+  let updated: string | undefined;
+  for await (const { updated_at } of followRun(client, run)) {
+    if (updated_at !== updated) await printNew();
+    updated = updated_at;
+  }
+  while (isNotifying(await printNew())) await pause(NOTIFIED_EVERY_MS);
+};
+
+const isNotifying = ({ webhook_status }: ShownHistory): boolean =>
+  webhook_status === 'not-started' || webhook_status === 'running';
+
+const nameOf = (entry: ShownEntry): string =>
+  entry.kind === 'fact' ? `fact ${entry.sequence}` : JSON.stringify([entry.kind, entry.time, entry]);
+
+const printEntry = (
+  { screen }: Pick<Client, 'screen'>,
+  entry: ShownEntry,
+  { json = false, changes = false }: HistoryOptions,
+): void => {
+  if (json) return screen.printJson(entry);
+  const [first = '', ...rest] = wordsOf(entry);
+  screen.print(first);
+  for (const line of rest) screen.print(`    ${line}`);
+  if (!changes || entry.kind !== 'fact') return;
+  for (const { member, before, after } of entry.changes ?? [])
+    screen.print(`    ${plain(member)}: ${valueWords(before)} -> ${valueWords(after)}`);
+};
+
+/** The lines of an entry. Nothing is cut off: the end of a message is often what matters. */
+const wordsOf = (entry: ShownEntry): string[] => {
+  switch (entry.kind) {
+    case 'fact': {
+      const [first = '', ...rest] = linesOf(entry.sentence);
+      return [row(entry, entry.type, first, [plain(entry.writer), changeOf(entry)]), ...rest];
+    }
+    case 'delivery': {
+      const [first = '', ...rest] = linesOf(entry.sentence);
+      return [row(entry, 'delivery', first), ...rest];
+    }
+    case 'gap':
+      return [row(entry, `(${entry.reason})`, plain(entry.sentence))];
+    case 'log':
+      return [row(entry, 'log', logWords(entry.log))];
+  }
+};
+
+const row = (
+  { time, ...entry }: ShownEntry,
+  what: string,
+  words: string,
+  [writer, change]: readonly [string, string] = ['', ''],
+): string => {
+  const sequence = 'sequence' in entry && entry.sequence !== null ? String(entry.sequence) : '';
+  return [time, sequence.padStart(7), plain(what).padEnd(18), writer.padEnd(12), change.padEnd(24), words]
+    .join('  ')
+    .trimEnd();
+};
+
+const linesOf = (text: string): string[] => text.split('\n').map(plain);
+
+/** The change of the run's status, or of its notifications. */
+const changeOf = ({ changes }: Extract<ShownEntry, { kind: 'fact' }>): string => {
+  for (const [member, name] of [
+    ['status', ''],
+    ['webhook_status', 'webhook '],
+  ] as const) {
+    const change = changes?.find((one) => one.member === member);
+    if (change && change.before !== null)
+      return `${name}${valueWords(change.before)} -> ${valueWords(change.after)}`;
+    if (change) return `${name}${valueWords(change.after)}`;
+  }
+  return '';
+};
+
+const logWords = (log: Extract<ShownEntry, { kind: 'log' }>['log']): string => {
+  if ('line' in log) return `attempt ${log.attempt}: ${plain(log.line)}`;
+  if ('cut' in log) return `attempt ${log.attempt}: [${log.cut.lines} more lines, ${log.cut.bytes} bytes]`;
+  return `attempt ${log.attempt}: ${plain(log.notice)}`;
+};
+
+/** Shows a run as it was. */
+const showRunAt = async (
+  { call, screen }: Client,
+  run: string,
+  moment: string,
+  json: boolean,
+): Promise<ExitCode> => {
+  const shown = await runAt(call, run, moment);
+  if (json) screen.printJson(shown);
+  else printRun(screen, shown);
+  return EXIT.done;
+};
+
+/** Shows what changed of a run between two moments. */
+const showChanges = async (
+  { call, screen }: Client,
+  run: string,
+  [from, to]: readonly [string, string],
+  json: boolean,
+): Promise<ExitCode> => {
+  const [before, after] = await Promise.all([runAt(call, run, from), runAt(call, run, to)]);
+  // The answers have more members than commands know. All of them are JSON.
+  const changes = runChanges(members(before), members(after));
+  for (const change of changes) {
+    if (json) screen.printJson(change);
+    else screen.print(`${plain(change.member)}: ${valueWords(change.before)} -> ${valueWords(change.after)}`);
+  }
+  if (changes.length === 0) screen.hint('Nothing differs.');
+  return EXIT.done;
+};
+
+const runAt = (call: ApiCall, run: string, moment: string): Promise<ShownRun> =>
+  call(ShownRun, {
+    method: 'GET',
+    path: at`/run/${run}`,
+    query: momentOf(moment),
+    answerWithinMs: ANSWER_WITHIN_MS,
+  });
+
+const members = (shown: object): Readonly<Record<string, JsonValue>> => ({ ...shown });
+
+const TIME = /^\d{4}-\d{2}-\d{2}/;
+const POSITION = /^[1-9]\d{0,14}$/;
+
+/** A position in the log, or a time. @throws CommandError */
+const momentOf = (text: string): { readonly at_seq: number } | { readonly at: string } => {
+  if (POSITION.test(text)) return { at_seq: Number(text) };
+  if (TIME.test(text)) return { at: text };
+  throw new CommandError(
+    `"${plain(text)}" is no moment. Write the sequence of a fact, as runledger history --json shows it, or a time such as 2026-05-01T12:00:00Z.`,
+  );
+};
+
+/** A value of a response for people: a text as it is, everything else as JSON, and nothing as `-`. */
+const valueWords = (value: unknown): string => {
+  if (value === null || value === undefined) return '-';
+  return plain(typeof value === 'string' ? value : JSON.stringify(value));
+};
+
+const Kind = <const Name extends string>(kind: Name) =>
+  Type.Object({ kind: Type.Literal(kind), time: Type.String() });
+
+const Change = Type.Object({
+  member: Type.String(),
+  before: Type.Unknown(),
+  after: Type.Unknown(),
+});
+
+const Fact = Type.Object({
+  ...Kind('fact').properties,
+  sequence: Type.Integer(),
+  type: Type.String(),
+  writer: Type.String(),
+  sentence: Type.String(),
+  changes: nullable(Type.Array(Change)),
+});
+const Delivery = Type.Object({ ...Kind('delivery').properties, sentence: Type.String() });
+const Log = Type.Object({
+  ...Kind('log').properties,
+  log: Type.Union([RunLogLine, RunLogCut, RunLogNotice]),
+});
+const Gap = Type.Object({
+  ...Kind('gap').properties,
+  sequence: nullable(Type.Integer()),
+  reason: Type.String(),
+  sentence: Type.String(),
+});
+
+/** What commands show of an entry. `--json` prints all members of the answer. */
+const Entry = Type.Union([Fact, Delivery, Log, Gap]);
+type ShownEntry = Static<typeof Entry>;
+
+const ShownHistory = Type.Object({
+  status: nullable(Type.String()),
+  finished: Type.Boolean(),
+  webhook_status: nullable(Type.String()),
+  entries: Type.Array(Entry),
+});
+type ShownHistory = Static<typeof ShownHistory>;

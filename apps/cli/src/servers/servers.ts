@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Command } from 'commander';
+import { Whoami } from '@runledger/contracts/http/whoami';
+import type { Environment } from '../api/connection.ts';
+import type { CommandContext, Json, Client } from '../command/command-context.ts';
+import type { FileSources } from '../command/option-values.ts';
+import { listContexts, removeContext, useContext } from './contexts.ts';
+import { login, type LoginOptions } from './login.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { EXIT, type ExitCode } from '../command/command-error.ts';
+import { printRows } from '../command/table.ts';
+import { historyPicture } from '../runs/history.ts';
+
+/** The commands about servers and who works with them. */
+export const addServerCommands = (
+  program: Command,
+  { client, screen, end, add }: CommandContext,
+  { env, cwd, stdin }: FileSources & { readonly env: Environment },
+): void => {
+  add(program, 'login', 'store the URL of a server and an API key, and use them from now on')
+    .option('--url <url>', 'of the server; asked for by default')
+    .option('--name <name>', "of the context that it becomes; the server's host by default")
+    .addHelpText('after', LOGIN_HELP)
+    .action(async (options: LoginOptions) => {
+      end(await login({ env, stdin, screen }, options));
+    });
+  add(program, 'whoami', 'show the server, and whose the API key is').action(
+    async ({ json = false }: Json) => {
+      end(await whoami(await client(), json));
+    },
+  );
+  add(
+    program,
+    'open [run]',
+    "open the reference of the API, or a picture of a run's history, in a browser",
+  ).action(async (run: string | undefined, { json = false }: Json) => {
+    end(await openPage(await client(), env, run, json));
+  });
+  const group = program.command('context').description('the servers that you have logged in to');
+  const place = { env, cwd, screen };
+  add(group, 'list', 'list them; the current one has a star').action(async ({ json = false }: Json) => {
+    end(await listContexts(place, json));
+  });
+  add(group, 'use <context>', 'use this one from now on; local is the standalone of the folder').action(
+    async (name: string, { json = false }: Json) => {
+      end(await useContext(place, name, json));
+    },
+  );
+  add(group, 'remove <context>', 'forget a server and its key').action(
+    async (name: string, { json = false }: Json) => {
+      end(await removeContext(place, name, json));
+    },
+  );
+};
+
+const LOGIN_HELP = `
+The key is asked for and not shown. Without a terminal it is read from standard input, or from
+RUNLEDGER_API_KEY; it is never an argument. It is stored in $XDG_CONFIG_HOME/runledger/contexts.json
+(~/.config by default), which only you can read.`;
+
+/** Shows which server, organisation, user and key commands work with now. */
+const whoami = async ({ connection, call, screen }: Client, json: boolean): Promise<ExitCode> => {
+  const who = await call(Whoami, { method: 'GET', path: '/whoami' });
+  const { url, source } = connection;
+  if (json) {
+    screen.printJson({ server: url, key_from: source, ...who, command_version: packageJson.version });
+    return EXIT.done;
+  }
+  const { organisation, user, key, version } = who;
+  printRows(screen, [
+    ['server', url],
+    ['key from', source],
+    ['organisation', `${organisation.name} (${organisation.id})`],
+    ['user', `${user.name} (${user.id})`],
+    ['key', `${key.name} (${key.prefix}…, ${key.id})`],
+    ['scopes', key.scopes.join(', ')],
+    ['expires', key.expires_at ?? 'never', 'time'],
+    ['version', version === packageJson.version ? version : `${version}, the command ${packageJson.version}`],
+  ]);
+  return EXIT.done;
+};
+
+/**
+ * Prints an address, and opens it in the browser if there is one: the reference of the API, or the picture of a run's history. The
+ * picture comes as a file, because a browser sends no API key.
+ */
+const openPage = async (
+  { connection, screen }: Client,
+  env: Environment,
+  run: string | undefined,
+  json: boolean,
+): Promise<ExitCode> => {
+  const address =
+    run === undefined
+      ? `${connection.url}/docs`
+      : await pictureFile(run, await historyPicture(connection, run));
+  const opened = await openInBrowser(address, env);
+  if (json) screen.printJson({ address, opened });
+  else {
+    screen.print(address);
+    if (!opened) screen.hint('No browser was found here. Open the address in one.');
+  }
+  return EXIT.done;
+};
+
+/** In a folder that only its owner can read. */
+const pictureFile = async (run: string, svg: string): Promise<string> => {
+  const path = join(await mkdtemp(join(tmpdir(), 'runledger-')), `run-${run}.svg`);
+  await writeFile(path, svg);
+  return pathToFileURL(path).href;
+};
+
+/** False when there is none: without a display, or without the program that knows it. */
+const openInBrowser = async (address: string, env: Environment): Promise<boolean> => {
+  const program = openerOf(env);
+  if (program === undefined) return false;
+  try {
+    const child = spawn(program, [address], { env, detached: true, stdio: 'ignore' });
+    await once(child, 'spawn');
+    child.unref();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const openerOf = ({ DISPLAY, WAYLAND_DISPLAY, BROWSER }: Environment): string | undefined => {
+  if (process.platform === 'darwin') return 'open';
+  return DISPLAY || WAYLAND_DISPLAY || BROWSER ? 'xdg-open' : undefined;
+};
