@@ -40,6 +40,8 @@ export const sumOf = (results) =>
 export const printResult = ({ passed, failed, failures, repeated, skipped, status }) => {
   for (const { name, error } of repeated) console.log(`Passed on its second try: ${name}${indented(error)}`);
   for (const { name, error } of failures) console.log(`Failed: ${name}${indented(error)}`);
+  if (repeated.length > 0)
+    console.log(`${repeated.length} passed only on a second try. Each is a defect: see above.`);
   if (skipped > 0) console.log(`${skipped} skipped: see the reasons above.`);
   if (passed + skipped === 0 && failed <= 1) console.log('No test ran. Check the names of the files.');
   console.log(`${passed} passed, ${failed} failed`);
