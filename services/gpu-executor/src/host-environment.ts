@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os';
-import type { ExecutorConfig } from './config.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 
 /** What programs inherit of this executor and its machine. */
 export const hostEnvironment = (
-  config: Pick<ExecutorConfig, keyof HostEnvironment | 'EXECUTOR_RUN_CPUS'>,
+  config: HostEnvironment & { readonly EXECUTOR_RUN_CPUS?: number | undefined },
   slots: number,
 ): HostEnvironment => {
   const { PATH, HOME, LANG, TZ, OMP_NUM_THREADS, EXECUTOR_RUN_CPUS: cpus } = config;

@@ -15,7 +15,7 @@ export interface AttemptFolders extends AsyncDisposable {
 
 const ATTEMPT_PREFIX = 'attempt-';
 
-interface Log {
+interface WarningLog {
   warn(fields: object, message: string): void;
 }
 
@@ -23,7 +23,7 @@ interface Log {
  * Folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
  * which outlives its run cannot write into the folders of another one.
  */
-export const openAttemptFolders = (workFolder: string, log: Log): AttemptFolders => {
+export const openAttemptFolders = (workFolder: string, log: WarningLog): AttemptFolders => {
   const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
   const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
   // A runner makes the folder of the outputs.
@@ -45,7 +45,7 @@ export const openAttemptFolders = (workFolder: string, log: Log): AttemptFolders
 };
 
 /** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */
-export const clearWorkFolder = async (workFolder: string, log: Log): Promise<number> => {
+export const clearWorkFolder = async (workFolder: string, log: WarningLog): Promise<number> => {
   const left = (await readdir(workFolder)).filter(
     (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),
   );

@@ -5,7 +5,7 @@ import type { ConnectOutgoing, Refusal } from './connect-outgoing.ts';
 import { endToEndHeaders } from './core/end-to-end-headers.ts';
 import { requestTarget } from './core/proxy-target.ts';
 
-const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_ANSWER_HEADER_BYTES = 64 * 1024;
 
 /** Answers a request with an absolute http URL as the server of that URL does. One connection to the server for each. */
 export const forwardRequest = async (
@@ -14,15 +14,16 @@ export const forwardRequest = async (
   response: ServerResponse,
 ): Promise<void> => {
   const url = requestTarget(request.url ?? '');
-  const upstream = url === null ? NO_TARGET : await connect(url, request.socket);
-  if (url === null || 'why' in upstream) return refuse(response, 'why' in upstream ? upstream : NO_TARGET);
+  const upstream = url === null ? NO_REQUEST_TARGET : await connect(url, request.socket);
+  if (url === null || 'why' in upstream)
+    return refuseRequest(response, 'why' in upstream ? upstream : NO_REQUEST_TARGET);
   const outgoing = httpRequest({
     method: request.method ?? 'GET',
     path: `${url.pathname}${url.search}`,
     headers: [...endToEndHeaders(request.rawHeaders, ['host']), 'Host', url.host, 'Connection', 'close'],
     // With this there is no agent, which could use a connection again.
     createConnection: () => upstream,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
     insecureHTTPParser: false,
   });
   response.once('close', () => upstream.destroy());
@@ -36,7 +37,7 @@ export const forwardRequest = async (
   pipeline(request, outgoing, () => undefined);
 };
 
-const NO_TARGET: Refusal = {
+const NO_REQUEST_TARGET: Refusal = {
   status: 400,
   why: 'This is the proxy of a program: it takes CONNECT, and requests with an absolute http:// URL.',
 };
@@ -46,10 +47,13 @@ const brokenOff = (response: ServerResponse, url: URL, upstream: Socket, error: 
   const code = 'code' in error ? String(error.code) : error.name;
   // What has begun breaks off as the server did.
   if (response.headersSent) return;
-  refuse(response, { status: 502, why: `${url.host} closed the connection before it answered (${code}).` });
+  refuseRequest(response, {
+    status: 502,
+    why: `${url.host} closed the connection before it answered (${code}).`,
+  });
 };
 
-const refuse = (response: ServerResponse, { status, why }: Refusal): void => {
+const refuseRequest = (response: ServerResponse, { status, why }: Refusal): void => {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
   response.end(`${why}\n`);
 };

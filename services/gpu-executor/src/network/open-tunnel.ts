@@ -11,7 +11,7 @@ export const openTunnel = async (
   early: Buffer,
 ): Promise<void> => {
   const url = tunnelTarget(authority);
-  const upstream = url === null ? NO_TARGET : await connect(url, client);
+  const upstream = url === null ? NO_TUNNEL_TARGET : await connect(url, client);
   if ('why' in upstream) return void client.end(refusalText(upstream), () => client.destroySoon());
   // Each direction ends by itself.
   upstream.allowHalfOpen = true;
@@ -22,7 +22,10 @@ export const openTunnel = async (
   pipeline(upstream, client, () => undefined);
 };
 
-const NO_TARGET: Refusal = { status: 400, why: 'CONNECT wants a host and a port, such as example.com:443.' };
+const NO_TUNNEL_TARGET: Refusal = {
+  status: 400,
+  why: 'CONNECT wants a host and a port, such as example.com:443.',
+};
 
 /** A whole answer. The reason is in its first line too: of an answer to CONNECT, most clients show nothing else. */
 export const refusalText = ({ status, why }: Refusal): string => {

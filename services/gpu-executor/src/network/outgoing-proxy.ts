@@ -69,7 +69,7 @@ const openConnections = (server: HttpServer): ProgramConnections => {
     const isTooMany = connections.size >= MAX_CONNECTIONS;
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
-    if (isTooMany) return refuse(socket);
+    if (isTooMany) return refuseConnection(socket);
     // Who has sent everything may still receive.
     socket.allowHalfOpen = true;
     server.emit('connection', socket);
@@ -96,7 +96,7 @@ const openConnections = (server: HttpServer): ProgramConnections => {
 };
 
 /** Once it has sent something: closing what was not read would reset the answer, too. */
-const refuse = (socket: Socket): void => {
+const refuseConnection = (socket: Socket): void => {
   const why = `A program may have ${MAX_CONNECTIONS} outgoing connections at once.`;
   socket.setTimeout(REFUSED_WITHIN_MS, () => socket.destroy());
   socket.once('data', () => socket.end(refusalText({ status: 503, why }), () => socket.destroy()));

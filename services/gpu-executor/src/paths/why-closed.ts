@@ -1,10 +1,6 @@
 import { statSync, type Stats } from 'node:fs';
+import type { User } from '../isolation/users.ts';
 import { foldersAbove } from './real-paths.ts';
-
-interface User {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 /** For files: what is read, or started. */
 export type Use = 'read' | 'start';

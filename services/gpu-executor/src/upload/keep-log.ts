@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { BlobRef } from '@runledger/contracts/blobs';
 import { parseJson } from '@runledger/contracts/json';
-import type { AttemptLog } from '@runledger/contracts/logs/kept-log';
+import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import { Value } from 'typebox/value';
 import type { Assignment } from '../attempt/core/assignment.ts';
 import { openAttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
@@ -20,7 +20,7 @@ const compress = promisify(gzip);
 export const keepLog = async (
   settings: GatewaySettings,
   assignment: Assignment,
-  log: AttemptLog,
+  log: KeptLog,
 ): Promise<BlobRef | undefined> => {
   if (log.chunks.length === 0) return undefined;
   const { run_id, attempt } = assignment;

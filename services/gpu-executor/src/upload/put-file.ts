@@ -20,7 +20,7 @@ export interface PutTarget {
   readonly onSent: (bytes: number) => void;
 }
 
-const MAX_RESPONSE_BYTES = 64 * 1024;
+const MAX_FILE_RESPONSE_BYTES = 64 * 1024;
 
 async function* readCounted(
   source: FileHandle,
@@ -45,7 +45,7 @@ export const putFile = async (
   const content = file.bytes === 0 ? new Uint8Array() : readCounted(source, file.bytes, onSent);
   const body = { type: contentType, bytes: file.bytes, content };
   const response = await requestGateway(
-    { method: 'PUT', url, token, body, maxResponseBytes: MAX_RESPONSE_BYTES },
+    { method: 'PUT', url, token, body, maxResponseBytes: MAX_FILE_RESPONSE_BYTES },
     signal,
   );
   if (response.kind !== 'ok') return response;

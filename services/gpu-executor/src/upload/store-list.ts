@@ -15,7 +15,7 @@ export type StoredList =
   | { readonly kind: 'stored'; readonly blob: BlobRef }
   | Exclude<Storing, { readonly kind: 'stored' }>;
 
-const MAX_RESPONSE_BYTES = 4 * 1024;
+const MAX_LIST_RESPONSE_BYTES = 4 * 1024;
 
 /** Stores a list of outputs that is too large for an event. Waits while the gateway is unavailable. */
 export const storeList = async (
@@ -33,7 +33,7 @@ export const storeList = async (
     url: url('output-list'),
     token: await token(),
     body: { type: 'application/json', bytes, content },
-    maxResponseBytes: MAX_RESPONSE_BYTES,
+    maxResponseBytes: MAX_LIST_RESPONSE_BYTES,
   } as const;
   const onRetry = (why: string): void =>
     settings.log.warn({ run_id, attempt, why }, 'storing the list of outputs again');
