@@ -4,8 +4,8 @@ import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import { openChecked } from '@runledger/webhooks/outgoing/checked-connection';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import type { ExecutorConfig } from './config.ts';
-import type { InputFileSettings } from './input-files/fetch-input-files.ts';
-import { openUrlFetcher } from './input-files/fetch-url.ts';
+import type { InputFileSettings } from './transfer/fetch-input-files.ts';
+import { openUrlFetcher } from './transfer/fetch-url.ts';
 import { openOutgoingProxy, type OutgoingProxy } from './network/outgoing-proxy.ts';
 
 /** What connects to addresses that others choose. Neither reaches a service of Runledger that this one knows. */

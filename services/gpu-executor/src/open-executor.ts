@@ -5,21 +5,18 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { clearLogSlot, publishLogChunk } from '@runledger/event-log/streams/logs';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import type { Assignment } from './attempt/core/assignment.ts';
-import { KnownTerms } from './attempt/core/known-terms.ts';
+import { type Assignment, KnownTerms } from './attempt/assignment.decide.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
 import type { Turns } from './attempt/turns.ts';
 import { executorMetrics, type ExecutorMetrics, type HeldBy } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
-import { appendTo, readSubjects } from './log/attempt-log.ts';
-import { openAttemptLog, type AttemptLogSettings } from './logs/attempt-log.ts';
+import { appendTo, readSubjects } from './attempt/executor-log.ts';
+import { openAttemptLog, type AttemptLogSettings, keepLog } from './attempt/attempt-log.ts';
 import type { RunnerFor } from './runner/runner-type.ts';
-import { fetchWithFiles, type InputFileSettings } from './input-files/fetch-input-files.ts';
-import { workflowCache } from './assignment/workflow-cache.ts';
-import { keepLog } from './upload/keep-log.ts';
-import { storeList } from './upload/store-list.ts';
-import { storeFiles } from './upload/store-files.ts';
+import { fetchWithFiles, type InputFileSettings } from './transfer/fetch-input-files.ts';
+import { workflowCache } from './transfer/fetch-assigned.ts';
+import { storeList, storeFiles } from './transfer/store-files.ts';
 
 export interface ExecutorOptions {
   readonly executor_id: ExecutorId;

@@ -6,7 +6,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import { registerInTerm } from '@runledger/event-log/streams/terms';
 import packageJson from '../package.json' with { type: 'json' };
-import type { KnownTerms } from './attempt/core/known-terms.ts';
+import type { KnownTerms } from './attempt/assignment.decide.ts';
 import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';
 import { fleetEvents } from './fleet/fleet-events.ts';

@@ -4,14 +4,14 @@ import {
   attemptName,
   readAssignment,
   type Assignment,
-} from '@runledger/gpu-executor/attempt/core/assignment';
+  KnownTerms,
+} from '@runledger/gpu-executor/attempt/assignment.decide';
 import {
   beginFacts,
   take,
   underWay,
   type AttemptFacts,
-} from '@runledger/gpu-executor/attempt/core/attempt-facts';
-import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+} from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import { NewerFact } from '../slice/newer-fact.ts';
 import { oldestBeyond } from '../slice/oldest-beyond.ts';
 

@@ -2,16 +2,17 @@ import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import type { Assignment } from '@runledger/gpu-executor/attempt/core/assignment';
-import { eventOf, type EventDraft } from '@runledger/gpu-executor/attempt/core/attempt-event';
+import type { Assignment } from '@runledger/gpu-executor/attempt/assignment.decide';
 import {
+  eventOf,
+  type EventDraft,
   beginFacts,
   skipTo,
   take,
   takeOwn,
   underWay,
   type AttemptFacts,
-} from '@runledger/gpu-executor/attempt/core/attempt-facts';
+} from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import type { Appended } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';

@@ -1,7 +1,7 @@
 import type { ExecutorFact, Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { gpuModel } from '@runledger/contracts/gpu';
-import type { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+import type { KnownTerms } from '@runledger/gpu-executor/attempt/assignment.decide';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 

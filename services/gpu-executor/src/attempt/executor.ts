@@ -3,15 +3,18 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { isToldTerm } from '@runledger/contracts/subjects/terms';
-import { openLedger, type AttemptLedger } from './attempt-ledger.ts';
-import type { LedgerSettings } from './ledger-settings.ts';
-import { attemptSpan } from './attempt-spans.ts';
-import { attemptName, readAssignment, type Assignment } from './core/assignment.ts';
-import type { EventDraft } from './core/attempt-event.ts';
-import { beginFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import { endOf, giveBack, NO_OUTPUTS } from './core/end-of-attempt.ts';
-import type { KnownTerms } from './core/known-terms.ts';
+import { inSpan } from '@runledger/service-kit/tracing/spans';
+import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
+import {
+  attemptName,
+  readAssignment,
+  type Assignment,
+  type KnownTerms,
+  attemptAttributes,
+} from './assignment.decide.ts';
+import { type EventDraft, beginFacts } from './attempt-facts.decide.ts';
+import { endOf, giveBack, NO_OUTPUTS } from './end-of-attempt.decide.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 import { openTimeLimit, type TimeLimit } from './time-limit.ts';
 
@@ -171,4 +174,23 @@ const remember = (seen: Set<string>, name: string): void => {
   seen.add(name);
   const [oldest] = seen;
   if (seen.size > MAX_REMEMBERED_ATTEMPTS && oldest !== undefined) seen.delete(oldest);
+};
+
+/** From the assignment to the end of the attempt, below the append of the assignment. */
+const attemptSpan = (
+  assignment: Assignment,
+  { traceparent }: Pick<StoredMessage, 'traceparent'>,
+  work: () => Promise<void>,
+): Promise<void> => {
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.name': 'process',
+    'messaging.operation.type': 'process',
+    'messaging.destination.name': 'RUNS',
+    'messaging.message.id': assignment.event.event_id,
+    'runledger.slot': assignment.event.data.slot,
+    ...attemptAttributes(assignment),
+  };
+  const parent = traceparent ?? assignment.event.traceparent;
+  return inSpan('process RunAssigned', { kind: 'consumer', parent, attributes }, work);
 };

@@ -12,11 +12,10 @@ import {
 } from '@runledger/contracts/limits';
 import { identityOf } from '../runner/output-files.ts';
 import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runner/runner.ts';
-import type { StoredFiles, StoringAttempt } from '../upload/store-files.ts';
-import type { StoredList } from '../upload/store-list.ts';
+import type { StoredFiles, StoringAttempt, StoredList } from '../transfer/store-files.ts';
 import type { AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
-import type { Assignment } from './core/assignment.ts';
+import type { Assignment } from './assignment.decide.ts';
 import {
   beginStoring,
   NO_OUTPUTS,
@@ -24,9 +23,8 @@ import {
   type Ending,
   type Executed,
   type Storing,
-} from './core/end-of-attempt.ts';
-import { largeTexts, withStoredTexts, type LargeText } from './core/large-texts.ts';
-import { runOutputs } from './core/run-outputs.ts';
+} from './end-of-attempt.decide.ts';
+import { largeTexts, withStoredTexts, type LargeText, runOutputs } from './run-outputs.decide.ts';
 import { openTimeLimit } from './time-limit.ts';
 
 export interface OutputTools {

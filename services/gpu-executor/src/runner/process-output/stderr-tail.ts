@@ -1,4 +1,4 @@
-import { printable } from '../../logs/core/printable.ts';
+import { printable } from '../../attempt/log-buffer.decide.ts';
 
 /** More than an error shows of it, so that what is hidden there is whole. */
 export const STDERR_TAIL_BYTES = 4 * 1024;
