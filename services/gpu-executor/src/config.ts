@@ -10,7 +10,7 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
-import type { CachesSettings } from './caches/caches.ts';
+import type { CachesSettings } from './folders/caches.ts';
 import {
   MIN_CPU_SECONDS,
   MIN_CPUS,

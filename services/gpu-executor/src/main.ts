@@ -6,14 +6,14 @@ import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
 import { cacheLimitsOf, configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
-import { openCaches } from './caches/caches.ts';
+import { openCaches } from './folders/caches.ts';
 import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { hostEnvironment } from './host-environment.ts';
 import { consumeAddressed, redriveAddressed } from './attempt/executor-log.ts';
 import { openExecutor } from './open-executor.ts';
-import { openEgress } from './open-egress.ts';
+import { openEgress } from './network/egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
@@ -27,11 +27,11 @@ import { chooseEnforcement, describeEnforcement } from './supervision/enforcemen
 import { openUsers, ownUser } from './isolation/users.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
-import { checkViews, withheldFrom } from './runner/view/check-views.ts';
+import { checkViews, withheldFrom } from './view/program-view.ts';
 import { tryIsolation, type Tried } from './probe/probe-isolation.ts';
 import { devicesForView } from './gpu/card-devices.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
-import { mustBeReached, openWorkFolder } from './work-folder.ts';
+import { mustBeReached, openWorkFolder } from './folders/work-folder.ts';
 
 const start = async (
   base: ServiceBase<ExecutorConfig>,

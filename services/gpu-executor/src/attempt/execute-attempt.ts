@@ -7,7 +7,7 @@ import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { ProgressReport, RunObserver } from '../runner/runner.ts';
-import { openAttemptFolders, type AttemptFolders } from './attempt-folders.ts';
+import { openAttemptFolders, type AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Assignment } from './assignment.decide.ts';
 import {

@@ -4,7 +4,7 @@ import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner } from '../runner/runner-type.ts';
 import type { RunnerWork, RunObserver, RunResult } from '../runner/runner.ts';
-import type { AttemptFolders } from './attempt-folders.ts';
+import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { type Assignment, attemptAttributes } from './assignment.decide.ts';
 import { startedTooLate, timedOut, type Executed, judgeOutputs } from './end-of-attempt.decide.ts';

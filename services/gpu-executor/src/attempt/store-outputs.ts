@@ -13,7 +13,7 @@ import {
 import { identityOf } from '../runner/output-files.ts';
 import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runner/runner.ts';
 import type { StoredFiles, StoringAttempt, StoredList } from '../transfer/store-files.ts';
-import type { AttemptFolders } from './attempt-folders.ts';
+import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Assignment } from './assignment.decide.ts';
 import {

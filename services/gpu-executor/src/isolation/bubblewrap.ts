@@ -1,10 +1,9 @@
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cardDevices } from '../gpu/card-devices.ts';
-import { foldersAbove, isWithin } from '../paths/real-paths.ts';
-import { shownPaths } from '../paths/shown-paths.ts';
+import { foldersAbove, isWithin, shownPaths } from '../view/real-paths.ts';
 import { systemPaths } from './hidden-paths.ts';
-import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
+import { MEMORY_FOLDERS, SHARED_MEMORY } from './mounts.ts';
 import type { Isolation, View } from './isolation.ts';
 import { supervisorCode } from './supervisor-code.ts';
 

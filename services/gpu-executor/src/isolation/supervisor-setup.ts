@@ -1,12 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { getegid, geteuid } from 'node:process';
 import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
-import { realPaths } from '../paths/real-paths.ts';
-import { shownPaths, type ShownPaths } from '../paths/shown-paths.ts';
+import { realPaths, shownPaths, type ShownPaths } from '../view/real-paths.ts';
 import { pathsWithout, systemPaths } from './hidden-paths.ts';
-import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
+import { MEMORY_FOLDERS, SHARED_MEMORY } from './mounts.ts';
 import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
-import type { NamedUser } from './core/names.ts';
+import type { NamedUser } from './names.decide.ts';
 import type { Openable } from './landlock.ts';
 import type { Exposed } from './seccomp.ts';
 import type { SupervisorSetup } from './restrict-supervisor.ts';

@@ -1,4 +1,4 @@
-import { folderBytes } from './folder-size.ts';
+import { folderBytes } from '../folders/folder-size.ts';
 
 /** A program may write as long before the first look, and between two. */
 const PERIOD_MS = 5_000;

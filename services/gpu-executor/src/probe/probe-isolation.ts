@@ -18,9 +18,16 @@ import { processEnvironment } from '../supervision/process-environment.ts';
 import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/process-mark.ts';
 import type { SupervisedProcess } from '../supervision/supervised-process.ts';
 import { openSupervisors, type SupervisorsSettings } from '../supervision/supervisors.ts';
-import { SECRET, SHARED_FOLDERS, type ProcessId, type Shared, type Target, type Victim } from './attack.ts';
+import {
+  SECRET,
+  SHARED_FOLDERS,
+  type ProcessId,
+  type Shared,
+  type Target,
+  type Victim,
+  openTerminal,
+} from './attack.ts';
 import { ONE_USER } from './attacks.ts';
-import { openTerminal } from './open-terminal.ts';
 
 export interface Probed {
   readonly supervisors: SupervisorsSettings;

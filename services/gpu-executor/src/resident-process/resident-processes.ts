@@ -1,6 +1,6 @@
 import { untilAborted } from '@runledger/resilience/abort';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import { EVERYBODY } from '../caches/cache-folder.ts';
+import { EVERYBODY } from '../folders/cache-folder.ts';
 import { openResidentProcess, type ResidentProcess } from './resident-process.ts';
 import type { Acquired, ResidentConnection, ResidentSpec } from './resident-spec.ts';
 import type { ResidentHost } from './start-process.ts';

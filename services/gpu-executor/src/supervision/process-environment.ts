@@ -1,5 +1,5 @@
 import { cacheEnvironment } from '../caches/cache-environment.ts';
-import { USER_NAME } from '../isolation/core/names.ts';
+import { USER_NAME } from '../isolation/names.decide.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 
 /** The part of the executor's environment that a workflow may see. */

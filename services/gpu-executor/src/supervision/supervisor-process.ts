@@ -8,7 +8,7 @@ import { within } from '@runledger/resilience/within';
 import { bubblewrapOptions, type BubblewrapMade } from '../isolation/bubblewrap.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
-import { nameFiles } from '../isolation/own-mounts.ts';
+import { nameFiles } from '../isolation/mounts.ts';
 import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
 import type { User } from '../isolation/users.ts';
 import { supervisorFile } from '../isolation/supervisor-code.ts';

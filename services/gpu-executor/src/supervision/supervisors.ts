@@ -1,11 +1,11 @@
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CacheOwner } from '../caches/cache-folder.ts';
-import type { Cache, Caches } from '../caches/caches.ts';
+import type { CacheOwner } from '../folders/cache-folder.ts';
+import type { Cache, Caches } from '../folders/caches.ts';
 import { devicesForView } from '../gpu/card-devices.ts';
-import { removeTree } from '../leftovers/remove-tree.ts';
+import { removeTree } from '../folders/remove-tree.ts';
 import { giveTo, type User } from '../isolation/users.ts';
-import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
+import { SHARED_MEMORY } from '../isolation/mounts.ts';
 import { isInNamespace, type Isolation, type View, type Withheld } from '../isolation/isolation.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { networkInEffect } from '../network/network-hold.ts';
@@ -13,13 +13,13 @@ import type { OutgoingProxy } from '../network/outgoing-proxy.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
 import { withinLimits, type Limited } from './within-limits.ts';
-import { openLender, type Lender } from './lent-folders.ts';
+import { openLender, type Lender } from '../folders/lent-folders.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 import { killAllOf } from './stray-processes.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Start, StreamsKind } from './supervisor-link.ts';
 import { openSupervisor, type Supervisor } from './supervisor-process.ts';
-import { explainCode, type Seen } from './why-not-started.ts';
+import { explainCode, type Seen } from '../view/why-not-started.ts';
 
 /** Starts processes that die with this executor. It has as many supervisors as programs ran at once. */
 export interface Supervisors extends Disposable {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bubblewrapOptions } from '../../src/isolation/bubblewrap.ts';
 import { ownUser } from '../../src/isolation/users.ts';
-import { programView } from '../../src/runner/view/program-view.ts';
+import { programView } from '../../src/view/program-view.ts';
 import { NOTHING_WITHHELD } from '../fixtures/limited.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
 import { start, temporaryFolder } from '../runner/program/run-a-program.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { probeBubblewrap, probeLandlock } from '../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
 import { openUsers } from '../../src/isolation/users.ts';
-import { openTerminal } from '../../src/probe/open-terminal.ts';
+import { openTerminal } from '../../src/probe/attack.ts';
 import { start } from '../runner/program/run-a-program.ts';
 
 const wanted = { path: process.env['PATH'] ?? '', hidden: [], before: '', users: await openUsers(undefined) };

@@ -1,8 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { chmodSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { folderBytes } from '../../src/limits/folder-size.ts';
+import { folderBytes } from '../../src/folders/folder-size.ts';
 import { watchDisk } from '../../src/limits/watch-disk.ts';
 import { asOwner } from '../fixtures/ordinary-owner.ts';
 import { temporaryFolder } from '../runner/program/run-a-program.ts';

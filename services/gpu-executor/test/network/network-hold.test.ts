@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import { ownUser } from '../../src/isolation/users.ts';
-import { processGroup } from '../../src/isolation/containment.ts';
-import type { Isolation } from '../../src/isolation/isolation.ts';
+import { processGroup, type Isolation } from '../../src/isolation/isolation.ts';
 import {
   describeNetwork,
   networkHold,

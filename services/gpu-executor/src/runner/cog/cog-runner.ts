@@ -1,6 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeTree } from '../../leftovers/remove-tree.ts';
+import { removeTree } from '../../folders/remove-tree.ts';
 import type { Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { Runner } from '../runner.ts';

@@ -9,7 +9,7 @@ import type {
   ResidentSpec,
   StartFailure,
 } from '../../resident-process/resident-spec.ts';
-import { programView } from '../view/program-view.ts';
+import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { hidingValues } from '../process-output/shown-stderr.ts';
 import { describeEnd } from './describe-end.ts';

@@ -1,5 +1,5 @@
 import { errorOf } from '@runledger/contracts/events/run-error';
-import type { LentFolders } from '../../supervision/lent-folders.ts';
+import type { LentFolders } from '../../folders/lent-folders.ts';
 import { collectFiles, FILE_LIMITS, type CollectedFiles, type LeftEntry } from '../output-files.ts';
 import type { RunObserver, RunnerWork, RunResult } from '../runner.ts';
 import type { CollectedMessages } from './collect-messages.ts';

@@ -1,5 +1,5 @@
 import { hasLastingHome, namedCache } from '../../caches/cache-environment.ts';
-import { removeTree } from '../../leftovers/remove-tree.ts';
+import { removeTree } from '../../folders/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
@@ -8,7 +8,7 @@ import { hidingValues } from '../process-output/shown-stderr.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
 import { readProgram } from './read-program.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
-import { programView } from '../view/program-view.ts';
+import { programView } from '../../view/program-view.ts';
 import { visibleHost } from '../../isolation/isolation.ts';
 import type { Place } from '../../supervision/supervisors.ts';
 import { programEnvironment } from './program-environment.ts';

@@ -8,7 +8,7 @@ import { programRunner } from '../../../src/runner/program/program-runner.ts';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation, Withheld } from '../../../src/isolation/isolation.ts';
-import { NO_CACHES, openCaches, type CachesSettings } from '../../../src/caches/caches.ts';
+import { NO_CACHES, openCaches, type CachesSettings } from '../../../src/folders/caches.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';

@@ -4,7 +4,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { onTestFinished } from 'vitest';
 import { openResidentProcesses } from '../../../src/resident-process/resident-processes.ts';
 import { residentRunner, type ResidentProgram } from '../../../src/runner/resident/resident-runner.ts';
-import { NO_CACHES, openCaches } from '../../../src/caches/caches.ts';
+import { NO_CACHES, openCaches } from '../../../src/folders/caches.ts';
 import type { RunnerWork } from '../../../src/runner/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../../src/isolation/isolation.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PREDICTIONS_FOLDER } from '../../../../src/runner/cog/server/cog-server.ts';
-import { closedFolderAbove } from '../../../../src/paths/real-paths.ts';
+import { closedFolderAbove } from '../../../../src/view/real-paths.ts';
 import { isInNamespace, type Isolation } from '../../../../src/isolation/isolation.ts';
 import { isolations } from '../../../fixtures/isolations.ts';
 import { openCog, type CogOptions } from '../../../runner/cog/run-cog.ts';

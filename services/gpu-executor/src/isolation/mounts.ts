@@ -1,9 +1,16 @@
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import { closedFolderAbove, isWithin } from '../paths/real-paths.ts';
-import type { ShownPaths } from '../paths/shown-paths.ts';
-import { SHARED_MEMORY } from './memory-folders.ts';
-import { nameFilesWith, type NamedUser } from './core/names.ts';
+import {
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  lstatSync,
+  readdirSync,
+  statfsSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { closedFolderAbove, isWithin, type ShownPaths } from '../view/real-paths.ts';
+import { nameFilesWith, type NamedUser } from './names.decide.ts';
 import type { SystemCalls } from './system-calls.ts';
 
 /** Of linux/mount.h. */
@@ -84,3 +91,44 @@ const replace = (calls: SystemCalls, path: string, content: string): void => {
 };
 
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** Where shm_open and sem_open have their files. */
+export const SHARED_MEMORY = '/dev/shm';
+/** The folders in memory that the namespaces of a supervisor have, and every program of it may write to. */
+export const MEMORY_FOLDERS = ['/tmp', '/var/tmp', SHARED_MEMORY] as const;
+const SYSTEM_V = ['/proc/sysvipc/shm', '/proc/sysvipc/sem', '/proc/sysvipc/msg'];
+
+/**
+ * Looks at them now, and says later whether they have what they had: the folders in which something else is mounted. Nor may anything be in
+ * the memory that System V's calls share, which belongs to no process.
+ */
+export const watchMemory = (folders: readonly string[]): (() => boolean) => {
+  const atStart = new Set(folders.flatMap((folder) => [...entriesBelow(folder)]));
+  return () => {
+    if (folders.length === 0) return true;
+    for (const folder of folders)
+      for (const path of entriesBelow(folder)) if (!atStart.has(path)) return false;
+    return SYSTEM_V.every((file) => readFileSync(file, 'utf8').trim().split('\n').length === 1);
+  };
+};
+
+/** Whether one of these is full, but for what no write fits into. Shared memory has no limit of its own. */
+export const isTemporaryFull = (folders: readonly string[]): boolean =>
+  folders.some((folder) => folder !== SHARED_MEMORY && freeIn(folder) < NO_ROOM_BYTES);
+
+const freeIn = (folder: string): number => {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+};
+const NO_ROOM_BYTES = 64 * 1024;
+
+/** Without what is mounted there. */
+function* entriesBelow(folder: string): Generator<string> {
+  const { dev } = lstatSync(folder);
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    yield path;
+    const entry = lstatSync(path);
+    if (entry.isDirectory() && entry.dev === dev) yield* entriesBelow(path);
+  }
+}

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import { giveTo, type User } from '../isolation/users.ts';
-import { removeTree } from '../leftovers/remove-tree.ts';
+import { removeTree } from './remove-tree.ts';
 
 /** Whose a cache is: no process of anybody else ever has it. */
 export interface CacheOwner {

@@ -1,6 +1,6 @@
 import type { User, Users } from '../isolation/users.ts';
-import { whatIsAt } from '../leftovers/empty-folder.ts';
-import { folderBytes } from '../limits/folder-size.ts';
+import { whatIsAt } from './remove-tree.ts';
+import { folderBytes } from './folder-size.ts';
 import {
   makeCacheFolder,
   noteUse,
@@ -9,7 +9,7 @@ import {
   writeOwner,
   type CacheOwner,
 } from './cache-folder.ts';
-import { unwantedOf } from './core/unwanted.ts';
+import { unwantedOf } from './unwanted-caches.decide.ts';
 
 /**
  * Folders in which libraries keep what they have compiled or fetched, from one process of an owner to the next. A process has one for itself: of two

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { holdsNoFile } from '../leftovers/empty-folder.ts';
-import { allowOwner } from '../leftovers/remove-tree.ts';
+import { holdsNoFile, allowOwner } from './remove-tree.ts';
 
 /**
  * The bytes on disk of a folder with everything in it, an empty file as much as a file system plans for one; what may not be listed is made listable. `du` does the work, because Node reads all names of

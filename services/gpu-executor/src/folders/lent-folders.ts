@@ -4,8 +4,7 @@ import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { giveTo, type User } from '../isolation/users.ts';
-import { whatIsAt } from '../leftovers/empty-folder.ts';
-import { changeMode } from '../leftovers/open-folder.ts';
+import { whatIsAt, changeMode } from './remove-tree.ts';
 
 /** Where the folders of a run are when its program does not have them. */
 interface RunFolders {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unwantedOf } from '../../src/caches/core/unwanted.ts';
+import { unwantedOf } from '../../src/folders/unwanted-caches.decide.ts';
 
 const cache = (name: string, bytes: number, lastUsed: number, isHeld = false) => ({
   name,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endToEndHeaders } from '../../../src/network/core/end-to-end-headers.ts';
-import { requestTarget, tunnelTarget } from '../../../src/network/core/proxy-target.ts';
+import { endToEndHeaders, requestTarget, tunnelTarget } from '../../src/network/proxy-messages.decide.ts';
 
 describe('the headers that a proxy passes on', () => {
   it('are those of the message, in their order, and not those of one connection', () => {

@@ -3,10 +3,10 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import { openChecked } from '@runledger/webhooks/outgoing/checked-connection';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
-import type { ExecutorConfig } from './config.ts';
-import type { InputFileSettings } from './transfer/fetch-input-files.ts';
-import { openUrlFetcher } from './transfer/fetch-url.ts';
-import { openOutgoingProxy, type OutgoingProxy } from './network/outgoing-proxy.ts';
+import type { ExecutorConfig } from '../config.ts';
+import type { InputFileSettings } from '../transfer/fetch-input-files.ts';
+import { openUrlFetcher } from '../transfer/fetch-url.ts';
+import { openOutgoingProxy, type OutgoingProxy } from './outgoing-proxy.ts';
 
 /** What connects to addresses that others choose. Neither reaches a service of Runledger that this one knows. */
 export interface Egress {

@@ -1,14 +1,14 @@
-import { chmod, mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, realpath, stat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
-import { formatMark, ownMark, parseMark, type Mark } from './supervision/process-mark.ts';
-import { isAlive, killOrphans } from './supervision/stray-processes.ts';
-import { clearWorkFolder } from './attempt/attempt-folders.ts';
 import { ConfigError } from '@runledger/service-kit/config/config';
-import { describeIsolation, isInNamespace, type Isolation } from './isolation/isolation.ts';
-import { closedFolderAbove } from './paths/real-paths.ts';
-import { ownUser, type Users } from './isolation/users.ts';
-import { removeTree } from './leftovers/remove-tree.ts';
+import { randomUUID } from 'node:crypto';
+import { formatMark, ownMark, parseMark, type Mark } from '../supervision/process-mark.ts';
+import { isAlive, killOrphans } from '../supervision/stray-processes.ts';
+import { describeIsolation, isInNamespace, type Isolation } from '../isolation/isolation.ts';
+import { closedFolderAbove } from '../view/real-paths.ts';
+import { ownUser, type Users } from '../isolation/users.ts';
+import { removeTree } from './remove-tree.ts';
 
 export interface WorkFolder {
   readonly path: string;
@@ -80,4 +80,54 @@ const takeOver = async (path: string, mark: Mark, log: Log): Promise<void> => {
   // Of two executors that start at once, only one creates the file.
   await using taken = await open(file, 'wx', 0o600);
   await taken.writeFile(formatMark(mark));
+};
+
+/** The folders of one attempt. Most attempts need none, so each is made when something is to be put into it. */
+export interface AttemptFolders extends AsyncDisposable {
+  readonly inputDir: string;
+  readonly outputDir: string;
+  /** Makes the folder for the files of the inputs. */
+  readonly makeInputDir: () => Promise<string>;
+  /** Makes a folder that the workflow does not know: for input files on their way, and texts that become files. */
+  readonly makePrivateDir: () => Promise<string>;
+}
+
+const ATTEMPT_PREFIX = 'attempt-';
+
+interface WarningLog {
+  warn(fields: object, message: string): void;
+}
+
+/**
+ * Folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
+ * which outlives its run cannot write into the folders of another one.
+ */
+export const openAttemptFolders = (workFolder: string, log: WarningLog): AttemptFolders => {
+  const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
+  const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
+  // A runner makes the folder of the outputs.
+  const mayBeThere = new Set([outputDir]);
+  const make = async (folder: string): Promise<string> => {
+    mayBeThere.add(folder);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  };
+  return {
+    inputDir,
+    outputDir,
+    makeInputDir: () => make(inputDir),
+    makePrivateDir: () => make(privateDir),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([...mayBeThere].map((folder) => removeTree(folder, log)));
+    },
+  };
+};
+
+/** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */
+const clearWorkFolder = async (workFolder: string, log: WarningLog): Promise<number> => {
+  const left = (await readdir(workFolder)).filter(
+    (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),
+  );
+  for (const name of left) await removeTree(join(workFolder, name), log);
+  return left.length;
 };

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, isAbsolute, join, sep } from 'node:path';
-import { interpretersOf, isFile, startsAsProgram } from '../../paths/interpreters.ts';
-import { realPath, realPaths } from '../../paths/real-paths.ts';
-import { wayTo } from '../../paths/way-to.ts';
+import { interpretersOf, isFile, startsAsProgram } from './interpreters.ts';
+import { realPath, realPaths, wayTo } from './real-paths.ts';
 
 /** What a path leads to that runs from there. */
 export interface Leads {
