@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
 import { sleep } from '@runledger/resilience/abort';
 import { processorTime } from '@runledger/testing/measuring/processor-time';
-import { openResidentProcesses } from '../src/resident-process/resident-processes.ts';
+import { openResidentProcesses } from '../src/residents/resident-processes.ts';
 import { programRunner } from '../src/runner/program/program-runner.ts';
 import { residentRunner } from '../src/runner/resident/resident-runner.ts';
 import type { Runner } from '../src/runner/runner.ts';
 import { chooseIsolation, noIsolation } from '../src/isolation/choose-isolation.ts';
 import { openUsers } from '../src/isolation/users.ts';
 import { probeContainment, type Isolation } from '../src/isolation/isolation.ts';
-import { ownMark } from '../src/supervision/process-mark.ts';
+import { ownMark } from '../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../src/supervision/supervisors.ts';
 import { limited } from '../test/fixtures/limited.ts';
 

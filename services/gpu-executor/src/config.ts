@@ -20,7 +20,7 @@ import {
   MIN_PROCESSES,
   MIN_TEMPORARY_BYTES,
   type ProgramLimits,
-} from './limits/program-limits.ts';
+} from './supervision/program-limits.ts';
 import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
 
 // Each runner reads its own settings; their types are known to it alone.

@@ -9,10 +9,9 @@ import packageJson from '../package.json' with { type: 'json' };
 import type { KnownTerms } from './attempt/assignment.decide.ts';
 import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';
-import { fleetEvents } from './fleet/fleet-events.ts';
-import { joinFleet, type FleetPresence } from './fleet/fleet-presence.ts';
-import type { HeldBy } from './executor-metrics.ts';
-import type { ResidentProcesses } from './resident-process/resident-processes.ts';
+import { fleetEvents, joinFleet, type FleetPresence } from './fleet-presence.ts';
+import type { HeldBy } from './open-executor.ts';
+import type { ResidentProcesses } from './residents/resident-processes.ts';
 import { registeredBy } from './runner-registry.ts';
 
 export interface PresenceOptions {

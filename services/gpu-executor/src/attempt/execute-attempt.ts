@@ -3,7 +3,7 @@ import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
 import type { FetchOptions } from '../transfer/fetch-body.ts';
-import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { ProgressReport, RunObserver } from '../runner/runner.ts';

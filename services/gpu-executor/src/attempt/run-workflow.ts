@@ -1,7 +1,7 @@
 import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
-import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner } from '../runner/runner-type.ts';
 import type { RunnerWork, RunObserver, RunResult } from '../runner/runner.ts';
 import type { AttemptFolders } from '../folders/work-folder.ts';

@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { randomUUID } from 'node:crypto';
-import { formatMark, ownMark, parseMark, type Mark } from '../supervision/process-mark.ts';
-import { isAlive, killOrphans } from '../supervision/stray-processes.ts';
+import {
+  formatMark,
+  ownMark,
+  parseMark,
+  type Mark,
+  isAlive,
+  killOrphans,
+} from '../supervision/stray-processes.ts';
 import { describeIsolation, isInNamespace, type Isolation } from '../isolation/isolation.ts';
 import { closedFolderAbove } from '../view/real-paths.ts';
 import { ownUser, type Users } from '../isolation/users.ts';

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cardDevices } from '../gpu/card-devices.ts';
+import { cardDevices } from '../card-devices.ts';
 import { foldersAbove, isWithin, shownPaths } from '../view/real-paths.ts';
 import { systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './mounts.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { getuid } from 'node:process';
 import { promisify } from 'node:util';
-import type { OwnLimits } from '../limits/program-limits.ts';
+import type { OwnLimits } from '../supervision/program-limits.ts';
 import type { Users } from './users.ts';
 
 /**

@@ -31,7 +31,6 @@ export const packagesOf = (name: 'koffi'): readonly string[] =>
 const sourceCode = (modules: string): string[] => [
   HERE,
   join(HERE, '../supervision'),
-  join(HERE, '../network'),
   join(HERE, '../view'),
   join(HERE, '../../package.json'),
   ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { getegid, geteuid } from 'node:process';
-import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
+import { cardDevices, cardGroups } from '../card-devices.ts';
 import { realPaths, shownPaths, type ShownPaths } from '../view/real-paths.ts';
 import { pathsWithout, systemPaths } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './mounts.ts';

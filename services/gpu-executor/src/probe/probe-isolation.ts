@@ -15,7 +15,7 @@ import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { describeIsolation, type View } from '../isolation/isolation.ts';
 import { INSTALLATION, packagesOf } from '../isolation/supervisor-code.ts';
 import { processEnvironment } from '../supervision/process-environment.ts';
-import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/process-mark.ts';
+import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/stray-processes.ts';
 import type { SupervisedProcess } from '../supervision/supervised-process.ts';
 import { openSupervisors, type SupervisorsSettings } from '../supervision/supervisors.ts';
 import {

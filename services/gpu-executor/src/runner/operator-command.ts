@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { NETWORK_ACCESSES, type NetworkAccess } from '../isolation/isolation.ts';
-import { readOwnLimits, type OwnLimits } from '../limits/program-limits.ts';
+import { readOwnLimits, type OwnLimits } from '../supervision/program-limits.ts';
 
 /** A command that the operator allows, as settings have it. */
 export interface OperatorCommand {

@@ -3,7 +3,7 @@ import type { AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
 import type { LogStream } from '@runledger/contracts/logs/log-line';
 import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
-import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { GpuSlot } from '../gpu-slots.ts';
 
 /**
  * The port between the service and what executes a workflow. The contract, which `test/runner/runner-conformance.ts` checks:

@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute, basename, dirname } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { GpuSlot } from '../gpu-slots.ts';
 import { type View, type Withheld, isViewless, type Isolation } from '../isolation/isolation.ts';
 import { isWithin, realPath, realPaths, wayTo, type Way } from './real-paths.ts';
 import type { OperatorCommand } from '../runner/operator-command.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { hasLastingHome } from '../../src/caches/cache-environment.ts';
+import { hasLastingHome } from '../../src/supervision/process-environment.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
 import { isolationNamed, isolations, ISOLATION_NAMES, ORG_ID } from '../fixtures/isolations.ts';
 import { supervisorsOf } from '../fixtures/marked-processes.ts';

@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { expect, it } from 'vitest';
-import { ownMark, readStat } from '../../src/supervision/process-mark.ts';
+import { ownMark, readStat } from '../../src/supervision/stray-processes.ts';
 import { openWorkFolder } from '../../src/folders/work-folder.ts';
 import { temporaryFolder } from '../runner/program/run-a-program.ts';
 

@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { onTestFinished } from 'vitest';
-import { openResidentProcesses } from '../../src/resident-process/resident-processes.ts';
+import { openResidentProcesses } from '../../src/residents/resident-processes.ts';
 import type {
   ConfiguredHost,
   ConfiguredRunner,
@@ -10,7 +10,7 @@ import type {
 import type { RunnerWork } from '../../src/runner/runner.ts';
 import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
-import { ownMark } from '../../src/supervision/process-mark.ts';
+import { ownMark } from '../../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
 import { ORG_ID } from '../fixtures/isolations.ts';

@@ -1,4 +1,4 @@
-import { describeExceeded } from '../../limits/program-limits.ts';
+import { describeExceeded } from '../../supervision/program-limits.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 
 /** ` with exit code 1`, after a verb. */

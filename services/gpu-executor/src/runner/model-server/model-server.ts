@@ -1,5 +1,5 @@
 import type { AttemptError } from '@runledger/contracts/events/run-error';
-import type { RunOfSlot } from '../../resident-process/resident-processes.ts';
+import type { RunOfSlot } from '../../residents/resident-processes.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 import type { LogLine } from '../runner.ts';
 

@@ -1,14 +1,9 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf } from '@runledger/contracts/events/run-error';
-import { namedCache } from '../../caches/cache-environment.ts';
-import type { GpuSlot } from '../../gpu/gpu-slots.ts';
-import type { ResidentProcesses, SlotProcesses } from '../../resident-process/resident-processes.ts';
-import type {
-  Lease,
-  ResidentConnection,
-  ResidentSpec,
-  StartFailure,
-} from '../../resident-process/resident-spec.ts';
+import { namedCache } from '../../supervision/process-environment.ts';
+import type { GpuSlot } from '../../gpu-slots.ts';
+import type { ResidentProcesses, SlotProcesses } from '../../residents/resident-processes.ts';
+import type { Lease, ResidentConnection, ResidentSpec, StartFailure } from '../../residents/start-process.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { hidingValues } from '../process-output/shown-stderr.ts';

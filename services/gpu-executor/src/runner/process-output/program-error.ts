@@ -1,5 +1,5 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import { describeExceeded } from '../../limits/program-limits.ts';
+import { describeExceeded } from '../../supervision/program-limits.ts';
 import { isFull, noRoomIn } from './full-folder.ts';
 import { outOfMemoryIn } from './out-of-memory.ts';
 import { shownStderr } from './shown-stderr.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
-import type { Limits } from '../../resident-process/core/lifecycle.ts';
+import type { Limits } from '../../residents/lifecycle.decide.ts';
 import { locateCommand, readCommand, type OperatorCommand } from '../operator-command.ts';
 import { readOrganisations, type Organisations } from '../organisations.ts';
 import { readLimits } from '../resident/read-limits.ts';

@@ -1,5 +1,5 @@
 import { processEnvironment, type HostEnvironment } from '../../supervision/process-environment.ts';
-import type { Mark } from '../../supervision/process-mark.ts';
+import type { Mark } from '../../supervision/stray-processes.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import type { RunnerWork } from '../runner.ts';
 

@@ -1,19 +1,17 @@
-import { hasLastingHome, namedCache } from '../../caches/cache-environment.ts';
+import { hasLastingHome, namedCache } from '../../supervision/process-environment.ts';
 import { removeTree } from '../../folders/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
 import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import { programError } from '../process-output/program-error.ts';
 import { hidingValues } from '../process-output/shown-stderr.ts';
-import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
+import { cancelWithGrace, logStrays, type SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { readProgram } from './read-program.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
 import { programView } from '../../view/program-view.ts';
 import { visibleHost } from '../../isolation/isolation.ts';
 import type { Place } from '../../supervision/supervisors.ts';
 import { programEnvironment } from './program-environment.ts';
-import { logStrays } from '../../supervision/log-strays.ts';
-import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 

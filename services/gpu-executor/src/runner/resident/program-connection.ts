@@ -1,5 +1,5 @@
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
-import type { ResidentConnection } from '../../resident-process/resident-spec.ts';
+import type { ResidentConnection } from '../../residents/start-process.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectMessages, type CollectedMessages } from '../process-output/collect-messages.ts';
 import { badOutput } from '../process-output/program-messages.ts';

@@ -1,4 +1,4 @@
-import type { Limits } from '../../resident-process/core/lifecycle.ts';
+import type { Limits } from '../../residents/lifecycle.decide.ts';
 
 const DEFAULT_START_TIMEOUT_S = 300;
 /** A timer cannot wait longer than 24 days. */

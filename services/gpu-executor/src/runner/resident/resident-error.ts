@@ -1,5 +1,5 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import type { StartFailure } from '../../resident-process/resident-spec.ts';
+import type { StartFailure } from '../../residents/start-process.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 import { outOfMemoryIn, saysOutOfMemory } from '../process-output/out-of-memory.ts';
 import { noRoomIn } from '../process-output/full-folder.ts';

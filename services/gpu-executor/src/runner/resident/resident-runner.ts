@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import { namedCache } from '../../caches/cache-environment.ts';
-import type { Limits } from '../../resident-process/core/lifecycle.ts';
-import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
-import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
-import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
+import { namedCache } from '../../supervision/process-environment.ts';
+import type { Limits } from '../../residents/lifecycle.decide.ts';
+import type { SlotProcesses } from '../../residents/resident-processes.ts';
+import type { Acquired, Lease } from '../../residents/start-process.ts';
+import { cancelWithGrace } from '../../supervision/supervised-process.ts';
 import type { LentFolders } from '../../folders/lent-folders.ts';
 import type { Place } from '../../supervision/supervisors.ts';
 import { programView } from '../../view/program-view.ts';

@@ -12,7 +12,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { findPython } from '@runledger/local-servers/python';
 import { isInNamespace } from '../../../src/isolation/isolation.ts';
 import { networkHold } from '../../../src/network/network-hold.ts';
-import { proxyEnvironment } from '../../../src/network/proxy-environment.ts';
+import { proxyEnvironment } from '../../../src/supervision/proxy-listener.ts';
 import { isolations } from '../../fixtures/isolations.ts';
 import { run, start, temporaryFolder } from './run-a-program.ts';
 

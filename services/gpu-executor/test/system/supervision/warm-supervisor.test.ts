@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { readStat } from '../../../src/supervision/process-mark.ts';
+import { readStat } from '../../../src/supervision/stray-processes.ts';
 import { processesOfRuns, supervisorsOf } from '../../fixtures/marked-processes.ts';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { isolations } from '../../fixtures/isolations.ts';

@@ -2,7 +2,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { join } from 'node:path';
-import { cancelWithGrace } from '../../../supervision/cancel-with-grace.ts';
+import { cancelWithGrace } from '../../../supervision/supervised-process.ts';
 import { failed, type Executed } from '../../model-server/executed.ts';
 import { inputFiles } from '../../model-server/input-files.ts';
 import { serveInputs, type ServedInputs } from '../../model-server/serve-inputs.ts';

@@ -1,5 +1,5 @@
-import type { GpuSlot } from '../../../gpu/gpu-slots.ts';
-import type { ResidentProcesses } from '../../../resident-process/resident-processes.ts';
+import type { GpuSlot } from '../../../gpu-slots.ts';
+import type { ResidentProcesses } from '../../../residents/resident-processes.ts';
 import { openForeignServer } from '../../model-server/foreign-server.ts';
 import type { ModelServer, ServerLease, ServerType } from '../../model-server/model-server.ts';
 import { openOwnServer } from '../../model-server/own-server.ts';
