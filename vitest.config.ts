@@ -7,11 +7,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * at the end of the queue they would run alone. They start apart, because each keeps a core busy.
  */
 const LONGEST_FILES = [
-  { path: 'services/gpu-executor/test/runner/resident/resident-conformance.test.ts', startAt: 0 },
+  { path: 'services/gpu-executor/test/runners/program/resident-conformance.test.ts', startAt: 0 },
   { path: 'services/gpu-executor/test/runner/cog/cog-conformance.test.ts', startAt: 0.05 },
   { path: 'services/gpu-executor/test/runner/comfyui/comfyui-conformance.test.ts', startAt: 0.1 },
-  { path: 'services/gpu-executor/test/runner/program/program-conformance.test.ts', startAt: 0.15 },
-  { path: 'services/gpu-executor/test/runner/resident/helper-packages.test.ts', startAt: 0.2 },
+  { path: 'services/gpu-executor/test/runners/program/program-conformance.test.ts', startAt: 0.15 },
+  { path: 'services/gpu-executor/test/runners/program/helper-packages.test.ts', startAt: 0.2 },
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
   { path: 'apps/simulate/test/system/mutations/mutations.test.ts', startAt: 0.1 },
   { path: 'packages/event-log/test/system/migrate/migrate.test.ts', startAt: 0.2 },

@@ -10,8 +10,8 @@ import { configSchema, withoutNpmFolders } from './config.ts';
 import { driverFolders } from './card-devices.ts';
 import { detectGpus } from './nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu-slots.ts';
-import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runner-registry.ts';
-import type { ConfiguredRunner } from './runner/runner-type.ts';
+import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runners/runner-registry.ts';
+import type { ConfiguredRunner } from './runners/runner-type.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 
 /** What this executor can do: on which slots, with which runners. */

@@ -21,7 +21,7 @@ import {
   MIN_TEMPORARY_BYTES,
   type ProgramLimits,
 } from './supervision/program-limits.ts';
-import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
+import { RUNNER_TYPES, settingsOf } from './runners/runner-registry.ts';
 
 // Each runner reads its own settings; their types are known to it alone.
 const runnerSettings: object = settingsOf(RUNNER_TYPES);

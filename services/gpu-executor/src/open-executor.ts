@@ -13,7 +13,7 @@ import type { Turns } from './attempt/turns.ts';
 import type { GpuSlot } from './gpu-slots.ts';
 import { appendTo, readSubjects } from './attempt/executor-log.ts';
 import { openAttemptLog, type AttemptLogSettings, keepLog } from './attempt/attempt-log.ts';
-import type { RunnerFor } from './runner/runner-type.ts';
+import type { RunnerFor } from './runners/runner-type.ts';
 import { fetchWithFiles, type InputFileSettings } from './transfer/fetch-input-files.ts';
 import { workflowCache } from './transfer/fetch-assigned.ts';
 import { storeList, storeFiles } from './transfer/store-files.ts';

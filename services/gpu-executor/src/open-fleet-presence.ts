@@ -12,7 +12,7 @@ import type { ExecutorCapabilities } from './capabilities.ts';
 import { fleetEvents, joinFleet, type FleetPresence } from './fleet-presence.ts';
 import type { HeldBy } from './open-executor.ts';
 import type { ResidentProcesses } from './residents/resident-processes.ts';
-import { registeredBy } from './runner-registry.ts';
+import { registeredBy } from './runners/runner-registry.ts';
 
 export interface PresenceOptions {
   readonly executor_id: ExecutorId;

@@ -12,7 +12,7 @@ import { gzip } from 'node:zlib';
 import { BlobRef } from '@runledger/contracts/blobs';
 import { parseJson } from '@runledger/contracts/json';
 import { Value } from 'typebox/value';
-import type { LogLine } from '../runner/runner.ts';
+import type { LogLine } from '../runners/runner.ts';
 import { logBuffer, type LogBuffer } from './log-buffer.decide.ts';
 import type { Assignment } from './assignment.decide.ts';
 import {

@@ -6,7 +6,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import type { IfNoOutput } from '@runledger/contracts/warnings/run-warning';
-import type { RunResult } from '../runner/runner.ts';
+import type { RunResult } from '../runners/runner.ts';
 import type { Assignment } from './assignment.decide.ts';
 import type { EventDraft } from './attempt-facts.decide.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '@runledger/contracts/logs/log-chunk';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import { MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
-import type { LogLine } from '../runner/runner.ts';
+import type { LogLine } from '../runners/runner.ts';
 
 /** The beginning and the end of an attempt's log, in bounded memory. Only what is read of it is masked. */
 export interface LogBuffer {

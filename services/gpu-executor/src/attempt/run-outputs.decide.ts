@@ -1,7 +1,7 @@
 import { type RunOutput, type StoredFile, JSON_KIND } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
-import type { OutputNode, OutputFile, RunData } from '../runner/runner.ts';
+import type { OutputNode, OutputFile, RunData } from '../runners/runner.ts';
 
 /** What made an item of the outputs. */
 export interface OutputSource {

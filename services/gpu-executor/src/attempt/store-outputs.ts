@@ -10,8 +10,8 @@ import {
   MAX_OUTPUTS_BYTES,
   uploadTimeoutS,
 } from '@runledger/contracts/limits';
-import { identityOf } from '../runner/output-files.ts';
-import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runner/runner.ts';
+import { identityOf } from '../runners/output-files.ts';
+import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runners/runner.ts';
 import type { StoredFiles, StoringAttempt, StoredList } from '../transfer/store-files.ts';
 import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';

@@ -18,8 +18,8 @@ import {
   type GatewayRefusal,
   STORAGE_FULL,
 } from './attempt-gateway.ts';
-import type { OutputFile } from '../runner/runner.ts';
-import { openUnchanged } from '../runner/output-files.ts';
+import type { OutputFile } from '../runners/runner.ts';
+import { openUnchanged } from '../runners/output-files.ts';
 
 export interface StoredFiles {
   readonly storing: Storing;

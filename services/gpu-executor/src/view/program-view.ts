@@ -4,11 +4,11 @@ import { homedir } from 'node:os';
 import type { GpuSlot } from '../gpu-slots.ts';
 import { type View, type Withheld, isViewless, type Isolation } from '../isolation/isolation.ts';
 import { isWithin, realPath, realPaths, wayTo, type Way } from './real-paths.ts';
-import type { OperatorCommand } from '../runner/operator-command.ts';
+import type { OperatorCommand } from '../runners/operator-command.ts';
 import { leadsOfArgument, leadsOfFolder, leadsOfTool, type Surroundings } from './tool-paths.ts';
 import { isOfSystem } from '../isolation/hidden-paths.ts';
 import { whyNotStartable, whyUnusable, type Seen } from './why-not-started.ts';
-import type { ConfiguredEntry } from '../runner/runner-type.ts';
+import type { ConfiguredEntry } from '../runners/runner-type.ts';
 import { INSTALLATION } from '../isolation/supervisor-code.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeOutputs } from '../../src/attempt/end-of-attempt.decide.ts';
-import type { RunResult } from '../../src/runner/runner.ts';
+import type { RunResult } from '../../src/runners/runner.ts';
 
 const EMPTY: RunResult = { outcome: 'succeeded', data: {}, files: [] };
 const file = { path: '/a.png', filename: 'a.png', subfolder: '', bytes: 1, identity: '1:1' };

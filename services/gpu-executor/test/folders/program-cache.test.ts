@@ -5,8 +5,8 @@ import { hasLastingHome } from '../../src/supervision/process-environment.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
 import { isolationNamed, isolations, ISOLATION_NAMES, ORG_ID } from '../fixtures/isolations.ts';
 import { supervisorsOf } from '../fixtures/marked-processes.ts';
-import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
-import { openResidentProgram, type StartedResidentRun } from '../runner/resident/run-a-resident-program.ts';
+import { openPrograms, temporaryFolder } from '../runners/program/run-a-program.ts';
+import { openResidentProgram, type StartedResidentRun } from '../runners/program/run-a-resident-program.ts';
 
 const OTHER = '01920000-0000-7000-8000-0000000000ab';
 const MIB = 1024 ** 2;

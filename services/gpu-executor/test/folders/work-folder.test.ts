@@ -4,7 +4,7 @@ import { getuid } from 'node:process';
 import { expect, it } from 'vitest';
 import { ownMark, readStat } from '../../src/supervision/stray-processes.ts';
 import { openWorkFolder } from '../../src/folders/work-folder.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const noLog = { info: () => undefined, warn: () => undefined };
 

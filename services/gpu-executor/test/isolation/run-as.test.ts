@@ -8,7 +8,7 @@ import { oneUser, openUsers, type User } from '../../src/isolation/users.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
 import { processesOfRuns } from '../fixtures/marked-processes.ts';
 import { isolationNamed, ISOLATION_NAMES } from '../fixtures/isolations.ts';
-import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { openPrograms, temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const USER: User = { uid: 65_534, gid: 65_533 };
 const isRoot = getuid?.() === 0;

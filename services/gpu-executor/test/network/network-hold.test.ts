@@ -8,7 +8,7 @@ import {
   networkInEffect,
   refuseUnheld,
 } from '../../src/network/network-hold.ts';
-import { programRunnerType } from '../../src/runner/program/program-runner-type.ts';
+import { programRunnerType } from '../../src/runners/program/program-runner-type.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
 import { readServerEntry } from '../../src/runner/model-server/server-entry.ts';
 

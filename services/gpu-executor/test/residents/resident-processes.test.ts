@@ -7,7 +7,7 @@ import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
 import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
 import { isolations, ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
-import { temporaryFolder, writableFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder, writableFolder } from '../runners/program/run-a-program.ts';
 import { ECHO, shellResident, type Shell } from './shell-resident.ts';
 
 const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { openCgroups, ownGroup, type Cgroups } from '../../src/supervision/cgroups.ts';
 import type { Enforcement } from '../../src/supervision/enforcement.ts';
-import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { openPrograms, temporaryFolder } from '../runners/program/run-a-program.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
 
 const MIB = 1024 ** 2;

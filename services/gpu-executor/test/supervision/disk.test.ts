@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { folderBytes } from '../../src/folders/folder-size.ts';
 import { watchDisk } from '../../src/supervision/enforcement.ts';
 import { asOwner } from '../fixtures/ordinary-owner.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const MIB = 1024 ** 2;
 

@@ -6,7 +6,7 @@ import { retryAfterS } from '@runledger/contracts/events/retry';
 import { isolationNamed } from '../fixtures/isolations.ts';
 import { ownUser } from '../../src/isolation/users.ts';
 import { openCgroups } from '../../src/supervision/cgroups.ts';
-import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { openPrograms, temporaryFolder } from '../runners/program/run-a-program.ts';
 import { SOME_LIMITS } from '../fixtures/limited.ts';
 
 const MIB = 1024 ** 2;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openPrograms } from '../runner/program/run-a-program.ts';
+import { openPrograms } from '../runners/program/run-a-program.ts';
 
 const MIB = 1024 ** 2;
 

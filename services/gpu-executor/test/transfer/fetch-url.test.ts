@@ -8,7 +8,7 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { callbackPolicy } from '@runledger/webhooks/policy/callback-policy';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openUrlFetcher } from '../../src/transfer/fetch-url.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 let dns: StubDns;
 beforeAll(async () => {

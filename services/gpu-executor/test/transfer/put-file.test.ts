@@ -4,9 +4,9 @@ import { renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync 
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { identityOf } from '../../src/runner/output-files.ts';
+import { identityOf } from '../../src/runners/output-files.ts';
 import { putFile, type PutResult } from '../../src/transfer/store-files.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const serve = async (listener: RequestListener): Promise<URL> => {
   const server = createServer(listener);

@@ -7,11 +7,11 @@ import { aRun, assigned } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import type { Assignment } from '../../src/attempt/assignment.decide.ts';
 import { storeOutputs } from '../../src/attempt/store-outputs.ts';
-import { identityOf } from '../../src/runner/output-files.ts';
-import type { OutputFile } from '../../src/runner/runner.ts';
+import { identityOf } from '../../src/runners/output-files.ts';
+import type { OutputFile } from '../../src/runners/runner.ts';
 import { storeFiles } from '../../src/transfer/store-files.ts';
 import { startGateway } from '../fixtures/execution-gateway.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const anAssignment = (publicKey: string): Assignment => {
   const run = aRun();

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { INSTALLATION } from '../../src/isolation/supervisor-code.ts';
 import type { Withheld } from '../../src/isolation/isolation.ts';
 import { isWithin, shownPaths } from '../../src/view/real-paths.ts';
-import type { OperatorCommand } from '../../src/runner/operator-command.ts';
+import type { OperatorCommand } from '../../src/runners/operator-command.ts';
 import { foundFor, programView } from '../../src/view/program-view.ts';
 import { NOTHING_WITHHELD } from '../fixtures/limited.ts';
 import { installed, link, write } from '../isolation/environments.ts';
-import { temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 /** Whether a program with this entry sees what is at a path. */
 const seenBy = (

@@ -2,7 +2,7 @@ import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import { COG_MODEL_NAME } from '@runledger/contracts/runners/cog';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { readServerEntry } from '../model-server/server-entry.ts';
-import { readOrganisations } from '../organisations.ts';
+import { readOrganisations } from '../../runners/operator-command.ts';
 import { portOf, type CogModel } from './server/cog-server.ts';
 
 export type ReadModels =

@@ -1,8 +1,8 @@
 import { cog } from '@runledger/contracts/runners/cog';
 import { seconds } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
-import type { RunnerType } from '../runner-type.ts';
-import { dedicatedOf } from '../organisations.ts';
+import type { RunnerType } from '../../runners/runner-type.ts';
+import { dedicatedOf } from '../../runners/operator-command.ts';
 import { readModels } from './cog-models.ts';
 import { cogRunner } from './cog-runner.ts';
 import { openCogServers } from './server/cog-server.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { removeTree } from '../../folders/remove-tree.ts';
 import type { Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
-import type { Runner } from '../runner.ts';
+import type { Runner } from '../../runners/runner.ts';
 import { executePrediction } from './prediction/execute-prediction.ts';
 import type { PredictionTask } from './prediction/prediction-result.ts';
 import { PREDICTIONS_FOLDER, type CogServer } from './server/cog-server.ts';

@@ -1,6 +1,6 @@
 import { seconds } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
-import type { RunnerType } from '../runner-type.ts';
+import type { RunnerType } from '../../runners/runner-type.ts';
 import { comfyuiRunner } from './comfyui-runner.ts';
 import { openComfyServer } from './server/comfy-server.ts';
 import { readServers } from './server/server-list.ts';

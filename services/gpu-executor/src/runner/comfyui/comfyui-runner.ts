@@ -3,7 +3,7 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { untilAborted } from '@runledger/resilience/abort';
 import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
-import type { RunObserver, Runner, RunnerWork } from '../runner.ts';
+import type { RunObserver, Runner, RunnerWork } from '../../runners/runner.ts';
 import { bindInputs, type BoundWorkflow } from './core/bind-inputs.ts';
 import { extraData, openCredentials, withoutCredentials } from './core/extra-data.ts';
 import { newClientId } from './prompt/client-id.ts';

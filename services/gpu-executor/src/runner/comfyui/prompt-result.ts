@@ -2,7 +2,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { MAX_WARNINGS } from '@runledger/contracts/limits';
 import { join } from 'node:path';
 import { cancelled, failed, succeeded, type Executed } from '../model-server/executed.ts';
-import type { OutputFile, RunnerWork } from '../runner.ts';
+import type { OutputFile, RunnerWork } from '../../runners/runner.ts';
 import type { PromptEnd, Span } from './core/history-entry.ts';
 import { nodeError } from './core/prompt-error.ts';
 import { runFolder } from './core/run-folder.ts';

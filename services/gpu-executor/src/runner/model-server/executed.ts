@@ -1,6 +1,6 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import { collectFiles, FILE_LIMITS } from '../output-files.ts';
-import type { OutputFile, RunData, RunResult, RunnerWork } from '../runner.ts';
+import { collectFiles, FILE_LIMITS } from '../../runners/output-files.ts';
+import type { OutputFile, RunData, RunResult, RunnerWork } from '../../runners/runner.ts';
 
 export interface Executed {
   readonly result: RunResult;

@@ -1,4 +1,4 @@
-import type { RunnerWork } from '../runner.ts';
+import type { RunnerWork } from '../../runners/runner.ts';
 
 /** The files of an input: their names in the input folder, in the order of the input. */
 export interface FilesOfInput {

@@ -1,7 +1,7 @@
 import type { AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunOfSlot } from '../../residents/resident-processes.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
-import type { LogLine } from '../runner.ts';
+import type { LogLine } from '../../runners/runner.ts';
 
 /** A server that executes the runs of a slot, one after the other. */
 export interface ModelServer<Api> {

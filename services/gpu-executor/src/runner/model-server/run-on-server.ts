@@ -1,5 +1,5 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
-import type { RunObserver, RunResult, RunnerWork } from '../runner.ts';
+import type { RunObserver, RunResult, RunnerWork } from '../../runners/runner.ts';
 import type { Executed } from './executed.ts';
 import type { AcquiredServer, ModelServer, ServerLease } from './model-server.ts';
 

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@runledger/contracts/json';
-import { locateCommand, readCommand, type OperatorCommand } from '../operator-command.ts';
+import { locateCommand, readCommand, type OperatorCommand } from '../../runners/operator-command.ts';
 
 /** A model server in the settings of the executor. */
 export interface ServerEntry {

@@ -1,8 +1,8 @@
 import { sleep } from '@runledger/resilience/abort';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
-import { cutLines } from '../process-output/cut-lines.ts';
-import { readStreams, type StreamReader } from '../process-output/read-streams.ts';
-import type { LogLine } from '../runner.ts';
+import { cutLines } from '../../runners/output/cut-lines.ts';
+import { readStreams, type StreamReader } from '../../runners/output/read-streams.ts';
+import type { LogLine } from '../../runners/runner.ts';
 
 /** What a server that the executor started writes. */
 export interface ServerOutput {

@@ -1,12 +1,12 @@
 import { isJsonObject } from '@runledger/contracts/json';
-import type { ConfiguredRun } from '../run-configured.ts';
+import type { ConfiguredRun } from '../../runners/run-configured.ts';
 import {
   describeRunner,
   JSON_VALUES,
   type RunnerUnderTest,
   type StartOptions,
   type Workload,
-} from '../runner-conformance.ts';
+} from '../../runners/runner-conformance.ts';
 import { doing, foreignServer, openCog, ownServer } from './run-cog.ts';
 import { dataUrl, type Step } from './server/steps.ts';
 

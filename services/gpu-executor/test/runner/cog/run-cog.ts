@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { cogRunnerType } from '../../../src/runner/cog/cog-runner-type.ts';
-import { openConfigured, type ConfiguredRuns } from '../run-configured.ts';
+import { openConfigured, type ConfiguredRuns } from '../../runners/run-configured.ts';
 import type { Step } from './server/steps.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './server/test-server.ts';
 

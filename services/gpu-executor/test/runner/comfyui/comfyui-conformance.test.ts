@@ -1,7 +1,12 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { describeRunner, JSON_VALUES, type RunnerUnderTest, type Workload } from '../runner-conformance.ts';
+import {
+  describeRunner,
+  JSON_VALUES,
+  type RunnerUnderTest,
+  type Workload,
+} from '../../runners/runner-conformance.ts';
 import { openComfyui } from './run-comfyui.ts';
 import { playing, type Step } from './server/play.ts';
 import { startTestServer } from './server/test-server.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { temporaryFolder } from '../program/run-a-program.ts';
-import type { StartedRun } from '../runner-conformance.ts';
+import { temporaryFolder } from '../../runners/program/run-a-program.ts';
+import type { StartedRun } from '../../runners/runner-conformance.ts';
 import { openComfyui, type ComfyOptions, type ComfyRun } from './run-comfyui.ts';
 import { playing, type Step } from './server/play.ts';
 import { startTestServer, type TestServer } from './server/test-server.ts';

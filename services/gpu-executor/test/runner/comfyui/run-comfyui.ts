@@ -1,5 +1,5 @@
 import { comfyuiRunnerType } from '../../../src/runner/comfyui/comfyui-runner-type.ts';
-import { openConfigured, type ConfiguredRun, type ConfiguredRuns } from '../run-configured.ts';
+import { openConfigured, type ConfiguredRun, type ConfiguredRuns } from '../../runners/run-configured.ts';
 
 export interface ComfyOptions {
   /** As in `EXECUTOR_COMFYUI`; the number of slots is that of the servers. */

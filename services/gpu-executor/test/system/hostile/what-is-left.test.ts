@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { removeTree } from '../../../src/folders/remove-tree.ts';
 import { asOwner, isRoot, OWNER } from '../../fixtures/ordinary-owner.ts';
-import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
+import { start, temporaryFolder } from '../../runners/program/run-a-program.ts';
 
 const shell = (folder: string, script: string): void => {
   execFileSync('/bin/sh', ['-c', script], { cwd: folder });

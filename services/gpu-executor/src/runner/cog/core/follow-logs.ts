@@ -1,5 +1,5 @@
-import type { ProgressReport } from '../../runner.ts';
-import { reportAfter } from '../../process-output/progress-line.ts';
+import type { ProgressReport } from '../../../runners/runner.ts';
+import { reportAfter } from '../../../runners/output/progress-line.ts';
 
 /** How far the logs of a prediction are read. */
 export interface LogsRead {

@@ -1,8 +1,8 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { isExactNumber } from '@runledger/contracts/numbers/exact-number';
 import { numberedFileName, problemOfFileName, safeFileName } from '@runledger/contracts/file-name';
-import { dataText, unnamedEntries } from '../../process-output/output-values.ts';
-import type { RunData } from '../../runner.ts';
+import { dataText, unnamedEntries } from '../../../runners/output/program-messages.ts';
+import type { RunData } from '../../../runners/runner.ts';
 import { extensionOf } from './extension.ts';
 import { markedFile } from './split-answer.ts';
 

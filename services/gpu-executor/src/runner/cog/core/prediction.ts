@@ -1,8 +1,8 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { saysOutOfMemory } from '../../process-output/out-of-memory.ts';
-import { parsePythonJson } from '../../process-output/json/python-json.ts';
+import { saysOutOfMemory } from '../../../runners/output/program-error.ts';
+import { parsePythonJson } from '../../../runners/output/python-json.ts';
 
 /** What a server says about a prediction. */
 export interface Prediction {

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { FilesOfInput } from '../../model-server/input-files.ts';
 import type { ServedInputs } from '../../model-server/serve-inputs.ts';
-import type { RunnerWork } from '../../runner.ts';
+import type { RunnerWork } from '../../../runners/runner.ts';
 
 /** As many bytes as base64 has whole groups for, so that the groups of two chunks can be joined. */
 const CHUNK_BYTES = 3 * 64 * 1024;

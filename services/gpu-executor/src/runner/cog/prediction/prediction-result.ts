@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import { endOfServer } from '../../model-server/describe-end.ts';
 import { cancelled, failed, succeeded, type Executed } from '../../model-server/executed.ts';
-import type { OutputFile, RunnerWork } from '../../runner.ts';
+import type { OutputFile, RunnerWork } from '../../../runners/runner.ts';
 import { joinedText } from '../core/joined-text.ts';
 import { namesInOrder, readOutputs, type PredictionOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { whyOf } from '../../model-server/http-answer.ts';
-import { FILE_LIMITS } from '../../output-files.ts';
+import { FILE_LIMITS } from '../../../runners/output-files.ts';
 import type { AnswerFiles } from '../core/outputs.ts';
 import { readPrediction, type Prediction } from '../core/prediction.ts';
 import { AnswerSplitter, type AnswerPart } from '../core/split-answer.ts';

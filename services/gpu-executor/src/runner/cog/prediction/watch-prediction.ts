@@ -1,7 +1,7 @@
 import { sleep } from '@runledger/resilience/abort';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunObserver } from '../../runner.ts';
+import type { RunObserver } from '../../../runners/runner.ts';
 import { NOTHING_READ, readLogs } from '../core/follow-logs.ts';
 import type { CogApi } from '../server/cog-api.ts';
 import { readAnswer, type ReadAnswer } from './read-answer.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
-import { collectFiles, FILE_LIMITS, isWrittenSince, openUnchanged } from '../../output-files.ts';
-import type { OutputFile } from '../../runner.ts';
+import { collectFiles, FILE_LIMITS, isWrittenSince, openUnchanged } from '../../../runners/output-files.ts';
+import type { OutputFile } from '../../../runners/runner.ts';
 import type { FileNames } from '../core/outputs.ts';
 
 /**

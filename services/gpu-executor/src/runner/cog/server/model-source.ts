@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { OperatorCommand } from '../../operator-command.ts';
+import type { OperatorCommand } from '../../../runners/operator-command.ts';
 import { readReference, referenceInCogYaml, sourceJoins } from '../core/joined-text.ts';
 
 const MAX_BYTES = 1024 ** 2;

@@ -1,5 +1,5 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import type { RunnerWork } from '../../runner.ts';
+import type { RunnerWork } from '../../../runners/runner.ts';
 import type { PngInfo } from './workflow.ts';
 
 /**

@@ -2,7 +2,7 @@ import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { MessageEnd } from './prompt-state.ts';
-import { parsePythonJson } from '../../process-output/json/python-json.ts';
+import { parsePythonJson } from '../../../runners/output/python-json.ts';
 import { readEvent } from './server-message.ts';
 
 /** Milliseconds since 1970. */

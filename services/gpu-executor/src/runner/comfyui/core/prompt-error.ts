@@ -4,8 +4,8 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { saysOutOfMemory } from '../../process-output/out-of-memory.ts';
-import { parsePythonJson } from '../../process-output/json/python-json.ts';
+import { saysOutOfMemory } from '../../../runners/output/program-error.ts';
+import { parsePythonJson } from '../../../runners/output/python-json.ts';
 import type { NodeFailure } from './server-message.ts';
 import { nodeInWorkflow, nodeTitle, type ComfyWorkflow } from './workflow.ts';
 

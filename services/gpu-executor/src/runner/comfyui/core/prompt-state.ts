@@ -1,5 +1,4 @@
-import type { ProgressReport } from '../../runner.ts';
-import { liveStatus } from '../../live-status.ts';
+import { type ProgressReport, liveStatus } from '../../../runners/runner.ts';
 import type { NodeFailure, NodeProgress, ServerMessage } from './server-message.ts';
 import { nodeInWorkflow, nodeTitle, type ComfyWorkflow } from './workflow.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { parsePythonJson } from '../../process-output/json/python-json.ts';
+import { parsePythonJson } from '../../../runners/output/python-json.ts';
 
 /** Where a prompt is in the queue of the server. `behind`: another prompt runs before it. */
 export type QueuePlace = 'running' | 'pending' | 'behind' | 'absent' | 'unreadable';

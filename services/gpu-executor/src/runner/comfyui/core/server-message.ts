@@ -3,7 +3,7 @@ import { UserNumber } from '@runledger/contracts/json-schemas';
 import { doubleOf, type JsonNumber } from '@runledger/contracts/numbers/exact-number';
 import { Type, type Static, type TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { parsePythonJson } from '../../process-output/json/python-json.ts';
+import { parsePythonJson } from '../../../runners/output/python-json.ts';
 
 /** How far one node is. */
 export interface NodeProgress {

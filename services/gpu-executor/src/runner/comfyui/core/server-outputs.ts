@@ -1,6 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
-import { dataText } from '../../process-output/output-values.ts';
-import type { RunData } from '../../runner.ts';
+import { dataText } from '../../../runners/output/program-messages.ts';
+import type { RunData } from '../../../runners/runner.ts';
 
 /** A file that a node made, by the names that `/view` wants. */
 export interface ServerFile {

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import type { OutputNode } from '../../runner.ts';
+import type { OutputNode } from '../../../runners/runner.ts';
 
 const Node = Type.Object({
   class_type: Type.String({ minLength: 1 }),

@@ -1,4 +1,4 @@
-import type { RunnerWork } from '../../runner.ts';
+import type { RunnerWork } from '../../../runners/runner.ts';
 
 /** Its own for each attempt, so that nobody else is told of it. A later process of this executor knows whose it was. */
 export const newClientId = (executorName: string, work: Pick<RunnerWork, 'run_id' | 'attempt'>): string =>

@@ -3,7 +3,7 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { basename, join } from 'node:path';
 import { inputFiles } from '../../model-server/input-files.ts';
 import { serveInputs } from '../../model-server/serve-inputs.ts';
-import type { RunnerWork } from '../../runner.ts';
+import type { RunnerWork } from '../../../runners/runner.ts';
 import type { ServedInput } from '../core/bind-inputs.ts';
 import { externalNodes } from '../core/external-nodes.ts';
 import { nodeName } from '../core/prompt-error.ts';

@@ -2,8 +2,7 @@ import { evolvePrompt, newPrompt, type PromptState } from '../core/prompt-state.
 import type { ServerMessage } from '../core/server-message.ts';
 import { unreadInput, type Witnesses } from '../core/witnesses.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
-import { liveStatus } from '../../live-status.ts';
-import type { RunObserver } from '../../runner.ts';
+import { liveStatus, type RunObserver } from '../../../runners/runner.ts';
 import { openComfySocket } from '../server/comfy-socket.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
 

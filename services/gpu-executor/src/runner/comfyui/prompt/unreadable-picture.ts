@@ -2,7 +2,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { basename, join } from 'node:path';
 import { inputFiles } from '../../model-server/input-files.ts';
-import type { RunnerWork } from '../../runner.ts';
+import type { RunnerWork } from '../../../runners/runner.ts';
 import { externalNodes } from '../core/external-nodes.ts';
 import { nodeName } from '../core/prompt-error.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';

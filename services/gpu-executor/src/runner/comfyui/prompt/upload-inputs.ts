@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob } from 'node:fs';
 import { extname, join, posix } from 'node:path';
 import { inputFiles } from '../../model-server/input-files.ts';
-import type { RunnerWork } from '../../runner.ts';
+import type { RunnerWork } from '../../../runners/runner.ts';
 import type { ComfyApi } from '../server/comfy-api.ts';
 
 type Inputs = RunnerWork['inputs'];

@@ -2,7 +2,7 @@ import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { opendir, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { isWrittenSince } from '../../output-files.ts';
+import { isWrittenSince } from '../../../runners/output-files.ts';
 import type { Span } from '../core/history-entry.ts';
 import { isRunFolder } from '../core/run-folder.ts';
 import type { ServerFile } from '../core/server-outputs.ts';

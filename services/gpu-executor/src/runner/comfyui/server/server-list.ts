@@ -1,7 +1,7 @@
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { isAbsolute } from 'node:path';
-import type { OperatorCommand } from '../../operator-command.ts';
+import type { OperatorCommand } from '../../../runners/operator-command.ts';
 import { readServerEntry, type ServerEntry } from '../../model-server/server-entry.ts';
 
 export interface ComfyEntry extends ServerEntry {

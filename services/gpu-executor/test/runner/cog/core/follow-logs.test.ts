@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NOTHING_READ, readLogs, type LogsRead } from '../../../../src/runner/cog/core/follow-logs.ts';
-import type { ProgressReport } from '../../../../src/runner/runner.ts';
+import type { ProgressReport } from '../../../../src/runners/runner.ts';
 
 interface Followed {
   readonly lines: readonly string[];

@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, statSync, symlinkSync, truncateSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writtenNames } from '../../../../src/runner/cog/prediction/written-names.ts';
-import { temporaryFolder } from '../../program/run-a-program.ts';
+import { temporaryFolder } from '../../../runners/program/run-a-program.ts';
 
 const write = (root: string, files: Readonly<Record<string, string>>): void => {
   for (const [path, content] of Object.entries(files)) {

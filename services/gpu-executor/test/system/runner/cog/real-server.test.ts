@@ -8,7 +8,7 @@ import { closedFolderAbove } from '../../../../src/view/real-paths.ts';
 import { isInNamespace, type Isolation } from '../../../../src/isolation/isolation.ts';
 import { isolations } from '../../../fixtures/isolations.ts';
 import { openCog, type CogOptions } from '../../../runner/cog/run-cog.ts';
-import type { ConfiguredRuns } from '../../../runner/run-configured.ts';
+import type { ConfiguredRuns } from '../../../runners/run-configured.ts';
 
 let real: CogCommand;
 beforeAll(async () => {
