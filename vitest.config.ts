@@ -8,8 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const LONGEST_FILES = [
   { path: 'services/gpu-executor/test/runners/program/resident-conformance.test.ts', startAt: 0 },
-  { path: 'services/gpu-executor/test/runner/cog/cog-conformance.test.ts', startAt: 0.05 },
-  { path: 'services/gpu-executor/test/runner/comfyui/comfyui-conformance.test.ts', startAt: 0.1 },
+  { path: 'services/gpu-executor/test/runners/cog/cog-conformance.test.ts', startAt: 0.05 },
+  { path: 'services/gpu-executor/test/runners/comfyui/comfyui-conformance.test.ts', startAt: 0.1 },
   { path: 'services/gpu-executor/test/runners/program/program-conformance.test.ts', startAt: 0.15 },
   { path: 'services/gpu-executor/test/runners/program/helper-packages.test.ts', startAt: 0.2 },
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },

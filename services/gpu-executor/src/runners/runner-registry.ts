@@ -1,6 +1,6 @@
 import type { TProperties } from 'typebox';
-import { cogRunnerType } from '../runner/cog/cog-runner-type.ts';
-import { comfyuiRunnerType } from '../runner/comfyui/comfyui-runner-type.ts';
+import { cogRunnerType } from './cog/cog-runner-type.ts';
+import { comfyuiRunnerType } from './comfyui/comfyui-runner.ts';
 import { programRunnerType } from './program/program-runner-type.ts';
 import type {
   ConfiguredHost,

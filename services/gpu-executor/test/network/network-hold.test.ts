@@ -10,7 +10,7 @@ import {
 } from '../../src/network/network-hold.ts';
 import { programRunnerType } from '../../src/runners/program/program-runner-type.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
-import { readServerEntry } from '../../src/runner/model-server/server-entry.ts';
+import { readServerEntry } from '../../src/runners/model-server/model-server.ts';
 
 const WHY = 'chosen by the test';
 const bubblewrap: Isolation = {
