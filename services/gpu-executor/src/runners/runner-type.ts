@@ -11,7 +11,7 @@ import type { OperatorCommand, Organisations } from './operator-command.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * One way of executing workflows. Each has a folder below `runner/` and one line in `runner-registry.ts`. The executor
+ * One way of executing workflows. Each has a folder below `runners/` and one line in `runner-registry.ts`. The executor
  * knows nothing else about it.
  */
 export interface RunnerType<Settings extends TProperties = TProperties> {

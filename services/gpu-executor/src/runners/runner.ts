@@ -7,7 +7,7 @@ import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
 import type { GpuSlot } from '../gpu-slots.ts';
 
 /**
- * The port between the service and what executes a workflow. The contract, which `test/runner/runner-conformance.ts` checks:
+ * The port between the service and what executes a workflow. The contract, which `test/runners/runner-conformance.ts` checks:
  * - It keeps no state between runs, and executes as many runs at once as there are slots.
  * - Progress goes to the observer while the run executes; it never decreases.
  * - What the workflow writes goes to the observer line by line, as it is written. What are messages to the runner is no line of its log.
