@@ -20,13 +20,13 @@ export const cardGroups = (): readonly number[] => {
   return [...new Set(groups.map(({ gid }) => gid))].filter((gid) => gid !== 0);
 };
 
-export interface DriverPlaces {
+export interface DriverFolders {
   readonly devices: string;
   /** What the kernel shows of NVIDIA's driver while that is loaded. */
   readonly driver: string;
 }
 
-const PLACES: DriverPlaces = { devices: '/dev', driver: '/proc/driver/nvidia' };
+const DRIVER_FOLDERS: DriverFolders = { devices: '/dev', driver: '/proc/driver/nvidia' };
 const MODPROBE = 'nvidia-modprobe';
 const MODPROBE_WITHIN_MS = 10_000;
 
@@ -34,7 +34,10 @@ const MODPROBE_WITHIN_MS = 10_000;
  * Has the device made that CUDA needs beside those of the cards, if only that is missing: outside of a view CUDA calls the same program, which has the
  * rights of root; inside it cannot. Returns why the device is still missing, and what to do; null when nothing is.
  */
-export const makeCudaDevice = (path: string, { devices, driver }: DriverPlaces = PLACES): string | null => {
+export const makeCudaDevice = (
+  path: string,
+  { devices, driver }: DriverFolders = DRIVER_FOLDERS,
+): string | null => {
   const has = (name: string): boolean => existsSync(join(devices, name));
   if (has('nvidia-uvm') || !(has('nvidiactl') || existsSync(driver))) return null;
   const { error, status, stderr } = spawnSync(MODPROBE, ['-c0', '-u'], {

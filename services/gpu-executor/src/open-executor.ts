@@ -12,7 +12,7 @@ import { createExecutor, type Executor } from './attempt/executor.ts';
 import type { Turns } from './attempt/turns.ts';
 import type { GpuSlot } from './gpu-slots.ts';
 import { appendTo, readSubjects } from './attempt/executor-log.ts';
-import { openAttemptLog, type AttemptLogSettings, keepLog } from './attempt/attempt-log.ts';
+import { openAttemptLog, type AttemptLogSettings, storeLog } from './attempt/attempt-log.ts';
 import type { RunnerFor } from './runners/runner-type.ts';
 import { fetchWithFiles, type InputFileSettings } from './transfer/fetch-input-files.ts';
 import { workflowCache } from './transfer/fetch-assigned.ts';
@@ -103,7 +103,7 @@ const toolsOf = (
     newId: newUuid,
     sendProgress: (run, report) =>
       reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
-    keepLog: (assignment, kept) => keepLog(settings, assignment, kept),
+    storeLog: (assignment, stored) => storeLog(settings, assignment, stored),
     openLog: (assignment, mask) => openAttemptLog(logSettings(log, assignment, mask)),
     fetch: (assignment, folders, options) =>
       fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folders, options),

@@ -8,7 +8,7 @@ import {
 } from '@runledger/gpu-executor/attempt/assignment.decide';
 import {
   beginFacts,
-  take,
+  applyMessage,
   underWay,
   type AttemptFacts,
 } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
@@ -86,7 +86,7 @@ export class PlayedAttempts {
   take({ run_id, attempt }: NumberedAttempt, message: StoredMessage): void {
     const known = this.#underWay.get(run_id);
     if (known?.facts.assignment.attempt !== attempt) return;
-    const { facts } = take(known.facts, message);
+    const { facts } = applyMessage(known.facts, message);
     const newer = facts.unreadable ? newerRunEvent(message.body) : undefined;
     if (newer) throw new NewerFact({ ...newer, sequence: message.sequence });
     const state = underWay(facts);

@@ -8,8 +8,8 @@ import {
   type EventDraft,
   beginFacts,
   skipTo,
-  take,
-  takeOwn,
+  applyMessage,
+  applyOwn,
   underWay,
   type AttemptFacts,
 } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
@@ -73,7 +73,7 @@ export class Ledger {
   }
 
   receive(message: StoredMessage): void {
-    const { facts, refused } = take(this.#facts, message);
+    const { facts, refused } = applyMessage(this.#facts, message);
     const id = eventIdOf(message);
     if (id !== null && !this.#received.has(id)) this.#received.set(id, refused);
     this.#setFacts(facts);
@@ -137,7 +137,7 @@ export class Ledger {
   /** After a skipped message, only the delivery of a stored fact shows that it counts. */
   #count(append: Append, event: RunEvent, sequence: number): void {
     if (this.#facts.skipped.length === 0) {
-      this.#setFacts(takeOwn(this.#facts, { event, sequence, time: this.#world.broker.time }));
+      this.#setFacts(applyOwn(this.#facts, { event, sequence, time: this.#world.broker.time }));
       return append.done(true);
     }
     const wait = (): void => {

@@ -31,7 +31,7 @@ export interface AttemptFacts {
   readonly unreadable: boolean;
 }
 
-export interface Taken {
+export interface AppliedMessage {
   readonly facts: AttemptFacts;
   /** Why the message is not a fact of this attempt; null when it is. */
   readonly refused: string | null;
@@ -48,8 +48,8 @@ export const beginFacts = (assignment: Assignment, head: number): AttemptFacts =
   unreadable: false,
 });
 
-/** Takes the next message that is addressed to this executor. They come in the order of the log. */
-export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
+/** Applies the next message that is addressed to this executor. They come in the order of the log. */
+export const applyMessage = (facts: AttemptFacts, message: StoredMessage): AppliedMessage => {
   const { history, assignment } = facts;
   const late = facts.skipped.some(({ after, to }) => after < message.sequence && message.sequence <= to);
   // A late cancel request must not be lost because a fact was stored meanwhile.
@@ -63,7 +63,7 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
       return { facts: moveTo(facts, accepted.history), refused: accepted.why };
     case 'gap':
       // Every fact of the attempt is addressed to this executor, so the previous message was forged.
-      if (accepted.expected > history.head) return take(skipTo(facts, accepted.expected), message);
+      if (accepted.expected > history.head) return applyMessage(skipTo(facts, accepted.expected), message);
       return { facts, refused: `it was appended after ${accepted.expected}, which is not the last fact` };
     case 'known':
       return { facts, refused: null };
@@ -78,8 +78,8 @@ const moveTo = (facts: AttemptFacts, { head, state }: History<AttemptState>): At
   history: { head: Math.max(facts.history.head, head), state },
 });
 
-/** Takes a fact that this executor has just stored, before the broker delivers it. */
-export const takeOwn = (facts: AttemptFacts, fact: FactOf<RunEvent>): AttemptFacts => {
+/** Applies a fact that this executor has just stored, before the broker delivers it. */
+export const applyOwn = (facts: AttemptFacts, fact: FactOf<RunEvent>): AttemptFacts => {
   const { head, state } = facts.history;
   if (fact.sequence <= head) return facts;
   const next = attemptChain(facts.assignment).evolve(state, fact);

@@ -8,8 +8,8 @@ import {
   eventOf,
   type EventDraft,
   skipTo,
-  take,
-  takeOwn,
+  applyMessage,
+  applyOwn,
   underWay,
   type AttemptFacts,
 } from './attempt-facts.decide.ts';
@@ -80,7 +80,7 @@ const setFacts = (ledger: OpenLedger, next: AttemptFacts): void => {
 };
 
 const receive = (ledger: OpenLedger, message: StoredMessage): string | null => {
-  const { facts, refused } = take(ledger.facts, message);
+  const { facts, refused } = applyMessage(ledger.facts, message);
   const id = eventIdOf(message);
   // A fact that was looked up is delivered again.
   if (id !== null && !ledger.received.has(id)) ledger.received.set(id, refused);
@@ -216,7 +216,7 @@ const isCounted = async (
   const { received } = ledger;
   const { now, closing, disconnected } = ledger.settings;
   if (ledger.facts.skipped.length === 0) {
-    setFacts(ledger, takeOwn(ledger.facts, { event, sequence, time: now().toISOString() }));
+    setFacts(ledger, applyOwn(ledger.facts, { event, sequence, time: now().toISOString() }));
     return true;
   }
   const over = AbortSignal.any([closing, disconnected]);

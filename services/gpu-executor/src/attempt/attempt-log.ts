@@ -4,7 +4,7 @@ import {
   logSlot,
   type LogChunk,
 } from '@runledger/contracts/logs/log-chunk';
-import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
+import type { AttemptLog as StoredLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import { sleep } from '@runledger/resilience/abort';
 import { promisify } from 'node:util';
@@ -26,9 +26,9 @@ import {
 /** The log of one attempt. Lines that were written are stored at the brokers within a moment. */
 export interface AttemptLog extends Disposable {
   write(line: LogLine): void;
-  /** Stores what is not stored yet. No line is written afterwards. The result is all that is kept of the log. */
-  end(): Promise<KeptLog>;
-  /** Removes it from the brokers: it is kept with the run. */
+  /** Stores what is not stored yet. No line is written afterwards. The result is all that is stored of the log. */
+  end(): Promise<StoredLog>;
+  /** Removes it from the brokers: it is stored with the run. */
   clear(): void;
 }
 
@@ -78,15 +78,15 @@ export const openAttemptLog = (settings: AttemptLogSettings): AttemptLog => {
     removeListener();
   };
   const readAll = async (deadline: number): Promise<LogChunk[]> => {
-    const kept: LogChunk[] = [];
+    const chunks: LogChunk[] = [];
     let number = 0;
     await inSteps(clock, deadline, () => {
       const chunk = buffer.chunk(number);
-      if (chunk) kept.push(chunk);
+      if (chunk) chunks.push(chunk);
       number = buffer.nextHeld(number + 1);
       return number < buffer.chunks();
     });
-    return kept;
+    return chunks;
   };
 
   return {
@@ -164,15 +164,15 @@ const restAfter = (busyMs: number): number => (busyMs < NO_TIME_MS ? 0 : busyMs 
 
 const MAX_RESPONSE_BYTES = 4 * 1024;
 /** The end of an attempt waits no longer: its log stays at the brokers for some time. */
-const KEEP_WITHIN_MS = 3_000;
+const STORE_WITHIN_MS = 3_000;
 
 const compress = promisify(gzip);
 
-/** Hands the log of an attempt to the gateway, which keeps it with the run. Undefined when it cannot be kept. */
-export const keepLog = async (
+/** Stores the log of an attempt with its run, at the gateway. Undefined when it cannot be stored. */
+export const storeLog = async (
   settings: GatewaySettings,
   assignment: Assignment,
-  log: KeptLog,
+  log: StoredLog,
 ): Promise<BlobRef | undefined> => {
   if (log.chunks.length === 0) return undefined;
   const { run_id, attempt } = assignment;
@@ -187,7 +187,7 @@ export const keepLog = async (
     body,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   } as const;
-  const stop = AbortSignal.timeout(KEEP_WITHIN_MS);
+  const stop = AbortSignal.timeout(STORE_WITHIN_MS);
   const answer = await untilAnswered({ stop, onRetry: () => undefined }, () =>
     requestSpan({ assignment, method: 'PUT', what: 'log', bytes }, () => requestGateway(request, stop)),
   );

@@ -1,5 +1,5 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
-import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
+import type { AttemptLog as StoredLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
 import type { FetchOptions } from '../transfer/fetch-body.ts';
@@ -33,7 +33,7 @@ export interface AttemptTools extends OutputTools {
   readonly random: () => number;
   readonly sendProgress: (assignment: Assignment, report: ProgressReport) => void;
   /** Undefined when it is not kept. */
-  readonly keepLog: (assignment: Assignment, log: KeptLog) => Promise<BlobRef | undefined>;
+  readonly storeLog: (assignment: Assignment, log: StoredLog) => Promise<BlobRef | undefined>;
   readonly openLog: (assignment: Assignment, mask: MaskText) => AttemptLog;
   /** The files of the inputs go to their folder. */
   readonly fetch: (
@@ -106,7 +106,7 @@ const execute = async (
     masked: mask,
   };
   const result = await runInTurn(ledger, tools, { ...work, ...folders, observe });
-  const log_blob = await tools.keepLog(assignment, await log.end());
+  const log_blob = await tools.storeLog(assignment, await log.end());
   using storing = coalesceProgress((report) => tools.sendProgress(assignment, report), STORING);
   const report = (live_status: string): void =>
     storing.report({ progress: progress.last().progress, live_status });

@@ -65,7 +65,7 @@ export const consumeAddressed = async (
         // What its attempts store next rests on it.
         rememberMessage(log, stored);
         const handled = executor.handle(stored);
-        return handled.kind === 'taken' ? done : deadLetterBecause(handled.why);
+        return handled.kind === 'accepted' ? done : deadLetterBecause(handled.why);
       });
     } catch (error) {
       if (error instanceof ConsumerInUse) {
@@ -120,7 +120,7 @@ export const redriveAddressed = (
     if (stored?.sequence !== sequence) return refusedAsMissing(request);
     const handled = executor.handle(stored);
     switch (handled.kind) {
-      case 'taken':
+      case 'accepted':
         return taken(`Executor ${id} has taken it.`);
       case 'no_fact':
         return refused(`It is still refused: ${handled.why}.`);

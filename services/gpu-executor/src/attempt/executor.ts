@@ -19,7 +19,7 @@ import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 import { openTimeLimit, type TimeLimit } from './time-limit.ts';
 
 /** The outcome of handling a message. */
-type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
+type Handled = { readonly kind: 'accepted' } | { readonly kind: 'no_fact'; readonly why: string };
 
 export interface Executor {
   /** Takes a message addressed to this executor. Returns at once; the work continues in the background. */
@@ -61,12 +61,12 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     }
     const { assignment, head } = read;
     const name = attemptName(assignment);
-    if (seen.has(name)) return { kind: 'taken' };
+    if (seen.has(name)) return { kind: 'accepted' };
     remember(seen, name);
     const ledger = openLedger(beginFacts(assignment, head), settings.ledger);
     if (settings.terms.isVoid(assignment, head)) {
       voided.giveBack(name, ledger);
-      return { kind: 'taken' };
+      return { kind: 'accepted' };
     }
     underWay.set(name, ledger);
     const { slot } = assignment.event.data;
@@ -82,12 +82,12 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     });
     occupied.set(slot, done);
     void done.finally(() => occupied.get(slot) === done && occupied.delete(slot));
-    return { kind: 'taken' };
+    return { kind: 'accepted' };
   };
 
   return {
     handle: (message) => {
-      if (isToldTerm(message.subject)) return takeTerm(settings.terms, message);
+      if (isToldTerm(message.subject)) return applyTerm(settings.terms, message);
       const subject = parseLifecycleSubject(message.subject);
       if (subject === undefined) {
         return { kind: 'no_fact', why: 'its subject is not the subject of a lifecycle fact' };
@@ -95,7 +95,7 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
       if (subject.fact === 'assigned') return assign(message);
       const about = attemptName(subject);
       const why = (underWay.get(about) ?? voided.get(about))?.receive(message) ?? null;
-      return why === null ? { kind: 'taken' } : { kind: 'no_fact', why };
+      return why === null ? { kind: 'accepted' } : { kind: 'no_fact', why };
     },
     busy: () =>
       [...underWay.values()].map(({ assignment: { run_id, attempt, event } }) => ({
@@ -110,8 +110,8 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
   };
 };
 
-const takeTerm = (terms: KnownTerms, message: StoredMessage): Handled =>
-  terms.onTold(message) ? { kind: 'taken' } : { kind: 'no_fact', why: 'it tells no term' };
+const applyTerm = (terms: KnownTerms, message: StoredMessage): Handled =>
+  terms.onTold(message) ? { kind: 'accepted' } : { kind: 'no_fact', why: 'it tells no term' };
 
 const execute = async (
   { tools, log }: ExecutorSettings,

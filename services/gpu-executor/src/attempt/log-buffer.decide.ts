@@ -69,7 +69,7 @@ export const logBuffer = (mask: MaskText): LogBuffer => {
     chunk: (number) => {
       const chunk = held.get(number);
       if (!chunk) return undefined;
-      chunk.shown.push(...chunk.raw.map((line) => shownLine(line, mask)));
+      chunk.shown.push(...chunk.raw.map((line) => printableLine(line, mask)));
       chunk.raw = [];
       return { first: chunk.first, before: chunk.before, bytes: chunk.bytes, lines: [...chunk.shown] };
     },
@@ -99,7 +99,7 @@ export const rawLine = ({ stream, line }: LogLine, at: number): RawLine => {
 };
 
 /** The line as it leaves the executor. */
-export const shownLine = ({ stream, line, at, cut }: RawLine, mask: MaskText): StoredLogLine => {
+export const printableLine = ({ stream, line, at, cut }: RawLine, mask: MaskText): StoredLogLine => {
   const text = mask(printable(line)).toWellFormed();
   const shown = firstBytes(text, MAX_LOG_LINE_BYTES);
   return [at, stream, shown, cut || shown.length < text.length];

@@ -37,7 +37,7 @@ export const runInTurn = async (
 ): Promise<Executed> => {
   const { org_id, run_id, attempt } = ledger.assignment;
   let isWaiting = false;
-  using turn = await tools.turns.take(org_id, work.startLimit.signal, () => {
+  using turn = await tools.turns.acquire(org_id, work.startLimit.signal, () => {
     isWaiting = true;
     tools.log.info(
       { org_id, run_id, attempt },

@@ -19,7 +19,7 @@ export interface Caches extends Disposable {
   /** That one may have while a process uses it, and all together otherwise; 0 where there are none. */
   readonly maxBytes: number;
   /** For one supervisor, until it is released. `letGo` is called when that should be before its next process. Null when there can be none. */
-  take(owner: CacheOwner, letGo: () => void): Cache | null;
+  acquire(owner: CacheOwner, letGo: () => void): Cache | null;
   /** The only organisation that has caches of such a process; null when there are several, or none. */
   soleOwner(of: string): string | null;
 }
@@ -71,7 +71,7 @@ const SWEEP_EVERY_MS = 60_000;
 
 export const NO_CACHES: Caches = {
   maxBytes: 0,
-  take: () => null,
+  acquire: () => null,
   soleOwner: () => null,
   [Symbol.dispose]: () => undefined,
 };
@@ -83,7 +83,7 @@ export const openCaches = (settings: CachesSettings): Caches => {
   const sweeping = sweepAgain(open);
   return {
     maxBytes: open.maxBytes,
-    take: (owner, letGo) => {
+    acquire: (owner, letGo) => {
       if (open.maxBytes === 0) return null;
       try {
         const entry = freeOf(open, owner) ?? add(open, owner);
@@ -108,7 +108,7 @@ const readAll = (open: Open): void => {
   for (const folder of broken) void removeCacheFolder(workFolder, folder, log);
   for (const { folder, owner, user, lastUsed } of found)
     // Its user may be somebody else's by now, as after another setting.
-    if (entries.size < users.mostKept && users.keep(user))
+    if (entries.size < users.maxRetained && users.retain(user))
       entries.add({ ...entryOf(folder, owner, users.kind === 'executor' ? null : user), lastUsed });
     else void removeCacheFolder(workFolder, folder, log);
 };
@@ -140,18 +140,18 @@ const freeOf = (open: Open, { org_id, of }: CacheOwner): Entry | undefined => {
 /** Null when there are so many that none can be made. */
 const add = (open: Open, owner: CacheOwner): Entry | null => {
   const { entries, users, workFolder } = open;
-  if (entries.size >= users.mostKept) {
+  if (entries.size >= users.maxRetained) {
     const [oldest] = [...entries].filter(({ isHeld }) => !isHeld).toSorted((a, b) => a.lastUsed - b.lastUsed);
     if (oldest === undefined) return null;
     void remove(open, oldest);
   }
-  const user = users.take();
+  const user = users.acquire();
   try {
     const entry = entryOf(makeCacheFolder(workFolder, owner, user), owner, user);
     entries.add(entry);
     return entry;
   } catch (error) {
-    users.free(user);
+    users.release(user);
     throw error;
   }
 };
@@ -183,7 +183,7 @@ const held = (open: Open, entry: Entry, letGo: () => void): Cache => {
 const remove = async ({ entries, workFolder, users, log }: Open, entry: Entry): Promise<void> => {
   entries.delete(entry);
   await removeCacheFolder(workFolder, entry.folder, log);
-  users.free(entry.user);
+  users.release(entry.user);
 };
 
 /** One after the other, the first one soon. */

@@ -9,7 +9,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { closedFolderAbove, isWithin, type ShownPaths } from '../view/real-paths.ts';
+import { closedFolderAbove, isWithin, type VisiblePaths } from '../view/real-paths.ts';
 import { nameFilesWith, type NamedUser } from './names.decide.ts';
 import type { SystemCalls } from './system-calls.ts';
 
@@ -21,7 +21,7 @@ const SAFE = NO_SUID | NO_DEVICES;
 /** What the programs of a supervisor that has mounts of its own need of them. All paths are absolute and real. */
 export interface OwnMounts {
   /** What they must get to. */
-  readonly reached: Pick<ShownPaths, 'links' | 'crossed'> & { readonly paths: readonly string[] };
+  readonly reached: Pick<VisiblePaths, 'links' | 'crossed'> & { readonly paths: readonly string[] };
   /** The only ones in which they may change anything; null where nothing is hidden from them. */
   readonly writable: readonly string[] | null;
   /** Whom they find under their own number; null for a user that has a name. */
@@ -114,13 +114,13 @@ export const watchMemory = (folders: readonly string[]): (() => boolean) => {
 
 /** Whether one of these is full, but for what no write fits into. Shared memory has no limit of its own. */
 export const isTemporaryFull = (folders: readonly string[]): boolean =>
-  folders.some((folder) => folder !== SHARED_MEMORY && freeIn(folder) < NO_ROOM_BYTES);
+  folders.some((folder) => folder !== SHARED_MEMORY && freeIn(folder) < MIN_FREE_BYTES);
 
 const freeIn = (folder: string): number => {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 };
-const NO_ROOM_BYTES = 64 * 1024;
+const MIN_FREE_BYTES = 64 * 1024;
 
 /** Without what is mounted there. */
 function* entriesBelow(folder: string): Generator<string> {

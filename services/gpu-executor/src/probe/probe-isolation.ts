@@ -177,9 +177,9 @@ const between = async (
   const all: SupervisedProcess[] = [];
   try {
     return await tries((role, argument) => {
-      const place = supervisors.take(newUuid(), VIEW, null);
+      const sandbox = supervisors.sandboxForRun(newUuid(), VIEW, null);
       const run_id = newUuid();
-      const [temporary, file] = [place.makeTemporary(), join(place.folder, 'of-the-probe')];
+      const [temporary, file] = [sandbox.makeTemporary(), join(sandbox.folder, 'of-the-probe')];
       const env = {
         ...processEnvironment({
           host: { PATH: settings.path },
@@ -192,7 +192,7 @@ const between = async (
         RUNLEDGER_RUN_ID: run_id,
       };
       const args = ['--no-warnings', programFile(SOURCE), role, JSON.stringify(argument), file];
-      const started = place.start({ command: process.execPath, args, env, folder: temporary });
+      const started = sandbox.start({ command: process.execPath, args, env, folder: temporary });
       all.push(started);
       return {
         process: started,
@@ -201,7 +201,7 @@ const between = async (
         leave: async () => {
           await within(ENDS_WITHIN_MS, started.ended, () => started.kill());
           await started.ended;
-          await place.leave();
+          await sandbox.leave();
         },
       };
     });

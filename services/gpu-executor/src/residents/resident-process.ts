@@ -89,7 +89,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     isReady: () => open.state.phase === 'idle',
     isShared: spec.shared,
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
-    adopt: (org_id) => open.started?.place.adopt(org_id),
+    adopt: (org_id) => open.started?.sandbox.adopt(org_id),
     acquire: (org_id, signal) => acquire(open, org_id, signal),
     stop: async () => {
       apply(open, { type: 'stop', why: { kind: 'stopped' } });

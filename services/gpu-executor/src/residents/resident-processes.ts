@@ -49,7 +49,7 @@ export interface RunOfSlot {
 }
 
 /** What a slot keeps. */
-interface Kept {
+interface ResidentSlot {
   occupant: Pick<ResidentProcess<unknown>, 'stop' | 'isLoaded' | 'isShared'> | null;
   /** Whose runs the occupant has had; null before the first one. */
   org_id: string | null;
@@ -62,101 +62,101 @@ interface Kept {
 }
 
 export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => {
-  const slots = new Map<number, Kept>();
+  const slots = new Map<number, ResidentSlot>();
   const listeners = new Set<() => void>();
   // Most changes of processes change nothing that is loaded.
-  const onChange = (kept: Kept): void => {
-    const loaded = loadedIn(kept);
-    if (loaded === kept.loaded) return;
-    kept.loaded = loaded;
+  const onChange = (resident: ResidentSlot): void => {
+    const loaded = loadedIn(resident);
+    if (loaded === resident.loaded) return;
+    resident.loaded = loaded;
     listeners.forEach((listener) => listener());
   };
-  const keptIn = ({ index }: GpuSlot): Kept => {
-    const kept = slots.get(index) ?? { ...NOTHING };
-    slots.set(index, kept);
-    return kept;
+  const residentIn = ({ index }: GpuSlot): ResidentSlot => {
+    const resident = slots.get(index) ?? { ...NOTHING };
+    slots.set(index, resident);
+    return resident;
   };
 
   return {
     open: (spec, forSlots) => {
       const processes = new Map(
         forSlots.map((slot) => {
-          const kept = keptIn(slot);
-          const owned = { ownerOf: () => ownerOf(kept, spec, host), onChange: () => onChange(kept) };
+          const resident = residentIn(slot);
+          const owned = { ownerOf: () => ownerOf(resident, spec, host), onChange: () => onChange(resident) };
           return [slot.index, openResidentProcess(spec, slot, host, owned)] as const;
         }),
       );
       for (const slot of spec.limits.preload ? forSlots : []) {
-        const kept = keptIn(slot);
-        if (kept.occupant !== null) {
+        const resident = residentIn(slot);
+        if (resident.occupant !== null) {
           const advice = 'it is not preloaded: another one is, and a slot keeps one process';
           host.log.warn({ resident: spec.name, slot: slot.index }, advice);
           continue;
         }
-        kept.occupant = processes.get(slot.index) ?? null;
+        resident.occupant = processes.get(slot.index) ?? null;
         processes.get(slot.index)?.preload();
       }
       return {
         acquire: async ({ slot, org_id, workflow_version_id }, signal, onLoading) => {
           const process = processes.get(slot.index);
           if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
-          const kept = keptIn(slot);
-          const isOfAnother = kept.org_id !== null && kept.org_id !== org_id && !spec.shared;
-          if (kept.occupant !== process || isOfAnother) vacateFor(process, kept);
-          kept.org_id = org_id;
+          const resident = residentIn(slot);
+          const isOfAnother = resident.org_id !== null && resident.org_id !== org_id && !spec.shared;
+          if (resident.occupant !== process || isOfAnother) vacateFor(process, resident);
+          resident.org_id = org_id;
           if (!process.isReady()) onLoading?.();
-          if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
+          if (resident.vacated !== null) await untilAborted(resident.vacated, signal);
           const acquired = await process.acquire(org_id, signal);
-          if (acquired.kind === 'ready' && kept.occupant === process) {
+          if (acquired.kind === 'ready' && resident.occupant === process) {
             if (!spec.shared) process.adopt(org_id);
-            kept.version = workflow_version_id;
-            onChange(kept);
+            resident.version = workflow_version_id;
+            onChange(resident);
           }
           return acquired;
         },
       };
     },
     endUnshared: () => endIn(slots, ({ isShared }) => !isShared),
-    loaded: () => [...slots].flatMap(([slot, kept]) => versionsIn(slot, kept)),
+    loaded: () => [...slots].flatMap(([slot, resident]) => versionsIn(slot, resident)),
     onLoadedChange: (listener) => void listeners.add(listener),
     [Symbol.asyncDispose]: () => endIn(slots, () => true),
   };
 };
 
-const NOTHING: Kept = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
+const NOTHING: ResidentSlot = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
 
 /** One that is started before its first run belongs to whoever had all runs of such processes before: nobody else needs it to be as new. */
 const ownerOf = (
-  kept: Kept,
+  resident: ResidentSlot,
   { name, shared }: Pick<ResidentSpec<ResidentConnection>, 'name' | 'shared'>,
   { supervisors }: ResidentHost,
-): string | null => (shared ? EVERYBODY : (kept.org_id ??= supervisors.caches.soleOwner(name)));
+): string | null => (shared ? EVERYBODY : (resident.org_id ??= supervisors.caches.soleOwner(name)));
 
 /** Stops what the slot keeps. */
-const vacateFor = (next: Kept['occupant'], kept: Kept): void => {
-  const vacated = Promise.all([kept.vacated, kept.occupant?.stop()]).then(() => {
-    if (kept.vacated === vacated) kept.vacated = null;
+const vacateFor = (next: ResidentSlot['occupant'], resident: ResidentSlot): void => {
+  const vacated = Promise.all([resident.vacated, resident.occupant?.stop()]).then(() => {
+    if (resident.vacated === vacated) resident.vacated = null;
   });
-  kept.vacated = vacated;
-  kept.occupant = next;
-  kept.version = null;
+  resident.vacated = vacated;
+  resident.occupant = next;
+  resident.version = null;
 };
 
-const loadedIn = ({ occupant, version }: Kept): string | null =>
+const loadedIn = ({ occupant, version }: ResidentSlot): string | null =>
   occupant?.isLoaded() === true ? version : null;
 
-const versionsIn = (slot: number, kept: Kept): LoadedVersion[] => {
-  const workflow_version_id = loadedIn(kept);
+const versionsIn = (slot: number, resident: ResidentSlot): LoadedVersion[] => {
+  const workflow_version_id = loadedIn(resident);
   return workflow_version_id === null ? [] : [{ slot, workflow_version_id }];
 };
 
 const endIn = async (
-  slots: ReadonlyMap<number, Kept>,
-  isEnded: (occupant: NonNullable<Kept['occupant']>) => boolean,
+  slots: ReadonlyMap<number, ResidentSlot>,
+  isEnded: (occupant: NonNullable<ResidentSlot['occupant']>) => boolean,
 ): Promise<void> => {
-  const ended = [...slots.values()].map(async (kept) => {
-    if (kept.occupant !== null && isEnded(kept.occupant)) vacateFor(null, kept);
-    await kept.vacated;
+  const ended = [...slots.values()].map(async (resident) => {
+    if (resident.occupant !== null && isEnded(resident.occupant)) vacateFor(null, resident);
+    await resident.vacated;
   });
   await Promise.all(ended);
 };

@@ -1,6 +1,6 @@
 import type { GpuSlot } from '../gpu-slots.ts';
 import { type View, type Withheld, visibleHost } from '../isolation/isolation.ts';
-import type { Place, Supervisors } from '../supervision/supervisors.ts';
+import type { Sandbox, Supervisors } from '../supervision/supervisors.ts';
 import { type ProcessEnd, type SupervisedProcess, logStrays } from '../supervision/supervised-process.ts';
 import type { Limits } from './lifecycle.decide.ts';
 import {
@@ -27,9 +27,9 @@ export interface ResidentSpec<Connection extends ResidentConnection> {
   readonly shared: boolean;
   /**
    * Called whenever the process was started. The connection must read what the process writes, and is what runs get to talk to it. The
-   * signal is aborted when the process has ended. `place` has its folder, and brings those of a run into its view.
+   * signal is aborted when the process has ended. `sandbox` has its folder, and brings those of a run into its view.
    */
-  readonly connect: (process: SupervisedProcess, gone: AbortSignal, place: Place) => Connection;
+  readonly connect: (process: SupervisedProcess, gone: AbortSignal, sandbox: Sandbox) => Connection;
   /** Asks it to end, such as by the end of its input or SIGTERM. It is killed when it does not end. */
   readonly askToEnd: (process: SupervisedProcess) => void;
 }
@@ -85,7 +85,7 @@ export interface ResidentHost {
 export interface StartedProcess<Connection> {
   readonly process: SupervisedProcess;
   readonly connection: Connection;
-  readonly place: Place;
+  readonly sandbox: Sandbox;
   readonly startedAt: number;
   /** Whose runs it has had. */
   readonly organisations: Set<string>;
@@ -105,41 +105,41 @@ export const startProcess = <Connection extends ResidentConnection>(
 ): StartedProcess<Connection> => {
   const { isolation, withheld } = host.supervisors;
   const cache = hasLastingHome(isolation, host.env, spec.env) ? null : { org_id, of: spec.name };
-  const place = host.supervisors.takeKept(spec.view(slot, withheld), cache);
+  const sandbox = host.supervisors.sandboxForResident(spec.view(slot, withheld), cache);
   const startedAt = performance.now();
-  const process = supervised(spec, slot, host, place);
+  const process = supervised(spec, slot, host, sandbox);
   const ending = new AbortController();
-  const connection = spec.connect(process, ending.signal, place);
+  const connection = spec.connect(process, ending.signal, sandbox);
   const gone = async (): Promise<ProcessEnd> => {
     const end = await process.ended;
     ending.abort();
     logStrays(end, host.log, { resident: spec.name, slot: slot.index });
-    await place.leave();
+    await sandbox.leave();
     return end;
   };
-  return { process, connection, place, startedAt, organisations: new Set(), gone: gone() };
+  return { process, connection, sandbox: sandbox, startedAt, organisations: new Set(), gone: gone() };
 };
 
 const supervised = (
   { command, args, env, cwd }: ResidentSpec<ResidentConnection>,
   slot: GpuSlot,
   { env: hostEnvironment, mark, supervisors: { isolation } }: ResidentHost,
-  place: Place,
+  sandbox: Sandbox,
 ): SupervisedProcess => {
   const host = visibleHost(isolation, hostEnvironment);
-  const { folder: temporary, cache } = place;
+  const { folder: temporary, cache } = sandbox;
   try {
-    return place.start({
+    return sandbox.start({
       command,
       args,
       env: {
         ...processEnvironment({ host, env, ...slot, temporary, cache, mark }),
         [SLOT_VARIABLE]: String(slot.index),
       },
-      folder: cwd ?? place.folder,
+      folder: cwd ?? sandbox.folder,
     });
   } catch (error) {
-    void place.leave();
+    void sandbox.leave();
     throw error;
   }
 };

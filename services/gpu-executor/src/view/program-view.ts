@@ -137,13 +137,13 @@ export const checkViews = (
   entries.flatMap(({ name, command }) => {
     const wrong = wrongPaths(command, withheld);
     if (wrong.length > 0) return wrong.map((each) => `${name} cannot run: ${each}`);
-    const user = isolation.users.take();
-    isolation.users.free(user);
+    const user = isolation.users.acquire();
+    isolation.users.release(user);
     const view = programView(command, { device: '' }, withheld);
     const unusable = closedTo({ isolation, view, user }, command);
     return [
       ...unusable.map((each) => `${name} cannot run: ${each}`),
-      ...(isViewless(isolation) ? [] : notShown(command, withheld)).map(
+      ...(isViewless(isolation) ? [] : notVisible(command, withheld)).map(
         (each) => `${name} does not see ${each}`,
       ),
     ];
@@ -160,7 +160,7 @@ const closedTo = (
   return [...new Set(whys.filter((why) => why !== null))];
 };
 
-const notShown = (command: ConfiguredEntry['command'], withheld: Withheld): string[] =>
+const notVisible = (command: ConfiguredEntry['command'], withheld: Withheld): string[] =>
   foundFor(command, withheld)
     .withheld.filter(({ path }) => !isOfSystem(path, []))
     .map(({ path, why }) => `${path}, because ${why}: name what it needs there as "readable" of its entry`);

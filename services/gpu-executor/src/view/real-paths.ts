@@ -29,7 +29,7 @@ export const realPath = (path: string): string | null => {
 };
 
 /** What makes paths lead where they lead on the machine. All of it is real; only the links lead elsewhere. */
-export interface ShownPaths {
+export interface VisiblePaths {
   /** None is below another one of these, or of the writable ones. */
   readonly readable: readonly string[];
   readonly writable: readonly string[];
@@ -40,10 +40,10 @@ export interface ShownPaths {
 }
 
 /** `isThere` says what is shown anyway. What does not exist is left out. */
-export const shownPaths = (
+export const visiblePaths = (
   named: { readonly readable: readonly string[]; readonly writable: readonly string[] },
   isThere: (path: string) => boolean = () => false,
-): ShownPaths => {
+): VisiblePaths => {
   const [toRead, toWrite] = [waysTo(named.readable), waysTo(named.writable)];
   const writable = [...new Set(toWrite.map(({ real }) => real))];
   const wanted = [...new Set(toRead.map(({ real }) => real))].filter(

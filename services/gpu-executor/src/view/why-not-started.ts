@@ -4,7 +4,7 @@ import { isOfSystem } from '../isolation/hidden-paths.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { User } from '../isolation/users.ts';
 import { interpretersOf } from './interpreters.ts';
-import { isWithin, realPaths, shownPaths, wayTo, foldersAbove } from './real-paths.ts';
+import { isWithin, realPaths, visiblePaths, wayTo, foldersAbove } from './real-paths.ts';
 
 /** Whom a program is, and what it sees. */
 export interface Seen {
@@ -42,7 +42,7 @@ export const whyUnusable = (path: string, use: Use, seen: Seen): string | null =
 /** Whether it is shown what is at a real path. */
 const isVisibleTo = ({ isolation, view }: Seen): ((path: string) => boolean) => {
   if (!('hidden' in isolation)) return () => true;
-  const { readable, writable, links } = shownPaths(view);
+  const { readable, writable, links } = visiblePaths(view);
   const shown = [...readable, ...writable, ...links.map(({ path }) => path)];
   return (path) => isWithin(shown, path) || isOfSystem(path, isolation.hidden);
 };
@@ -50,7 +50,7 @@ const isVisibleTo = ({ isolation, view }: Seen): ((path: string) => boolean) => 
 /** Above what is mounted for a program, its own namespace has folders that everybody may enter. */
 const isRemadeFor = ({ isolation, view }: Seen): ((folder: string) => boolean) => {
   if (!isInNamespace(isolation)) return () => false;
-  const { readable, writable } = shownPaths(view);
+  const { readable, writable } = visiblePaths(view);
   return (folder) => !isWithin([...readable, ...writable], folder) && !isOfSystem(folder, []);
 };
 

@@ -7,8 +7,8 @@ import { readAssignment, type Assignment } from '../../src/attempt/assignment.de
 import {
   beginFacts,
   skipTo,
-  take,
-  takeOwn,
+  applyMessage,
+  applyOwn,
   underWay,
   type AttemptFacts,
   eventOf,
@@ -76,36 +76,36 @@ describe('an assignment', () => {
 describe('the facts of an attempt', () => {
   it('have a cancel request', () => {
     const { facts } = assigned();
-    const next = take(facts, stored(run.cancelRequested, 12, 10));
+    const next = applyMessage(facts, stored(run.cancelRequested, 12, 10));
     expect(next.refused).toBeNull();
     expect(underWay(next.facts)?.cancel).toMatchObject({ by: 'client' });
   });
 
   it('end the attempt when the scheduler requeued the run', () => {
     const { facts } = assigned();
-    expect(underWay(take(facts, stored(run.requeued, 12, 10)).facts)).toBeNull();
+    expect(underWay(applyMessage(facts, stored(run.requeued, 12, 10)).facts)).toBeNull();
   });
 
   it('are the same before and after an own fact is delivered', () => {
     const { facts, assignment } = assigned();
     const stamp = { event_id: '01920000-0000-7000-8000-000000000001', time: '2026-01-01T00:00:00.000Z' };
     const event = eventOf(assignment, { type: 'RunStarted', data: { cold_start_s: 0 } }, stamp);
-    const own = takeOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
-    expect(take(own, stored(event, 11, 10)).facts).toEqual(own);
-    expect(take(facts, stored(event, 11, 10)).facts).toEqual(own);
+    const own = applyOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
+    expect(applyMessage(own, stored(event, 11, 10)).facts).toEqual(own);
+    expect(applyMessage(facts, stored(event, 11, 10)).facts).toEqual(own);
     expect(underWay(own)?.status).toBe('running');
   });
 
   it('continue after a forged one that is not addressed to this executor', () => {
     const { facts } = assigned();
-    const next = take(facts, stored(run.cancelRequested, 14, 13));
+    const next = applyMessage(facts, stored(run.cancelRequested, 14, 13));
     expect(next.facts.history.head).toBe(14);
     expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
 
   it('do not lose a cancel request that arrives after it was skipped', () => {
     const { facts } = assigned();
-    const next = take(skipTo(facts, 12), stored(run.cancelRequested, 12, 10));
+    const next = applyMessage(skipTo(facts, 12), stored(run.cancelRequested, 12, 10));
     expect(next.facts.history.head).toBe(12);
     expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
@@ -115,23 +115,25 @@ describe('the facts of an attempt', () => {
     const stamp = { event_id: '01920000-0000-7000-8000-000000000001', time: '2026-01-01T00:00:00.000Z' };
     const event = eventOf(assignment, { type: 'RunStarted', data: { cold_start_s: 0 } }, stamp);
     const newer = { ...stored(event, 11, 10), body: { ...event, version: 2 } };
-    expect(take(facts, newer)).toMatchObject({
+    expect(applyMessage(facts, newer)).toMatchObject({
       refused: 'RunStarted is in version 2, and its writer may use 1 at most',
       facts: { unreadable: false, history: { head: 11 } },
     });
     const { data } = assignment.event;
     const later = { ...assignment.event, data: { ...data, fact_versions: { RunStarted: 2 } } };
     const allowed = { ...facts, assignment: { ...assignment, event: later } };
-    expect(take(allowed, newer)).toMatchObject({ refused: null, facts: { unreadable: true } });
+    expect(applyMessage(allowed, newer)).toMatchObject({ refused: null, facts: { unreadable: true } });
   });
 
   it('refuse a message that is not a fact of the run', () => {
     const { facts } = assigned();
     const forged = { ...stored(run.cancelRequested, 12, 10), fence: null };
-    expect(take(facts, forged)).toMatchObject({
+    expect(applyMessage(facts, forged)).toMatchObject({
       refused: expect.stringContaining('fenced'),
       facts: { history: { head: 12 } },
     });
-    expect(take(facts, stored(run.cancelRequested, 12, 9)).refused).toContain('it was appended after 9');
+    expect(applyMessage(facts, stored(run.cancelRequested, 12, 9)).refused).toContain(
+      'it was appended after 9',
+    );
   });
 });

@@ -52,7 +52,7 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
 
 describe('an executor with EXECUTOR_RUN_AS', () => {
   it.runIf(isRoot)('takes the name of a user, or numbers', async () => {
-    expect((await openUsers('nobody')).take()).toEqual((await openUsers('65534:65534')).take());
+    expect((await openUsers('nobody')).acquire()).toEqual((await openUsers('65534:65534')).acquire());
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { INSTALLATION } from '../../src/isolation/supervisor-code.ts';
 import type { Withheld } from '../../src/isolation/isolation.ts';
-import { isWithin, shownPaths } from '../../src/view/real-paths.ts';
+import { isWithin, visiblePaths } from '../../src/view/real-paths.ts';
 import type { OperatorCommand } from '../../src/runners/operator-command.ts';
 import { foundFor, programView } from '../../src/view/program-view.ts';
 import { NOTHING_WITHHELD } from '../fixtures/limited.ts';
@@ -16,7 +16,7 @@ const seenBy = (
   withheld: Withheld = NOTHING_WITHHELD,
 ): ((path: string) => boolean) => {
   const view = programView({ command: '/bin/sh', args: [], env: {}, ...entry }, { device: '' }, withheld);
-  const { readable, writable } = shownPaths(view);
+  const { readable, writable } = visiblePaths(view);
   return (path) => isWithin([...readable, ...writable], path);
 };
 
@@ -193,7 +193,7 @@ describe('a link', () => {
     mkdirSync(join(folder, 'through'));
     const model = link(join(folder, 'links/model'), '../through/../models/weights/x.safetensors');
     const loop = link(join(folder, 'links/loop'), 'loop');
-    expect(shownPaths({ readable: [model, loop], writable: [] })).toEqual({
+    expect(visiblePaths({ readable: [model, loop], writable: [] })).toEqual({
       readable: [weights],
       writable: [],
       links: [{ path: model, target: '../through/../models/weights/x.safetensors' }],

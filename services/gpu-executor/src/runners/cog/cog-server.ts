@@ -42,8 +42,8 @@ export const openCogServers = (
     return new Map(slots.map(({ index }) => [index, server]));
   }
   return new Map(
-    slots.map((slot, place) => {
-      const own = urlOfSlot(url, place);
+    slots.map((slot, index) => {
+      const own = urlOfSlot(url, index);
       const told = { ...command, env: { ...LOGS_OUTPUTS, ...command.env, PORT: String(portOf(own)) } };
       return [slot.index, openOwnServer({ type, url: own, command: told, slot, startTimeoutMs }, residents)];
     }),
@@ -69,9 +69,9 @@ const cogServerType = (model: string, command: ServerEntry['command']): ServerTy
 });
 
 /** The servers of the slots listen on ports one after the other. */
-const urlOfSlot = (url: URL, place: number): URL => {
+const urlOfSlot = (url: URL, index: number): URL => {
   const own = new URL(url);
-  own.port = String(portOf(url) + place);
+  own.port = String(portOf(url) + index);
   return own;
 };
 

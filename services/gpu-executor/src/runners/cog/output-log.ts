@@ -28,26 +28,26 @@ interface Logged {
 
 /** Lines and answers come by two ways. */
 const SAYS_WITHIN_MS = 2_000;
-const MAX_KEPT = 8;
+const MAX_PREDICTIONS = 8;
 
 /** `isOwn`: the executor started the server, and has what it writes. */
 export const openOutputLog = (isOwn: boolean): OutputLog => {
-  const kept = new Map<string, Logged>();
+  const logs = new Map<string, Logged>();
   /** Its operator, or its release, may have it log less. */
   let logsPredictions = isOwn;
 
   const loggedOf = (prediction: string): Logged => {
-    const known = kept.get(prediction);
+    const known = logs.get(prediction);
     if (known !== undefined) return known;
     const logged = { slot: '', files: [], ended: Promise.withResolvers<true>() };
-    kept.set(prediction, logged);
-    const [oldest] = kept.keys();
-    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+    logs.set(prediction, logged);
+    const [oldest] = logs.keys();
+    if (logs.size > MAX_PREDICTIONS && oldest !== undefined) logs.delete(oldest);
     return logged;
   };
   /** The last prediction of a slot is the present one. */
   const inSlot = (slot: string): Logged | undefined =>
-    [...kept.values()].findLast((logged) => logged.slot === slot);
+    [...logs.values()].findLast((logged) => logged.slot === slot);
 
   return {
     hear: (written) => {
@@ -77,6 +77,6 @@ export const openOutputLog = (isOwn: boolean): OutputLog => {
       logsPredictions = await within(SAYS_WITHIN_MS, logged.ended.promise, () => false);
       return logsPredictions ? logged.files : [];
     },
-    filesSoFar: (prediction) => kept.get(prediction)?.files ?? [],
+    filesSoFar: (prediction) => logs.get(prediction)?.files ?? [],
   };
 };

@@ -10,7 +10,7 @@ interface NamedFile {
   /** Its number in the answer. */
   readonly number: number;
   /** Folders and the name. */
-  readonly place: readonly string[];
+  readonly path: readonly string[];
 }
 
 export interface PredictionOutputs {
@@ -78,10 +78,10 @@ export const namesInOrder = (
 const kindOf = (name: string): string => (name === '' || name.length > MAX_KIND ? 'text' : name);
 
 /** A list is several values. */
-const readValues = (found: Found, kind: string | null, place: readonly string[], value: unknown): void => {
+const readValues = (found: Found, kind: string | null, path: readonly string[], value: unknown): void => {
   const values = Array.isArray(value)
-    ? value.map((item: unknown, index) => ({ item, at: indexed(place, index) }))
-    : [{ item: value, at: place }];
+    ? value.map((item: unknown, index) => ({ item, at: indexed(path, index) }))
+    : [{ item: value, at: path }];
   const rests = values
     .map(({ item, at }) => withoutFiles(found, at, item))
     .filter((rest) => rest !== undefined);
@@ -94,43 +94,43 @@ const readValues = (found: Found, kind: string | null, place: readonly string[],
 
 const MAX_DEPTH = 8;
 
-const indexed = (place: readonly string[], index: number): string[] => [
-  ...place.slice(0, -1),
-  `${place.at(-1)}.${index}`,
+const indexed = (path: readonly string[], index: number): string[] => [
+  ...path.slice(0, -1),
+  `${path.at(-1)}.${index}`,
 ];
 
 /** The value with the names of its files in their places; undefined when it is nothing but files. */
-const withoutFiles = (found: Found, place: readonly string[], value: unknown): unknown => {
+const withoutFiles = (found: Found, path: readonly string[], value: unknown): unknown => {
   const number = typeof value === 'string' ? markedFile(found.answer.nonce, value) : null;
   if (number !== null) {
-    nameFile(found, number, place);
+    nameFile(found, number, path);
     return undefined;
   }
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item: unknown, index) => withoutFiles(found, indexed(place, index), item));
+    const items = value.map((item: unknown, index) => withoutFiles(found, indexed(path, index), item));
     const rest = items.filter((item) => item !== undefined);
     return rest.length === 0 && items.length > 0 ? undefined : rest;
   }
   const members = Object.entries(value).map(
     ([name, member]) =>
-      [name, withoutFiles(found, place.length < MAX_DEPTH ? [...place, name] : place, member)] as const,
+      [name, withoutFiles(found, path.length < MAX_DEPTH ? [...path, name] : path, member)] as const,
   );
   const rest = members.filter(([, member]) => member !== undefined);
   return rest.length === 0 && members.length > 0 ? undefined : Object.fromEntries(rest);
 };
 
-const nameFile = ({ files, taken, answer, names }: Found, number: number, place: readonly string[]): void => {
-  const parts = place.map(safeName);
+const nameFile = ({ files, taken, answer, names }: Found, number: number, path: readonly string[]): void => {
+  const parts = path.map(safeName);
   const given = names.get(number);
   const first =
     given === undefined
       ? `${parts.join('/')}${extensionOf(answer.types[number] ?? '')}`
       : [...parts.slice(0, -1), ownName(given)].join('/');
-  let path = first;
-  for (let again = 2; taken.has(path.toLowerCase()); again += 1) path = numberedFileName(first, again);
-  taken.add(path.toLowerCase());
-  files.push({ number, place: path.split('/') });
+  let file = first;
+  for (let again = 2; taken.has(file.toLowerCase()); again += 1) file = numberedFileName(first, again);
+  taken.add(file.toLowerCase());
+  files.push({ number, path: file.split('/') });
 };
 
 /** The name that its model gave a file, if an output may have it. */

@@ -63,7 +63,7 @@ export const resultOf = async (
   if (text !== null && (await api.joinsOutput())) return succeeded(work, { text: [text.toWellFormed()] });
   const { outputLog } = api;
   const logged = end.kind === 'succeeded' ? await outputLog.filesOf(id) : outputLog.filesSoFar(id);
-  const kept = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer, logged, {
+  const saved = await saveOutputs(work, prediction.output === null ? (last ?? answer) : answer, logged, {
     api,
     since,
   });
@@ -74,9 +74,9 @@ export const resultOf = async (
   if (end.kind === 'canceled') return failed(work, CANCELED_ELSEWHERE, { isUsable: true });
   const unread = logged.find((file) => file.unread !== null);
   if (unread) return failed(work, unreadFile(model, unread), { isUsable: true });
-  if (Buffer.byteLength(JSON.stringify(kept.data)) > MAX_OUTPUTS_BYTES)
+  if (Buffer.byteLength(JSON.stringify(saved.data)) > MAX_OUTPUTS_BYTES)
     return failed(work, textTooLarge(model), { isUsable: true });
-  return inOrder(await succeeded(work, kept.data), kept.files);
+  return inOrder(await succeeded(work, saved.data), saved.files);
 };
 
 /** The last answer of a prediction that failed has no logs. */
@@ -93,12 +93,12 @@ export const stopped = async (
   { sent, last, api, since, forced }: StoppedPrediction,
 ): Promise<Executed> => {
   const answer = sent.kind === 'ended' && sent.answer.prediction?.output ? sent.answer : last;
-  if (answer !== null) await keepOutputs(work, answer, api.outputLog.filesSoFar(id), { api, since });
+  if (answer !== null) await saveOutputs(work, answer, api.outputLog.filesSoFar(id), { api, since });
   return { result: await cancelled(work, forced), isUsable: !forced };
 };
 
 /** Moves the files of an answer to where the run's files are. */
-const keepOutputs = async (
+const saveOutputs = async (
   { outputDir }: RunnerWork,
   { prediction, files, folder }: ReadAnswer,
   logged: readonly LoggedFile[],
@@ -115,7 +115,7 @@ const keepOutputs = async (
     new Map(unnamed.map((each) => [each, pathOf(each)])),
   );
   const outputs = readOutputs(output, files, new Map([...names, ...written]));
-  for (const { number, place } of outputs.files) {
+  for (const { number, path: place } of outputs.files) {
     const path = join(outputDir, ...place);
     await mkdir(dirname(path), { recursive: true });
     await rename(pathOf(number), path);
@@ -126,7 +126,7 @@ const keepOutputs = async (
 /** The files in the order of the output: by their names they need not be. */
 const inOrder = ({ result, isUsable }: Executed, files: PredictionOutputs['files']): Executed => {
   if (result.outcome !== 'succeeded') return { result, isUsable };
-  const order = new Map(files.map(({ place }, index) => [place.join('/'), index]));
+  const order = new Map(files.map(({ path: place }, index) => [place.join('/'), index]));
   const at = ({ subfolder, filename }: OutputFile): number =>
     order.get(join(subfolder, filename)) ?? order.size;
   return { result: { ...result, files: result.files.toSorted((a, b) => at(a) - at(b)) }, isUsable };

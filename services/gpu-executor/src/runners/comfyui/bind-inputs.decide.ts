@@ -39,7 +39,7 @@ export const bindInputs = (
     const external = externalNode(node);
     if (external !== undefined && Object.hasOwn(inputs, external.input)) {
       taken.add(external.input);
-      if (!isTaken(external, given))
+      if (!isAccepted(external, given))
         return { kind: 'not_taken', input: external.input, node: id, why: external.takes?.words ?? '' };
     }
     bound.set(id, external === undefined ? node : withExternal(node, external, given));
@@ -55,7 +55,7 @@ export const bindInputs = (
   return { kind: 'bound', workflow: Object.fromEntries(bound), unbound };
 };
 
-const isTaken = ({ input, takes, byUrl }: ExternalNode, { inputs, served }: NodeInputs): boolean => {
+const isAccepted = ({ input, takes, byUrl }: ExternalNode, { inputs, served }: NodeInputs): boolean => {
   const value = inputs[input];
   if (takes === undefined || asksForDefault(value) || (byUrl && served.has(input))) return true;
   return [value].flat().every((each) => takes.form.test(textOf(each) ?? ''));
@@ -80,7 +80,7 @@ const withExternal = (node: WorkflowNode, external: ExternalNode, given: NodeInp
 const READ_AS_NUMBER = /^\s*[+-]?(nan|inf|infinity|[\p{Nd}\p{No}._e+-]+)\s*$/iu;
 
 const givenTo = (
-  { input, field, byUrl, keptAs, byId, beside }: ExternalNode,
+  { input, field, byUrl, savedAs: savedAs, byId, beside }: ExternalNode,
   { inputs, served }: NodeInputs,
 ): Record<string, unknown> => {
   const value = inputs[input];
@@ -88,7 +88,7 @@ const givenTo = (
   if (file !== undefined)
     return {
       [field]: externalValue(field, file.url),
-      ...(keptAs !== undefined && { [keptAs]: file.contentName }),
+      ...(savedAs !== undefined && { [savedAs]: file.contentName }),
     };
   const text = textOf(value);
   if (text !== undefined && byId?.test(text)) return { input_id: text };
@@ -120,7 +120,7 @@ interface ExternalKind {
   /** It fetches a file by its URL, and knows no names of uploaded files. */
   readonly byUrl?: true;
   /** All that it takes; anything where it is left out. */
-  readonly takes?: TakenValues;
+  readonly takes?: AcceptedValues;
   /** What it falls back on. Without them a node that cannot read its value has nothing, and the next node fails. */
   readonly defaults?: readonly string[];
   /** What its output is, in Python's words, when it could not read its value: it swallows the error. */
@@ -134,10 +134,10 @@ interface ExternalKind {
   /** What is set beside a seed that is not to be drawn. */
   readonly beside?: Readonly<Record<string, number>>;
   /** Under which name it keeps the file among the models of the server. It takes one that is there already in place of the file. */
-  readonly keptAs?: string;
+  readonly savedAs?: string;
 }
 
-interface TakenValues {
+interface AcceptedValues {
   /** Of a value as text. */
   readonly form: RegExp;
   /** Sentences for people. */
@@ -167,8 +167,8 @@ const KINDS: ReadonlyMap<string, ExternalKind> = new Map<string, ExternalKind>([
   // It cannot be called without its default.
   ['Vid', { field: 'input_id', byUrl: true, takes: URLS }],
   ['File', { field: 'file_url', byUrl: true, nothing: /^$/ }],
-  ['Lora', { field: 'lora_url', byUrl: true, keptAs: 'lora_save_name', defaults: ['default_lora_name'] }],
-  ['FaceModel', { field: 'face_model_url', byUrl: true, takes: URLS, keptAs: 'face_model_save_name' }],
+  ['Lora', { field: 'lora_url', byUrl: true, savedAs: 'lora_save_name', defaults: ['default_lora_name'] }],
+  ['FaceModel', { field: 'face_model_url', byUrl: true, takes: URLS, savedAs: 'face_model_save_name' }],
   ['Audio', { field: 'audio_file', defaults: ['default_value'], nothing: NONE }],
   ['EXR', { field: 'exr_file', defaults: ['default_image', 'default_mask'], nothing: NONE }],
   ['Number', { field: 'default_value', byId: /^-?(\d{10,}(\.\d+)?|[\d.]+e[+-]?\d+)$/i }],
@@ -198,7 +198,7 @@ export const externalNodes = (workflow: ComfyWorkflow): (readonly [id: string, n
   });
 
 /** Whether a node takes an input by the name of an uploaded file. */
-export const takesName = (workflow: ComfyWorkflow, input: string): boolean =>
+export const acceptsInput = (workflow: ComfyWorkflow, input: string): boolean =>
   externalNodes(workflow).some(([, external]) => external.input === input && !external.byUrl);
 
 /** Null, an empty text and an empty list ask a node that has defaults for them. */

@@ -1,11 +1,11 @@
-import { type Span, readHistory, type PromptEnd, readQueuePlace } from './prompt-state.decide.ts';
+import { type Span, readHistory, type PromptEnd, readQueuePosition } from './prompt-state.decide.ts';
 import type { NodeClass } from './workflow.decide.ts';
 import { boundedText, whyOf } from '../model-server/model-server.ts';
 import {
   outputFolder,
   writtenFiles,
   type ComfyAnswer,
-  type ServerPlace,
+  type ServerLocation,
   type ServerReads,
   type WrittenFiles,
 } from './output-folder.ts';
@@ -36,8 +36,8 @@ const TAKES_WITHIN_MS = 300_000;
 const MAX_TEXT_BYTES = 128 * 1024 ** 2;
 
 /** The address of the server ends with a slash. */
-export const comfyApi = (place: ServerPlace): ComfyApi => {
-  const { url: base } = place;
+export const comfyApi = (position: ServerLocation): ComfyApi => {
+  const { url: base } = position;
   const urlOf = (path: string, query: Readonly<Record<string, string>> = {}): URL => {
     const url = new URL(path, base);
     url.search = new URLSearchParams(query).toString();
@@ -55,7 +55,7 @@ export const comfyApi = (place: ServerPlace): ComfyApi => {
   return {
     get,
     written: async (own, span) => {
-      const folder = await outputFolder(place, { get });
+      const folder = await outputFolder(position, { get });
       return folder === null ? { kind: 'unseen' } : writtenFiles(folder, own, span);
     },
     post: (path, body) => post(path, JSON.stringify(body)),
@@ -107,10 +107,10 @@ export const lookUp = async (api: ComfyApi, prompt_id: string): Promise<LookedUp
   if (before.kind !== 'unknown') return before;
   const answer = await api.get('queue');
   if (answer.kind === 'unreachable') return { kind: 'unclear', why: answer.why };
-  const place = readQueuePlace(answer.text, prompt_id);
-  if (place === 'unreadable') return unclear('queue', answer.status);
+  const position = readQueuePosition(answer.text, prompt_id);
+  if (position === 'unreadable') return unclear('queue', answer.status);
   // Between the two answers it may have ended.
-  return place === 'absent' ? readEntry(api, prompt_id) : { kind: place };
+  return position === 'absent' ? readEntry(api, prompt_id) : { kind: position };
 };
 
 const readEntry = async (api: ComfyApi, prompt_id: string): Promise<LookedUp> => {

@@ -7,7 +7,7 @@ import type { RunnerType } from '../runner-type.ts';
 import { openComfyServer, readServers, type ComfyLease, type ComfyServer } from './comfy-server.ts';
 import { cancelled, failed, type Executed, runOnServer } from '../model-server/run-on-server.ts';
 import type { RunObserver, Runner, RunnerWork } from '../runner.ts';
-import { bindInputs, type BoundWorkflow, takesName } from './bind-inputs.decide.ts';
+import { bindInputs, type BoundWorkflow, acceptsInput } from './bind-inputs.decide.ts';
 import {
   extraData,
   openCredentials,
@@ -192,7 +192,7 @@ const prepare = async (
   const uploaded = await uploadInputs(
     api,
     work,
-    (input) => work.inputTargets.some(({ name }) => name === input) || takesName(workflow, input),
+    (input) => work.inputTargets.some(({ name }) => name === input) || acceptsInput(workflow, input),
   );
   if (uploaded.kind === 'failed') return uploaded;
   const bound = bindInputs(
@@ -201,7 +201,7 @@ const prepare = async (
     work.inputTargets,
   );
   if (bound.kind === 'no_such_node') return { kind: 'failed', error: noSuchNode(bound.input, bound.node) };
-  if (bound.kind === 'not_taken') return { kind: 'failed', error: notTaken(workflow, bound) };
+  if (bound.kind === 'not_taken') return { kind: 'failed', error: notAccepted(workflow, bound) };
   for (const input of bound.unbound)
     observe.log({ stream: 'runner', line: `No node of the workflow takes the input "${input}".` });
   const witnesses = witnessesOf(workflow, bound.workflow, work.inputs);
@@ -219,7 +219,7 @@ const hasWitness = async (api: ComfyApi): Promise<boolean> => {
   return typeof found === 'object' && found.isOutput && found.isBuiltIn;
 };
 
-const notTaken = (
+const notAccepted = (
   workflow: ComfyWorkflow,
   { input, node, why }: Extract<BoundWorkflow, { kind: 'not_taken' }>,
 ): AttemptError =>

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Span } from './prompt-state.decide.ts';
 import {
-  placeOfFile,
+  pathOfFile,
   readOutputs,
   type NodeOutputs,
   type ServerFile,
@@ -110,15 +110,15 @@ const fetchFile = async (
   signal: AbortSignal,
 ): Promise<AttemptError | string | null> => {
   const { filename, subfolder, type, node } = file;
-  const place = placeOfFile(file, folder);
-  if (place === null) {
+  const parts = pathOfFile(file, folder);
+  if (parts === null) {
     return errorOf(
       'invalid_output',
       `Node ${node} names a file that is none below the output folder: ${filename}`,
       { node },
     );
   }
-  const path = join(outputDir, ...place);
+  const path = join(outputDir, ...parts);
   await mkdir(dirname(path), { recursive: true });
   let why = '';
   for (let tries = 0; tries < TRIES && !signal.aborted; tries += 1) {
@@ -131,7 +131,7 @@ const fetchFile = async (
     }
     try {
       await pipeline(download.body, createWriteStream(path, { flags: 'w', mode: 0o600 }), { signal });
-      return join(...place);
+      return join(...parts);
     } catch (error) {
       why = whyOf(error);
       if (why === 'ENOSPC' || why === 'EDQUOT')

@@ -16,7 +16,7 @@ export interface ServerReads {
 }
 
 /** What is known of a server beside its address. */
-export interface ServerPlace {
+export interface ServerLocation {
   readonly url: URL;
   /** Its output folder as the executor sees it, where the operator says it. */
   readonly output: string | null;
@@ -29,7 +29,7 @@ export interface ServerPlace {
  * about itself. Null for any other server.
  */
 export const outputFolder = async (
-  { url, output, cwd }: ServerPlace,
+  { url, output, cwd }: ServerLocation,
   api: ServerReads,
 ): Promise<string | null> => {
   if (output !== null) return output;

@@ -191,7 +191,7 @@ const TEMPORARY = 'temp';
  * Where a file of the server lies below the output folder of the run: without the folder of the attempt. Null for a name that is
  * not safe here.
  */
-export const placeOfFile = (file: ServerFile, folder: string): readonly string[] | null => {
+export const pathOfFile = (file: ServerFile, folder: string): readonly string[] | null => {
   const parts = file.subfolder.split(/[/\\]/).filter((part) => part !== '' && part !== '.');
   const own = folder.split('/');
   const rest = own.every((part, index) => parts[index] === part) ? parts.slice(own.length) : parts;

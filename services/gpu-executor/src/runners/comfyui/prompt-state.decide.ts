@@ -203,7 +203,7 @@ const spanOf = (messages: readonly (readonly [string, unknown])[]): Span | null 
 };
 
 /** Where a prompt is in the queue of the server. `behind`: another prompt runs before it. */
-export type QueuePlace = 'running' | 'pending' | 'behind' | 'absent' | 'unreadable';
+export type QueuePosition = 'running' | 'pending' | 'behind' | 'absent' | 'unreadable';
 
 const Item = Type.Array(Type.Unknown(), { minItems: 2 });
 const queue = compiledSchema(
@@ -213,7 +213,7 @@ const queue = compiledSchema(
 const clientData = compiledSchema(Type.Object({ client_id: Type.String() }));
 
 /** Reads the answer to `GET /queue`. */
-export const readQueuePlace = (text: string, prompt_id: string): QueuePlace => {
+export const readQueuePosition = (text: string, prompt_id: string): QueuePosition => {
   const answer = parsePythonJson(text);
   if (!queue.Check(answer)) return 'unreadable';
   const { queue_running, queue_pending } = answer;

@@ -46,7 +46,7 @@ export const openFetchedInputs = async (
   return {
     served,
     unread: (begun) => {
-      for (const [id, { input, keptAs }] of nodes) {
+      for (const [id, { input, savedAs: keptAs }] of nodes) {
         // One that keeps its file may have it already, and fails aloud when it cannot fetch it.
         if (!begun.has(id) || keptAs !== undefined) continue;
         const unread = files.get(input)?.names.find((name) => !server.wasAsked(name));
@@ -139,8 +139,8 @@ const uploadFile = async (
     };
   }
   const { status, text } = answer;
-  const place = status === 200 ? placeOf(parseJson(text)) : undefined;
-  return place === undefined ? { error: (input) => refused(input, status) } : { ...place, type };
+  const stored = status === 200 ? storedAs(parseJson(text)) : undefined;
+  return stored === undefined ? { error: (input) => refused(input, status) } : { ...stored, type };
 };
 
 const refused = (input: string, status: number): AttemptError =>
@@ -152,7 +152,7 @@ const refused = (input: string, status: number): AttemptError =>
     : errorOf('execution_error', `ComfyUI refuses the file of the input "${input}" with status ${status}.`);
 
 /** It may give the file another name. */
-const placeOf = (answer: unknown): Pick<UploadedFile, 'filename' | 'subfolder'> | undefined => {
+const storedAs = (answer: unknown): Pick<UploadedFile, 'filename' | 'subfolder'> | undefined => {
   if (!isJsonObject(answer) || typeof answer['name'] !== 'string') return undefined;
   const { name: filename, subfolder } = answer;
   return { filename, subfolder: typeof subfolder === 'string' ? subfolder : '' };

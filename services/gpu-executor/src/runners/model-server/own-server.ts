@@ -64,10 +64,10 @@ const serverProcess = <Api>({
   }),
   shared: command.shared ?? false,
   limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
-  connect: (process, gone, place) => {
+  connect: (process, gone, sandbox) => {
     process.stdin.end();
-    const api = type.connect(url, place.folder);
-    const hide = hidingValues(command, { TMPDIR: place.folder, ...namedCache(place) });
+    const api = type.connect(url, sandbox.folder);
+    const hide = hidingValues(command, { TMPDIR: sandbox.folder, ...namedCache(sandbox) });
     const isReady = async (): Promise<string | null> => {
       const state = await untilReady(type, api, gone);
       // When it ends first, its end says why, and nobody waits for this any more.

@@ -19,7 +19,7 @@ export interface LineCutter {
  * Takes what was drawn before a carriage return, after which the line is drawn again, as a bar of progress does. True: it was a message, and
  * is no part of the line.
  */
-export type TakeDrawing = (drawing: Line) => boolean;
+export type OnDrawing = (drawing: Line) => boolean;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -30,8 +30,8 @@ const MAX_DRAWING = 4 * 1024;
  * Cuts a stream of bytes into lines while never holding more than `limit` bytes of it. Of a line that was drawn several times the last drawing
  * counts that is not empty, as in a terminal.
  */
-export const cutLines = (limit: number, takeDrawing: TakeDrawing = () => false): LineCutter => {
-  const line = openLine(limit, takeDrawing);
+export const cutLines = (limit: number, onDrawing: OnDrawing = () => false): LineCutter => {
+  const line = openLine(limit, onDrawing);
   /** The last chunk ended with a carriage return: the next byte says of what. */
   let returned = false;
   return {
@@ -89,7 +89,7 @@ interface OpenLine {
   end(): Line[];
 }
 
-const openLine = (limit: number, takeDrawing: TakeDrawing): OpenLine => {
+const openLine = (limit: number, onDrawing: OnDrawing): OpenLine => {
   let parts: Buffer[] = [];
   let length = 0;
   let cut = false;
@@ -109,19 +109,19 @@ const openLine = (limit: number, takeDrawing: TakeDrawing): OpenLine => {
     drawing: () => (drawn !== null && length <= MAX_DRAWING ? text() : ''),
     isNew: () => length === 0 && !cut && drawn === null,
     keep: (piece) => {
-      const room = limit - length;
-      if (piece.length > room) cut = true;
+      const free = limit - length;
+      if (piece.length > free) cut = true;
       // A copy: the piece is a view that would keep its whole chunk in memory.
-      const kept = Buffer.from(piece.subarray(0, room));
-      if (kept.length === 0) return;
-      parts.push(kept);
-      length += kept.length;
+      const part = Buffer.from(piece.subarray(0, free));
+      if (part.length === 0) return;
+      parts.push(part);
+      length += part.length;
     },
     endDrawing: () => {
       const drawing = { ...take(), drawn: true };
       const last = drawn?.last ?? null;
       if (drawing.text === '') drawn = { last };
-      else drawn = { last: takeDrawing(drawing) ? null : drawing };
+      else drawn = { last: onDrawing(drawing) ? null : drawing };
     },
     end: () => {
       const before = drawn;

@@ -28,7 +28,7 @@ export const readMessages = (
   const reader = readLines(limit, {
     take: push,
     draw,
-    takeDrawing: (drawing) => {
+    onDrawing: (drawing) => {
       const isMessage = MESSAGE.test(drawing.text);
       if (isMessage) push(drawing);
       return isMessage;

@@ -24,7 +24,7 @@ export const programError = ({
   stderr,
 }: EndedProgram): AttemptError | null => {
   const program = `The program ${name}`;
-  const shown = shownStderr(stderr);
+  const shown = lastStderrLines(stderr);
   const said = (why: string): string => (shown === '' ? why : `${why}\n${shown}`);
   const killedForMemory = said(`${program} was killed: the machine had no memory left.`);
   if (end.kind === 'unreported') {
@@ -51,8 +51,8 @@ export const programError = ({
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
   if (end.isTemporaryFull === true && temporaryBytes !== null)
     return errorOf('limit_exceeded', said(`${program} ${how}: ${isFull(temporaryBytes)}.`), known);
-  const noRoom = noRoomIn(stderr, temporaryBytes);
-  const why = said(`${program} ${how}.${noRoom === null ? '' : ` ${noRoom}`}`);
+  const noSpace = noSpaceIn(stderr, temporaryBytes);
+  const why = said(`${program} ${how}.${noSpace === null ? '' : ` ${noSpace}`}`);
   return errorOf(signal === null ? 'program_exit' : 'program_signal', why, known);
 };
 
@@ -65,7 +65,7 @@ const LIMIT_SIGNALS: Readonly<Record<string, string>> = {
 const KILLED_CHILD = 137;
 
 /** Bytes of standard error in the message of an error. With the sentence before it, it fits into an event. */
-const MAX_SHOWN_BYTES = 1024;
+const MAX_STDERR_BYTES = 1024;
 /** A shorter value is no secret, and may be a part of any word. */
 const MIN_HIDDEN_LENGTH = 6;
 
@@ -85,21 +85,21 @@ export const hidingValues = (
 };
 
 /** The last lines that a program wrote, without empty ones. `tail` begins anywhere in a line. */
-export const shownStderr = (tail: string): string =>
+export const lastStderrLines = (tail: string): string =>
   lastLines(tail.split('\n').filter((line) => line.trim() !== ''));
 
 /** As many as fit, or the end of a single line that does not fit. */
 const lastLines = (lines: readonly string[]): string => {
-  let room = MAX_SHOWN_BYTES;
-  const tooMany = lines.findLastIndex((line) => (room -= Buffer.byteLength(line) + 1) < 0);
+  let left = MAX_STDERR_BYTES;
+  const tooMany = lines.findLastIndex((line) => (left -= Buffer.byteLength(line) + 1) < 0);
   const fitting = lines.slice(tooMany + 1);
   return fitting.length > 0 ? fitting.join('\n') : endOf(lines.at(-1) ?? '');
 };
 
 const endOf = (line: string): string => {
-  let room = MAX_SHOWN_BYTES;
+  let left = MAX_STDERR_BYTES;
   const characters = Array.from(line);
-  const over = characters.findLastIndex((character) => (room -= Buffer.byteLength(character)) < 0);
+  const over = characters.findLastIndex((character) => (left -= Buffer.byteLength(character)) < 0);
   return characters.slice(over + 1).join('');
 };
 
@@ -107,7 +107,7 @@ const endOf = (line: string): string => {
 const NO_SPACE = /No space left on device|\bENOSPC\b|\[Errno 28\]/i;
 
 /** Why a program found no room to write; null when it does not say so. */
-export const noRoomIn = (text: string, temporaryBytes: number | null): string | null =>
+export const noSpaceIn = (text: string, temporaryBytes: number | null): string | null =>
   temporaryBytes !== null && NO_SPACE.test(text)
     ? `If that was in /tmp, which is in memory and has ${mib(temporaryBytes)}: ${WHAT_TO_DO}.`
     : null;

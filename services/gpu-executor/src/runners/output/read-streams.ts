@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
-import { cutLines, type Line, type TakeDrawing } from './cut-lines.ts';
+import { cutLines, type Line, type OnDrawing } from './cut-lines.ts';
 import { printable } from '../../attempt/log-buffer.decide.ts';
 
 export interface StreamReader {
@@ -102,17 +102,17 @@ export interface LineReader {
   readonly take: (line: Line) => void;
   /** Gets what is drawn with carriage returns, as a bar of progress is, before its line ends. */
   readonly draw: (drawing: string) => void;
-  readonly takeDrawing?: TakeDrawing;
+  readonly onDrawing?: OnDrawing;
 }
 
 /** Reads a stream of lines, cut at `limit` bytes. */
 export const readLines = (
   limit: number,
-  { take, draw, takeDrawing = () => false }: LineReader,
+  { take, draw, onDrawing = () => false }: LineReader,
 ): StreamReader => {
   const cutter = cutLines(limit, (drawing) => {
     draw(drawing.text);
-    return takeDrawing(drawing);
+    return onDrawing(drawing);
   });
   const takeLine = (line: Line): void => {
     if (line.drawn) draw(line.text);

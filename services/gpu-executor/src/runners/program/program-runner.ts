@@ -13,7 +13,7 @@ import { cancelWithGrace, logStrays, type SupervisedProcess } from '../../superv
 import { collectOutputs, outputResult } from '../output/output-result.ts';
 import { programView } from '../../view/program-view.ts';
 import { visibleHost } from '../../isolation/isolation.ts';
-import type { Place } from '../../supervision/supervisors.ts';
+import type { Sandbox } from '../../supervision/supervisors.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork, RunData } from '../runner.ts';
 import { collectMessages, meansOutput, readMessage, type LostOutput } from '../output/program-messages.ts';
@@ -43,13 +43,13 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
       return { outcome: 'cancelled', forced: false, files: [] };
 
     const named = { name, program, work };
-    const place = tryTake(settings, named);
-    if (place instanceof Error) return notStarted(settings, named, place.message);
+    const sandbox = tryOpenSandbox(settings, named);
+    if (sandbox instanceof Error) return notStarted(settings, named, sandbox.message);
     await using left = new AsyncDisposableStack();
-    left.defer(() => place.leave());
-    const temporary = place.makeTemporary();
+    left.defer(() => sandbox.leave());
+    const temporary = sandbox.makeTemporary();
     left.defer(() => removeTree(temporary, settings.log));
-    return await execute(settings, { ...named, place, temporary }, observe, signal);
+    return await execute(settings, { ...named, sandbox: sandbox, temporary }, observe, signal);
   },
 });
 
@@ -60,7 +60,7 @@ interface NamedProgram {
 
 interface ProgramRun extends NamedProgram {
   readonly work: RunnerWork;
-  readonly place: Place;
+  readonly sandbox: Sandbox;
   /** The folder for temporary files of this run alone. */
   readonly temporary: string;
 }
@@ -74,7 +74,7 @@ const execute = async (
   const { log, cancelGraceMs } = settings;
   const { work } = run;
   const oomKills = recentOomKills();
-  const lent = await run.place.lend(work);
+  const lent = await run.sandbox.lend(work);
   const started = tryStart(settings, { ...run, work: { ...work, ...lent.folders } });
   if (started instanceof Error) return notStarted(settings, run, started.message);
 
@@ -82,7 +82,7 @@ const execute = async (
     RUNLEDGER_INPUT_DIR: lent.folders.inputDir,
     RUNLEDGER_OUTPUT_DIR: lent.folders.outputDir,
     TMPDIR: run.temporary,
-    ...namedCache(run.place),
+    ...namedCache(run.sandbox),
   });
   const output = readProgram(started, {
     ...observe,
@@ -102,21 +102,21 @@ const execute = async (
   const isMemoryShort = countOomKills() > oomKills;
   const shown = (text: string): string => observe.masked(hide(text));
   const stderr = shown(output.stderrTail());
-  const { temporaryBytes } = run.place;
+  const { temporaryBytes } = run.sandbox;
   const error = programError({ name: run.name, end, isMemoryShort, temporaryBytes, stderr });
   return error === null
     ? outputResult({ name: run.name, output, hide: shown }, collected)
     : { outcome: 'failed', error, files: collected.files };
 };
 
-const tryTake = (
+const tryOpenSandbox = (
   { supervisors, env }: ProgramRunnerSettings,
   { work: { org_id, deployment_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
-): Place | Error => {
+): Sandbox | Error => {
   const hasNone = deployment_id === null || hasLastingHome(supervisors.isolation, env, program.env);
   const cache = hasNone ? null : { org_id, of: `deployment ${deployment_id}` };
   try {
-    return supervisors.take(org_id, programView(program, slot, supervisors.withheld), cache);
+    return supervisors.sandboxForRun(org_id, programView(program, slot, supervisors.withheld), cache);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -124,11 +124,11 @@ const tryTake = (
 
 const tryStart = (
   { supervisors: { isolation }, mark, env }: ProgramRunnerSettings,
-  { work, program, place, temporary }: ProgramRun,
+  { work, program, sandbox, temporary }: ProgramRun,
 ): SupervisedProcess | Error => {
   const { command, args, cwd } = program;
   try {
-    return place.start({
+    return sandbox.start({
       command,
       args,
       env: programEnvironment({
@@ -137,7 +137,7 @@ const tryStart = (
         host: visibleHost(isolation, env),
         mark,
         temporary,
-        cache: place.cache,
+        cache: sandbox.cache,
       }),
       folder: cwd ?? temporary,
     });

@@ -4,10 +4,10 @@ import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 import {
   outOfMemoryIn,
   saysOutOfMemory,
-  noRoomIn,
+  noSpaceIn,
   programError,
   type EndedProgram,
-  shownStderr,
+  lastStderrLines,
 } from '../output/program-error.ts';
 import type { RunResult } from '../runner.ts';
 
@@ -35,7 +35,7 @@ const setupFailed = (message: string, program: Pick<FailedProgram, 'stderr'>): A
   errorOf('setup_failed', withStderr(message, program));
 
 const withStderr = (message: string, { stderr }: Pick<FailedProgram, 'stderr'>): string => {
-  const shown = shownStderr(stderr);
+  const shown = lastStderrLines(stderr);
   return shown === '' ? message : `${message}\n${shown}`;
 };
 
@@ -63,8 +63,8 @@ export const failedRun = (
   said: { readonly message: string; readonly retryable: boolean | null },
   { name, isMemoryShort, temporaryBytes, stderr }: FailedProgram,
 ): AttemptError => {
-  const noRoom = noRoomIn(said.message, temporaryBytes);
-  const message = noRoom === null ? said.message : `${said.message}\n${noRoom}`;
+  const noSpace = noSpaceIn(said.message, temporaryBytes);
+  const message = noSpace === null ? said.message : `${said.message}\n${noSpace}`;
   const isMemory = saysOutOfMemory(message) || outOfMemoryIn(stderr, isMemoryShort) !== null;
   return errorOf(
     isMemory ? 'out_of_memory' : 'execution_error',

@@ -6,7 +6,7 @@ import type { SlotProcesses } from '../../residents/resident-processes.ts';
 import type { Acquired, Lease } from '../../residents/start-process.ts';
 import { cancelWithGrace } from '../../supervision/supervised-process.ts';
 import type { LentFolders } from '../../folders/lent-folders.ts';
-import type { Place } from '../../supervision/supervisors.ts';
+import type { Sandbox } from '../../supervision/supervisors.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills, hidingValues } from '../output/program-error.ts';
@@ -27,11 +27,11 @@ export const residentRunner = (host: RunnerHost, name: string, program: Resident
     run: async (work, observe, signal) => {
       const slot = slots.get(work.slot.index);
       if (slot === undefined) throw new Error(`The program ${name} has no slot ${work.slot.index}.`);
-      slot.takeLog((line) => observe.log(line));
+      slot.useLog((line) => observe.log(line));
       try {
         return await run({ host, name, program, slot, work, observe, signal });
       } finally {
-        slot.takeLog(null);
+        slot.useLog(null);
       }
     },
   };
@@ -53,13 +53,13 @@ const BY_RUN_VARIABLE = 'RUNLEDGER_LOG_BY_RUN';
 interface SlotOfProgram {
   readonly processes: SlotProcesses<ConnectedProgram>;
   /** Who gets what the program writes while it is loaded: the run that waits for it. */
-  takeLog(log: RunObserver['log'] | null): void;
+  useLog(log: RunObserver['log'] | null): void;
 }
 
 interface ConnectedProgram extends ProgramConnection {
   /** A text without what clients must not see of the process. */
   readonly hide: Hide;
-  readonly place: Place;
+  readonly sandbox: Sandbox;
 }
 
 const openSlot = (
@@ -84,13 +84,13 @@ const openSlot = (
       },
       shared: program.shared ?? false,
       view: (ofSlot, withheld) => programView(program, ofSlot, withheld),
-      connect: (process, _gone, place) => {
-        const hide = hidingValues(program, { TMPDIR: place.folder, ...namedCache(place) });
+      connect: (process, _gone, sandbox) => {
+        const hide = hidingValues(program, { TMPDIR: sandbox.folder, ...namedCache(sandbox) });
         const connection = connectProgram(process, mark, {
           loading: ({ stream, line }) => (loading ?? between)({ stream, line: hide(line) }),
           between: ({ stream, line }) => between({ stream, line: hide(line) }),
         });
-        return { ...connection, hide, place };
+        return { ...connection, hide, sandbox };
       },
       askToEnd: (process) => void process.stdin.end(),
     },
@@ -98,7 +98,7 @@ const openSlot = (
   );
   return {
     processes,
-    takeLog: (runLog) => {
+    useLog: (runLog) => {
       loading = runLog;
       between = withoutRun();
     },
@@ -118,7 +118,7 @@ interface Run {
 /** A text without what clients must not see of the process and the run. */
 type Hide = (text: string) => string;
 
-const shownAsIs: Hide = (text) => text;
+const unredacted: Hide = (text) => text;
 
 const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
@@ -145,7 +145,7 @@ const begin = async ({ work, observe }: Run, lease: Lease<ConnectedProgram>): Pr
     const { connection } = lease;
     const beginning = observe.begin(lease.loadingMs);
     // While the log stores it.
-    const lending = connection.place.lend(work, connection.makesOutputDir());
+    const lending = connection.sandbox.lend(work, connection.makesOutputDir());
     lending.catch(() => undefined);
     const mayBegin = await beginning;
     const lent = await lending;
@@ -168,7 +168,7 @@ const refused = async (
     { run_id: of.work.run_id, program: of.name, command: of.program.command, why },
     'a program is not ready',
   );
-  const hide = connection?.hide ?? shownAsIs;
+  const hide = connection?.hide ?? unredacted;
   return notReady(why, failedProgram(of, connection, { oomKills, hide }));
 };
 
@@ -224,7 +224,7 @@ const failedProgram = (
 ): FailedProgram => ({
   name,
   isMemoryShort: countOomKills() > oomKills,
-  temporaryBytes: connection?.place.temporaryBytes ?? null,
+  temporaryBytes: connection?.sandbox.temporaryBytes ?? null,
   stderr: connection === null ? '' : observe.masked(hide(connection.stderrTail())),
 });
 
@@ -236,11 +236,11 @@ const debugLines = (
   log: { debug(fields: object, message: string): void },
   what: object,
 ): ((line: LogLine) => void) => {
-  let room = MAX_BYTES;
+  let left = MAX_BYTES;
   return ({ stream, line }) => {
-    if (room <= 0 || line === '') return;
-    room -= line.length;
+    if (left <= 0 || line === '') return;
+    left -= line.length;
     log.debug({ ...what, stream, line: line.slice(0, MAX_LINE) }, 'a line of a program without a run');
-    if (room <= 0) log.debug(what, 'further lines before the next run are not logged');
+    if (left <= 0) log.debug(what, 'further lines before the next run are not logged');
   };
 };

@@ -8,7 +8,7 @@ const file = (number: number): string => fileMark(FILES.nonce, number);
 
 const read = (output: unknown, names: ReadonlyMap<number, string> = new Map()): unknown => {
   const { data, files } = readOutputs(output, FILES, names);
-  return { data, files: files.map(({ number, place }) => [number, place.join('/')]) };
+  return { data, files: files.map(({ number, path: place }) => [number, place.join('/')]) };
 };
 
 describe('the output of a prediction', () => {
@@ -105,6 +105,6 @@ describe('the output of a prediction', () => {
     ['in a list of objects', [{ mask: file(0) }], ['output.0/lora.safetensors']],
   ])('has the name that is known of a file, %s', (_what, output, places) => {
     const { files } = readOutputs(output, FILES, new Map([[0, 'lora.safetensors']]));
-    expect(files.map(({ place }) => place.join('/')).toSorted()).toEqual(places.toSorted());
+    expect(files.map(({ path: place }) => place.join('/')).toSorted()).toEqual(places.toSorted());
   });
 });

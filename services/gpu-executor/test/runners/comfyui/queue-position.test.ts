@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readQueue, readQueuePlace } from '../../../src/runners/comfyui/prompt-state.decide.ts';
+import { readQueue, readQueuePosition } from '../../../src/runners/comfyui/prompt-state.decide.ts';
 import { recordedCases, recordedText, VERSIONS } from './recordings/recorded-cases.ts';
 import { recordedExchanges } from './recordings/recorded-prompts.ts';
 
@@ -18,7 +18,7 @@ describe('the place of a prompt in the queue', () => {
     ['unreadable', 'Bad Gateway'],
     ['unreadable', '{}'],
   ])('is %s', (place, text) => {
-    expect(readQueuePlace(text, 'p')).toBe(place);
+    expect(readQueuePosition(text, 'p')).toBe(place);
   });
 
   it.each(VERSIONS)('can be read in every answer that was recorded of %s', (version) => {
@@ -29,7 +29,7 @@ describe('the place of a prompt in the queue', () => {
           request.method === 'GET' && request.path === '/queue' && response.status === 200,
       );
     expect(answers.length).toBeGreaterThan(5);
-    expect(answers.map(({ response }) => readQueuePlace(recordedText(response), 'nobody'))).not.toContain(
+    expect(answers.map(({ response }) => readQueuePosition(recordedText(response), 'nobody'))).not.toContain(
       'unreadable',
     );
     const clients = answers.flatMap(({ response }) => readQueue(recordedText(response)));

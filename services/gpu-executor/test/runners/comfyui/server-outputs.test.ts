@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readNodeClass } from '../../../src/runners/comfyui/workflow.decide.ts';
 import {
   inRunFolder,
-  placeOfFile,
+  pathOfFile,
   runFolder,
   silentNodes,
   readOutputs,
@@ -28,7 +28,7 @@ const CLASSES = new Map(
     CasePlainSaver: { python_module: 'custom_nodes.case', output_node: true },
   }).map(([class_type, info]) => [class_type, readNodeClass(class_type, info)]),
 );
-const file = (subfolder: string, filename: string, type = 'output'): Parameters<typeof placeOfFile>[0] => ({
+const file = (subfolder: string, filename: string, type = 'output'): Parameters<typeof pathOfFile>[0] => ({
   node: '1',
   filename,
   subfolder,
@@ -139,13 +139,13 @@ describe('the files of an attempt', () => {
     [file('elsewhere', 'cat_00001_.png'), 'elsewhere/cat_00001_.png'],
     [file('', 'ComfyUI_temp_00001_.png', 'temp'), 'temp/ComfyUI_temp_00001_.png'],
   ])('lie in the output folder of the run without it: %j', (found, path) => {
-    expect(placeOfFile(found, FOLDER)?.join('/')).toBe(path);
+    expect(pathOfFile(found, FOLDER)?.join('/')).toBe(path);
   });
 
   it.each([file('..', 'a'), file('', '../a'), file('', ''), file('a/../../b', 'c'), file('', 'a\0b')])(
     'lie nowhere with the name of %j',
     (found) => {
-      expect(placeOfFile(found, FOLDER)).toBeNull();
+      expect(pathOfFile(found, FOLDER)).toBeNull();
     },
   );
 
@@ -153,7 +153,7 @@ describe('the files of an attempt', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('..', '/', 'a/../..', '\\..\\', '/etc'));
     fc.assert(
       fc.property(text, text, (subfolder, filename) => {
-        const place = placeOfFile(file(subfolder, filename), FOLDER);
+        const place = pathOfFile(file(subfolder, filename), FOLDER);
         const path = normalize(join('/out', ...(place ?? ['nowhere'])));
         expect(path.startsWith('/out/')).toBe(true);
       }),

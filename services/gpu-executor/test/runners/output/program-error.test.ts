@@ -4,7 +4,7 @@ import {
   programError,
   type EndedProgram,
   hidingValues,
-  shownStderr,
+  lastStderrLines,
 } from '../../../src/runners/output/program-error.ts';
 
 const after = (end: EndedProgram['end'], isMemoryShort = false, stderr = ''): unknown =>
@@ -153,7 +153,7 @@ describe('the last lines of standard error', () => {
     TMPDIR: '/var/var/lib/run-1',
   };
   const shown = (tail: string, env: Record<string, string> = {}): string =>
-    shownStderr(hidingValues({ env }, folders)(tail));
+    lastStderrLines(hidingValues({ env }, folders)(tail));
 
   it('are not empty, and whole as far as they fit', () => {
     expect(shown('one\n\n  \ntwo\n')).toBe('one\ntwo');

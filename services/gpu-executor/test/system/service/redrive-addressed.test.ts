@@ -32,7 +32,7 @@ describe('a dead letter that an executor redrives', () => {
     using responder = redriveAddressed(own, ID, {
       handle: (message) => {
         handled.push(message);
-        return why === undefined ? { kind: 'taken' } : { kind: 'no_fact', why };
+        return why === undefined ? { kind: 'accepted' } : { kind: 'no_fact', why };
       },
     });
     await own.nc.flush();

@@ -14,7 +14,7 @@ import { consumeAddressed } from '../../../src/attempt/executor-log.ts';
 import type { Executor } from '../../../src/attempt/executor.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
-const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
+const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'accepted' }) };
 
 const main = programFile(fileURLToPath(new URL('../../../src/main.ts', import.meta.url)));
 

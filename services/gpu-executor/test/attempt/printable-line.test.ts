@@ -2,10 +2,10 @@ import { MAX_LOG_LINE_BYTES } from '@runledger/contracts/logs/log-chunk';
 import { compileMasks, type MaskText } from '@runledger/contracts/logs/log-masks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rawLine, shownLine } from '../../src/attempt/log-buffer.decide.ts';
+import { rawLine, printableLine } from '../../src/attempt/log-buffer.decide.ts';
 
 const shown = (line: string, mask: MaskText = (text) => text): [string, boolean] => {
-  const [, , text, cut] = shownLine(rawLine({ stream: 'stdout', line }, 1), mask);
+  const [, , text, cut] = printableLine(rawLine({ stream: 'stdout', line }, 1), mask);
   return [text, cut];
 };
 const masking = (pattern: string): MaskText => {
