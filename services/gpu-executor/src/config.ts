@@ -10,7 +10,6 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
-import type { CachesSettings } from './folders/caches.ts';
 import {
   MIN_CPU_SECONDS,
   MIN_CPUS,
@@ -236,7 +235,7 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
 export const cacheLimitsOf = ({
   EXECUTOR_CACHE_BYTES: maxBytes,
   EXECUTOR_CACHE_DAYS: days,
-}: ExecutorConfig): Pick<CachesSettings, 'maxBytes' | 'maxUnusedMs'> => ({
+}: ExecutorConfig): { readonly maxBytes: number; readonly maxUnusedMs: number } => ({
   maxBytes,
   maxUnusedMs: days * 86_400_000,
 });

@@ -1,4 +1,4 @@
-import type { ExecutorFact, Heartbeat, ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
+import type { ExecutorFact, ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { sleep } from '@runledger/resilience/abort';
 import { retry } from '@runledger/resilience/retry';
 import { within } from '@runledger/resilience/within';
@@ -22,7 +22,10 @@ export interface PresenceSettings {
   /** Rejects while the broker is unavailable. */
   readonly append: (event: ExecutorFact) => Promise<unknown>;
   /** Rejects while the broker is unavailable. */
-  readonly sendHeartbeat: (heartbeat: Pick<Heartbeat, 'count' | 'draining'>) => Promise<unknown>;
+  readonly sendHeartbeat: (heartbeat: {
+    readonly count: number;
+    readonly draining: boolean;
+  }) => Promise<unknown>;
   /** The listener is called when heartbeats say something else from now on. */
   readonly onChange: (listener: () => void) => void;
   /** After this time without a heartbeat the scheduler may declare this executor lost. */
@@ -161,21 +164,24 @@ export const fleetEvents =
 export const newExecutorId = (name: string, random: (size: number) => Uint8Array = randomBytes): ExecutorId =>
   executorId(`${executorToken(name)}.${Buffer.from(random(6)).toString('hex')}`);
 
-export interface RetireSettings {
-  readonly executor: Pick<Executor, 'idle'>;
-  readonly presence: Pick<FleetPresence, 'drain' | 'leave'>;
-  /** Stops the workflows; nothing more is stored about them. */
-  readonly abandon: AbortController;
-  readonly stopWithinMs: number;
-  readonly cancelGraceMs: number;
-}
-
 /**
  * The clean stop of an executor: it takes no new runs, gives the current runs time to finish, stops the rest, and leaves.
  * The scheduler requeues when the executor has left, so the programs should have ended before.
  */
-export const retire = async (settings: RetireSettings): Promise<void> => {
-  const { executor, presence, abandon, stopWithinMs, cancelGraceMs } = settings;
+export const retire = async ({
+  executor,
+  presence,
+  abandon,
+  stopWithinMs,
+  cancelGraceMs,
+}: {
+  readonly executor: Executor;
+  readonly presence: FleetPresence;
+  /** Stops the workflows; nothing more is stored about them. */
+  readonly abandon: AbortController;
+  readonly stopWithinMs: number;
+  readonly cancelGraceMs: number;
+}): Promise<void> => {
   // Time to stop the runs that do not finish: the whole grace period, if that leaves a good part of the stop.
   const reserveMs = Math.min(cancelGraceMs + 3_000, stopWithinMs * 0.6);
   const drained = presence.drain();

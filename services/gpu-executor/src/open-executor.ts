@@ -19,7 +19,7 @@ import { workflowCache } from './transfer/fetch-assigned.ts';
 import { storeList, storeFiles } from './transfer/store-files.ts';
 import type { Enforcement } from './supervision/enforcement.ts';
 
-export interface ExecutorOptions {
+interface ExecutorOptions {
   readonly executor_id: ExecutorId;
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;

@@ -109,7 +109,7 @@ const attemptChain = ({
   attempt,
   executor_id,
   event: { data },
-}: Pick<Assignment, 'attempt' | 'executor_id' | 'event'>): Chain<RunEventType, RunEvent, AttemptState> => ({
+}: Assignment): Chain<RunEventType, RunEvent, AttemptState> => ({
   ...RUN_CHAIN,
   latestVersion: (_state, subject, type) => latestVersionUnder(subject, type, data.fact_versions),
   evolve: (state, fact) => {

@@ -115,10 +115,7 @@ interface LogSender {
   readonly sendAllAgain: () => void;
 }
 
-const logSender = (
-  buffer: LogBuffer,
-  { publish, clock }: Pick<AttemptLogSettings, 'publish' | 'clock'>,
-): LogSender => {
+const logSender = (buffer: LogBuffer, { publish, clock }: AttemptLogSettings): LogSender => {
   /** The chunk that is sent next. The last one is sent again when it has grown. */
   let next = 0;
   let sentLines = 0;

@@ -34,7 +34,7 @@ interface TimedOut {
 
 export type Executed = RunResult | TimedOut;
 
-export const timedOut = ({ forced }: Pick<TimedOut, 'forced'>, seconds: number): TimedOut => ({
+export const timedOut = ({ forced }: { readonly forced: boolean }, seconds: number): TimedOut => ({
   outcome: 'timed_out',
   error: errorOf(
     'run_timeout',

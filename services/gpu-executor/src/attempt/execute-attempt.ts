@@ -141,7 +141,11 @@ const planOf = (
 const fetchAssigned = async (
   assignment: Assignment,
   { fetch }: AttemptTools,
-  { folders, progress, stop }: Pick<Execution, 'folders' | 'progress'> & { readonly stop: AbortSignal },
+  {
+    folders,
+    progress,
+    stop,
+  }: { readonly folders: AttemptFolders; readonly progress: Coalesced; readonly stop: AbortSignal },
 ): Promise<FetchedAssignment> => {
   let isWaiting = false;
   const onWaiting = (): void => {

@@ -179,7 +179,7 @@ const remember = (seen: Set<string>, name: string): void => {
 /** From the assignment to the end of the attempt, below the append of the assignment. */
 const attemptSpan = (
   assignment: Assignment,
-  { traceparent }: Pick<StoredMessage, 'traceparent'>,
+  { traceparent }: StoredMessage,
   work: () => Promise<void>,
 ): Promise<void> => {
   const attributes = {

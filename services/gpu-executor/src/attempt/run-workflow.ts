@@ -110,14 +110,14 @@ const runnerWork = (
   };
 };
 
-const maskedResult = (result: RunResult, observe: Pick<RunObserver, 'masked'>): RunResult => {
+const maskedResult = (result: RunResult, observe: RunObserver): RunResult => {
   if (result.outcome === 'failed')
     return { ...result, error: { ...result.error, message: observe.masked(result.error.message) } };
   if (result.outcome !== 'succeeded' || result.warnings === undefined) return result;
   return { ...result, warnings: result.warnings.map((warning) => masked(warning, observe)) };
 };
 
-const masked = (warning: RunWarning, observe: Pick<RunObserver, 'masked'>): RunWarning => ({
+const masked = (warning: RunWarning, observe: RunObserver): RunWarning => ({
   ...warning,
   message: observe.masked(warning.message),
 });

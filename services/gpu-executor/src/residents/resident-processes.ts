@@ -50,7 +50,7 @@ export interface RunOfSlot {
 
 /** What a slot keeps. */
 interface ResidentSlot {
-  occupant: Pick<ResidentProcess<unknown>, 'stop' | 'isLoaded' | 'isShared'> | null;
+  occupant: ResidentProcess<unknown> | null;
   /** Whose runs the occupant has had; null before the first one. */
   org_id: string | null;
   /** Which workflow version the occupant executed last; null before the first one. */
@@ -128,7 +128,7 @@ const NOTHING: ResidentSlot = { occupant: null, org_id: null, version: null, loa
 /** One that is started before its first run belongs to whoever had all runs of such processes before: nobody else needs it to be as new. */
 const ownerOf = (
   resident: ResidentSlot,
-  { name, shared }: Pick<ResidentSpec<ResidentConnection>, 'name' | 'shared'>,
+  { name, shared }: ResidentSpec<ResidentConnection>,
   { supervisors }: ResidentHost,
 ): string | null => (shared ? EVERYBODY : (resident.org_id ??= supervisors.caches.soleOwner(name)));
 

@@ -13,21 +13,6 @@ export interface HostEnvironment {
   readonly OMP_NUM_THREADS?: string | undefined;
 }
 
-export interface EnvironmentParts {
-  readonly host: HostEnvironment;
-  /** What the operator set for it. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The `CUDA_VISIBLE_DEVICES` of its slot. */
-  readonly device: string;
-  /** Where the libraries of its driver are; the linker knows when it is left out. */
-  readonly libraries?: readonly string[] | undefined;
-  /** The folder for its temporary files. */
-  readonly temporary: string;
-  /** The folder that stays when it has ended; null without one. */
-  readonly cache: string | null;
-  readonly mark: Mark;
-}
-
 /**
  * What every process of a workflow has in its environment. It inherits nothing from the executor, whose environment has credentials; what it
  * needs beyond this its operator sets.
@@ -40,7 +25,20 @@ export const processEnvironment = ({
   temporary,
   cache,
   mark,
-}: EnvironmentParts): Record<string, string> => ({
+}: {
+  readonly host: HostEnvironment;
+  /** What the operator set for it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The `CUDA_VISIBLE_DEVICES` of its slot. */
+  readonly device: string;
+  /** Where the libraries of its driver are; the linker knows when it is left out. */
+  readonly libraries?: readonly string[] | undefined;
+  /** The folder for its temporary files. */
+  readonly temporary: string;
+  /** The folder that stays when it has ended; null without one. */
+  readonly cache: string | null;
+  readonly mark: Mark;
+}): Record<string, string> => ({
   PATH: host.PATH ?? '/usr/local/bin:/usr/bin:/bin',
   HOME: host.HOME ?? temporary,
   LANG: host.LANG ?? 'C.UTF-8',

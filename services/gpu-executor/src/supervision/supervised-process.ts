@@ -142,7 +142,7 @@ export interface Cancellation extends Disposable {
 
 /** When `signal` is aborted: SIGTERM at once, and SIGKILL to every process that is left after the grace period. */
 export const cancelWithGrace = (
-  process: Pick<SupervisedProcess, 'terminate' | 'kill'>,
+  process: { terminate(): void; kill(): void },
   signal: AbortSignal,
   graceMs: number,
 ): Cancellation => {

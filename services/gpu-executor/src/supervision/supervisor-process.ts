@@ -273,7 +273,7 @@ const killWhatIsLeft = async (groups: readonly (number | null | undefined)[]): P
 
 /** Of a supervisor that has ended. */
 const strayProcesses = (
-  { isolation, user }: Pick<SupervisorSettings, 'isolation' | 'user'>,
+  { isolation, user }: SupervisorSettings,
   env: Start['env'],
 ): Promise<KilledProcesses> => {
   if (isInNamespace(isolation)) return Promise.resolve(NO_STRAYS);

@@ -25,7 +25,7 @@ export interface Supervisors extends Disposable {
   readonly isolation: Isolation;
   readonly withheld: Withheld;
   readonly enforcement: Enforcement;
-  readonly caches: Pick<Caches, 'soleOwner'>;
+  readonly caches: Caches;
   /** For one run. Its supervisor stays for the next run of the same organisation with the same view and cache. */
   sandboxForRun(org_id: string, view: View, cache: CacheOwner | null): Sandbox;
   /** For a resident process. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
@@ -33,7 +33,8 @@ export interface Supervisors extends Disposable {
 }
 
 /** Where one program runs. */
-export interface Sandbox extends Pick<Lender, 'lend'> {
+export interface Sandbox {
+  readonly lend: Lender['lend'];
   /** In the view of the program, which may write there. No other program sees it. */
   readonly folder: string;
   /** The same, and it stays for the next process of its owner; null without one. */
@@ -247,7 +248,7 @@ const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
 
 /** The supervisor has ended, and another one may have its user. */
 const releaseUser = async (
-  { user, cache }: Pick<PooledSupervisor, 'user' | 'cache'>,
+  { user, cache }: PooledSupervisor,
   isolation: Isolation,
   log: SupervisorsSettings['log'],
 ): Promise<void> => {

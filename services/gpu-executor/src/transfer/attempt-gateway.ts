@@ -22,7 +22,7 @@ export interface GatewaySettings {
 }
 
 export const openAttemptGateway = (
-  { gateway, signAttempt }: Pick<GatewaySettings, 'gateway' | 'signAttempt'>,
+  { gateway, signAttempt }: GatewaySettings,
   assignment: Assignment,
 ): AttemptGateway => {
   const { org_id, run_id, attempt } = assignment;

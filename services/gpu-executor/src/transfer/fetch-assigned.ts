@@ -134,7 +134,7 @@ const Targets = Type.Array(InputTarget);
 
 /** Fetches which nodes of the workflow take the inputs, if its version says so. */
 const fetchInputTargets = async (
-  settings: Pick<GatewaySettings, 'log'>,
+  settings: GatewaySettings,
   gateway: AttemptGateway,
   options: FetchOptions,
 ): Promise<FetchedTargets> => {
@@ -154,7 +154,7 @@ const MASKS = { path: 'log-masks', what: 'log masks' };
 
 /** Fetches what the deployment masks in logs. Without it the run does not begin: it could show a secret. */
 const fetchLogMasks = async (
-  settings: Pick<GatewaySettings, 'log'>,
+  settings: GatewaySettings,
   gateway: AttemptGateway,
   options: FetchOptions,
 ): Promise<FetchedMasks> => {
@@ -186,7 +186,7 @@ const Values = Type.Record(Type.String(), Type.String());
 
 /** Fetches the values of secret inputs, which the assignment has sealed. */
 const fetchSecretInputs = async (
-  settings: Pick<GatewaySettings, 'log'>,
+  settings: GatewaySettings,
   gateway: AttemptGateway,
   options: FetchOptions,
 ): Promise<FetchedSecrets> => {

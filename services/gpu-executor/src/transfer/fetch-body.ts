@@ -35,7 +35,7 @@ const FETCH_WITHIN_MS = 30_000;
 
 /** The gateway's answer for an attempt. Waits while the gateway is unavailable. */
 const fetchBody = async (
-  { log }: Pick<GatewaySettings, 'log'>,
+  { log }: GatewaySettings,
   { assignment, url, token }: AttemptGateway,
   { path, what, maxBytes }: NamedBody,
   { stop, onWaiting }: FetchOptions,
@@ -71,7 +71,7 @@ const DAMAGED = 424;
 
 /** Fetches the text from the gateway and checks its hash. Waits while the gateway is unavailable. */
 export const fetchText = async (
-  settings: Pick<GatewaySettings, 'log'>,
+  settings: GatewaySettings,
   gateway: AttemptGateway,
   { name, sha256, maxBytes }: NamedText,
   options: FetchOptions,
@@ -118,7 +118,7 @@ const MAX_BYTES = 256 * 1024;
 
 /** Waits while the gateway is unavailable. The value is undefined when the response is no JSON. */
 export const fetchJson = async (
-  settings: Pick<GatewaySettings, 'log'>,
+  settings: GatewaySettings,
   gateway: AttemptGateway,
   { path, what }: NamedJson,
   options: FetchOptions,

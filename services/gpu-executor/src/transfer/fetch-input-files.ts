@@ -27,7 +27,8 @@ import type { FetchUrl } from './fetch-url.ts';
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-export interface InputFileSettings extends Pick<GatewaySettings, 'log'> {
+export interface InputFileSettings {
+  readonly log: GatewaySettings['log'];
   readonly fetchUrl: FetchUrl;
   /** Of all files of a run. */
   readonly maxBytes: number;
@@ -116,7 +117,7 @@ const fetchFile = async (
 
 /** Fetches a file that a client uploaded from the gateway, and checks its hash. Waits while the gateway is unavailable. */
 const fetchUpload = async (
-  { log }: Pick<GatewaySettings, 'log'>,
+  { log }: InputFileSettings,
   { assignment, url, token }: AttemptGateway,
   id: string,
   { input, path, maxBytes }: FileToFetch,

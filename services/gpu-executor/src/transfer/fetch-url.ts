@@ -15,11 +15,6 @@ import {
   TooLarge,
 } from './input-file.ts';
 
-export interface UrlFetcherOptions extends Egress {
-  /** For one file, with its redirects. */
-  readonly withinMs: number;
-}
-
 /** Fetches the file of a URL under the policy for addresses. */
 export type FetchUrl = (url: string, file: FileToFetch, stop: AbortSignal) => Promise<FetchedFile>;
 
@@ -30,11 +25,14 @@ const MAX_HEADER_BYTES = 16 * 1_024;
 const IDLE_MS = 30_000;
 
 /** @throws {RangeError} for an invalid proxy */
-export const openUrlFetcher = (options: UrlFetcherOptions): FetchUrl => {
-  const parts: FetchParts = { connect: openChecked(options), withinMs: options.withinMs };
+export const openUrlFetcher = ({
+  withinMs,
+  ...egress
+}: Egress & { /** For one file, with its redirects. */ readonly withinMs: number }): FetchUrl => {
+  const fetching: Fetching = { connect: openChecked(egress), withinMs };
   return async (url, file, stop) => {
     for (let tries = 1; ; tries += 1) {
-      const fetched = await fetchOnce(parts, url, file, stop);
+      const fetched = await fetchOnce(fetching, url, file, stop);
       const mayTryAgain = fetched.kind === 'refused' && fetched.error.retryable && tries < MAX_TRIES;
       if (!mayTryAgain) return fetched;
       await pause(TRY_AGAIN_AFTER_MS * tries, undefined, { signal: stop }).catch(() => undefined);
@@ -42,21 +40,21 @@ export const openUrlFetcher = (options: UrlFetcherOptions): FetchUrl => {
   };
 };
 
-interface FetchParts {
+interface Fetching {
   readonly connect: OpenChecked;
   readonly withinMs: number;
 }
 
 /** Never rejects because of the other side, and always ends in time. */
 const fetchOnce = async (
-  parts: FetchParts,
+  fetching: Fetching,
   text: string,
   file: FileToFetch,
   stop: AbortSignal,
 ): Promise<FetchedFile> => {
   const failed = (why: string, retryable: boolean): FetchedFile =>
     notFetched(`The file of input ${file.input} cannot be fetched: ${why}`, retryable);
-  using limit = limitTime(parts.withinMs, [stop]);
+  using limit = limitTime(fetching.withinMs, [stop]);
   let clock = startStopwatch('dns');
   let host = 'the host';
   let redirectedBy: string | undefined;
@@ -65,7 +63,7 @@ const fetchOnce = async (
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       host = url.host;
       clock = startStopwatch('dns');
-      const incoming = await get(parts, url, clock, limit.signal);
+      const incoming = await get(fetching, url, clock, limit.signal);
       const status = incoming.statusCode ?? 0;
       if (status === 200) return await save(incoming, url, file);
       incoming.destroy();
@@ -81,7 +79,7 @@ const fetchOnce = async (
     const { reason, message } =
       limit.ended === undefined
         ? failureOf(error, clock.stage, host)
-        : failureOfEnd(limit.ended, clock.stage, host, parts.withinMs);
+        : failureOfEnd(limit.ended, clock.stage, host, fetching.withinMs);
     // The client did not write the address behind a redirect, and must not learn it.
     if (reason === 'forbidden' && redirectedBy !== undefined)
       return failed(
@@ -102,12 +100,12 @@ const isTemporary = (status: number): boolean => status === 408 || status === 42
 
 /** The response to a request whose address was checked, and whose peer was checked before anything was sent. */
 const get = async (
-  parts: FetchParts,
+  fetching: Fetching,
   url: URL,
   clock: Stopwatch,
   signal: AbortSignal,
 ): Promise<IncomingMessage> => {
-  const socket = await parts.connect(url, clock, signal);
+  const socket = await fetching.connect(url, clock, signal);
   clock.enter('wait');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = httpRequest({

@@ -72,7 +72,8 @@ type StoredOrNot =
   | { readonly kind: 'file'; readonly file: StoredFile }
   | Exclude<Storing, { readonly kind: 'stored' }>;
 
-interface FileProgress extends Pick<StoringAttempt, 'stop'> {
+interface FileProgress {
+  readonly stop: AbortSignal;
   /** Takes how much of the file was sent. */
   readonly tell: (sentBytes: number, isWaiting: boolean) => void;
 }

@@ -34,7 +34,7 @@ export const programView = (
 };
 
 /** One sentence, with what to do, for each path that the entry names and that cannot be shown. */
-const wrongPaths = (command: OperatorCommand, { written }: Pick<Withheld, 'written'>): string[] => {
+const wrongPaths = (command: OperatorCommand, { written }: Withheld): string[] => {
   const { readable = [], writable = [], cwd } = command;
   const named = { readable, writable, cwd: cwd === undefined ? [] : [cwd] };
   return Object.entries(named).flatMap(([member, paths]) =>
@@ -55,10 +55,7 @@ const linkOut = ({ real, links }: Way, written: readonly string[]): string | nul
   isWithin(written, real) ? null : (links.find(({ path }) => isWithin(written, path))?.path ?? null);
 
 /** The folders and files that its operator says it may read. */
-const namedBy = (
-  { env, cwd, readable = [] }: OperatorCommand,
-  { written }: Pick<Withheld, 'written'>,
-): string[] => {
+const namedBy = ({ env, cwd, readable = [] }: OperatorCommand, { written }: Withheld): string[] => {
   const searched = SEARCHED_FOLDERS.flatMap((variable) => (env[variable] ?? '').split(delimiter));
   return [...searched, ...(cwd === undefined ? [] : [cwd]), ...readable].filter((path) => {
     const way = isAbsolute(path) && path !== '/' ? wayTo(path) : null;
@@ -166,7 +163,7 @@ const notVisible = (command: ConfiguredEntry['command'], withheld: Withheld): st
     .map(({ path, why }) => `${path}, because ${why}: name what it needs there as "readable" of its entry`);
 
 /** Why what a command or an argument leads to is not shown, as the end of a sentence; null when it may be. The path is real. */
-const whyWithheld = (path: string, { own }: Pick<Withheld, 'own'>): string | null => {
+const whyWithheld = (path: string, { own }: Withheld): string | null => {
   if (isOfAll(path)) return 'it is a folder of the machine, or a home';
   const isOwn = own.some((each) => isWithin([each], path) || isWithin([path], each));
   return isOwn || isWithin([path], INSTALLATION) ? 'it is, holds or is in a folder of the executor' : null;

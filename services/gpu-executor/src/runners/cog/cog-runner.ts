@@ -188,9 +188,9 @@ const CHUNK_BYTES = 3 * 64 * 1024;
  * name too, or a data URL, of which nothing stays in memory.
  */
 async function* predictionBody(
-  { workflow, inputs, inputDir }: Pick<RunnerWork, 'workflow' | 'inputs' | 'inputDir'>,
+  { workflow, inputs, inputDir }: RunnerWork,
   files: ReadonlyMap<string, FilesOfInput>,
-  served: Pick<ServedInputs, 'urlOf'> | null,
+  served: ServedInputs | null,
 ): AsyncGenerator<string, void> {
   const all = { ...inputsOf(workflow), ...inputs };
   let before = '{"input":{';
@@ -213,7 +213,7 @@ const inputsOf = (workflow: unknown): Readonly<Record<string, unknown>> => {
 async function* fileUrls(
   inputDir: string,
   { names, isList }: FilesOfInput,
-  served: Pick<ServedInputs, 'urlOf'> | null,
+  served: ServedInputs | null,
 ): AsyncGenerator<string, void> {
   if (isList) yield '[';
   for (const [index, name] of names.entries()) {

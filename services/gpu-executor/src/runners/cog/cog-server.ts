@@ -33,7 +33,7 @@ const LOGS_OUTPUTS = { COG_LOG_LEVEL: 'debug' };
 /** The servers of a model, by the index of their slot: one for each slot when the executor starts them, or one that all share. */
 export const openCogServers = (
   { name, url, command }: CogModel,
-  { slots, residents }: Pick<RunnerHost, 'slots' | 'residents'>,
+  { slots, residents }: RunnerHost,
   startTimeoutMs: number,
 ): ReadonlyMap<number, CogServer> => {
   const type = cogServerType(name, command);
@@ -116,7 +116,7 @@ const lastLines = (logs: string): string =>
 const MAX_BYTES = 1024 ** 2;
 
 /** Whether the source of the model that a command starts says that its output is the pieces of one text. False when it cannot be read. */
-const sourceOfCommandJoins = async ({ cwd, env }: Pick<OperatorCommand, 'cwd' | 'env'>): Promise<boolean> => {
+const sourceOfCommandJoins = async ({ cwd, env }: OperatorCommand): Promise<boolean> => {
   if (cwd === undefined) return false;
   const stub = env['COG_PREDICT_TYPE_STUB'];
   const model =

@@ -30,7 +30,7 @@ export interface PredictionTask {
 
 /** What its server has written since the prediction was sent. */
 interface Writing {
-  readonly api: Pick<CogApi, 'outputLog' | 'temporary'>;
+  readonly api: CogApi;
   /** Milliseconds since 1970. */
   readonly since: number;
 }
@@ -45,7 +45,6 @@ interface EndedPrediction extends Writing {
   /** What was seen of it last while it ran. */
   readonly last: ReadAnswer | null;
   readonly watched: WatchedPrediction;
-  readonly api: Writing['api'] & Pick<CogApi, 'joinsOutput'>;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
 }
@@ -82,7 +81,8 @@ export const resultOf = async (
 /** The last answer of a prediction that failed has no logs. */
 const longer = (one: string, other: string): string => (one.length >= other.length ? one : other);
 
-interface StoppedPrediction extends Writing, Pick<EndedPrediction, 'last'> {
+interface StoppedPrediction extends Writing {
+  readonly last: EndedPrediction['last'];
   readonly sent: Sent;
   readonly forced: boolean;
 }

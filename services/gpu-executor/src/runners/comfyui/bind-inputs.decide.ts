@@ -80,7 +80,7 @@ const withExternal = (node: WorkflowNode, external: ExternalNode, given: NodeInp
 const READ_AS_NUMBER = /^\s*[+-]?(nan|inf|infinity|[\p{Nd}\p{No}._e+-]+)\s*$/iu;
 
 const givenTo = (
-  { input, field, byUrl, savedAs: savedAs, byId, beside }: ExternalNode,
+  { input, field, byUrl, savedAs, byId, beside }: ExternalNode,
   { inputs, served }: NodeInputs,
 ): Record<string, unknown> => {
   const value = inputs[input];

@@ -246,7 +246,7 @@ const stopLeftovers = async (api: ComfyApi, executorName: string, deadline: Abor
 };
 
 /** Its own for each attempt, so that nobody else is told of it. A later process of this executor knows whose it was. */
-const newClientId = (executorName: string, work: Pick<RunnerWork, 'run_id' | 'attempt'>): string =>
+const newClientId = (executorName: string, work: RunnerWork): string =>
   `${prefixOf(executorName)}${work.run_id}-${work.attempt}`;
 
 const isClientOf = (executorName: string, clientId: string): boolean =>

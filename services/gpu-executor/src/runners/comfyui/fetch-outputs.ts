@@ -11,6 +11,7 @@ import {
   pathOfFile,
   readOutputs,
   type NodeOutputs,
+  type FolderFile,
   type ServerFile,
   type SaidOutputs,
   silentNodes,
@@ -160,7 +161,7 @@ const refusedFile = async (
 export interface Unnamed {
   /** Output nodes that named nothing. */
   readonly silent: readonly string[];
-  readonly unnamed: readonly Omit<ServerFile, 'node'>[];
+  readonly unnamed: readonly FolderFile[];
   readonly warnings: readonly RunWarning[];
 }
 
@@ -181,5 +182,5 @@ const unnamedFiles = async (
 
 const UNSEEN: WrittenFiles = { kind: 'unseen' };
 
-const pathOf = ({ subfolder, filename }: Omit<ServerFile, 'node'>): string =>
+const pathOf = ({ subfolder, filename }: FolderFile): string =>
   join(subfolder.replaceAll('\\', '/'), filename);

@@ -93,7 +93,7 @@ const endAsHeard = (heard: HeardPrompt): Followed => {
  * Null when the deadline is over first: a node may be deaf.
  */
 export const stopPrompt = async (
-  { api }: Pick<ComfyLease, 'api'>,
+  { api }: { readonly api: ComfyApi },
   prompt_id: string,
   deadline: AbortSignal,
 ): Promise<StoppedPrompt | null> => {
@@ -131,7 +131,14 @@ export interface HeardPrompt extends Disposable {
   readonly renew: () => void;
 }
 
-interface HeardOptions {
+export const hearPrompt = ({
+  api,
+  clientId,
+  prompt_id,
+  workflow,
+  witnesses,
+  observe,
+}: {
   readonly api: ComfyApi;
   /** Its own for each attempt, so that nobody else is told of it, and this client of nothing else. */
   readonly clientId: string;
@@ -139,10 +146,7 @@ interface HeardOptions {
   readonly workflow: ComfyWorkflow;
   readonly witnesses: Witnesses;
   readonly observe: RunObserver;
-}
-
-export const hearPrompt = (options: HeardOptions): HeardPrompt => {
-  const { api, clientId, prompt_id, workflow, witnesses, observe } = options;
+}): HeardPrompt => {
   let state = newPrompt(prompt_id, workflow);
   let signOfLife = performance.now();
   const over = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isWrittenSince } from '../output-files.ts';
 import type { Span } from './prompt-state.decide.ts';
-import { isRunFolder, type ServerFile } from './outputs.decide.ts';
+import { isRunFolder, type FolderFile } from './outputs.decide.ts';
 
 export type ComfyAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
@@ -74,7 +74,7 @@ const installedAt = async (api: ServerReads): Promise<string | null> => {
 };
 
 export type WrittenFiles =
-  | { readonly kind: 'found'; readonly files: readonly Omit<ServerFile, 'node'>[] }
+  | { readonly kind: 'found'; readonly files: readonly FolderFile[] }
   /** There is no such folder here, it cannot be read, or it has too many entries. */
   | { readonly kind: 'unseen' };
 
@@ -86,7 +86,7 @@ const MAX_DEPTH = 16;
  * at a time: what appears while it executes one is of that one.
  */
 export const writtenFiles = async (root: string, own: string, { from, to }: Span): Promise<WrittenFiles> => {
-  const files: Omit<ServerFile, 'node'>[] = [];
+  const files: FolderFile[] = [];
   let entries = 0;
   const walk = async (subfolder: string, depth: number): Promise<boolean> => {
     for await (const entry of await opendir(join(root, subfolder))) {
@@ -113,4 +113,4 @@ export const writtenFiles = async (root: string, own: string, { from, to }: Span
   return { kind: 'found', files: files.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1)) };
 };
 
-const pathOf = ({ subfolder, filename }: Omit<ServerFile, 'node'>): string => join(subfolder, filename);
+const pathOf = ({ subfolder, filename }: FolderFile): string => join(subfolder, filename);

@@ -8,11 +8,15 @@ import { type NodeClass, nodeInWorkflow, type ComfyWorkflow, type WorkflowNode }
 import { nodeName } from './prompt-error.decide.ts';
 
 /** A file that a node made, by the names that `/view` wants. */
-export interface ServerFile {
-  readonly node: string;
+/** A file in a folder of the server. */
+export interface FolderFile {
   readonly filename: string;
   readonly subfolder: string;
   readonly type: string;
+}
+
+export interface ServerFile extends FolderFile {
+  readonly node: string;
 }
 
 /** What one node made. */

@@ -54,7 +54,7 @@ const stepsOf = ({
 }: {
   readonly value: JsonNumber;
   readonly max: JsonNumber;
-}): Pick<NodeProgress, 'value' | 'max'> => ({
+}): { readonly value: number; readonly max: number } => ({
   value: doubleOf(value) ?? 0,
   max: doubleOf(max) ?? 0,
 });

@@ -25,7 +25,7 @@ export interface FetchedInputs extends AsyncDisposable {
 /** Serves the files of the inputs that nodes of the workflow fetch themselves. */
 export const openFetchedInputs = async (
   workflow: ComfyWorkflow,
-  work: Pick<RunnerWork, 'inputDir' | 'inputs' | 'fileInputs'>,
+  work: RunnerWork,
 ): Promise<FetchedInputs> => {
   const nodes = externalNodes(workflow).filter(([, { byUrl }]) => byUrl);
   const takers = new Set(nodes.map(([, { input }]) => input));
@@ -87,7 +87,7 @@ const TOO_LARGE = 413;
  */
 export const uploadInputs = async (
   api: ComfyApi,
-  work: Pick<RunnerWork, 'inputDir' | 'inputs' | 'fileInputs'>,
+  work: RunnerWork,
   isWanted: (input: string) => boolean,
 ): Promise<UploadedInputs> => {
   const uploaded: [string, unknown][] = [];
@@ -152,7 +152,7 @@ const refused = (input: string, status: number): AttemptError =>
     : errorOf('execution_error', `ComfyUI refuses the file of the input "${input}" with status ${status}.`);
 
 /** It may give the file another name. */
-const storedAs = (answer: unknown): Pick<UploadedFile, 'filename' | 'subfolder'> | undefined => {
+const storedAs = (answer: unknown): { readonly filename: string; readonly subfolder: string } | undefined => {
   if (!isJsonObject(answer) || typeof answer['name'] !== 'string') return undefined;
   const { name: filename, subfolder } = answer;
   return { filename, subfolder: typeof subfolder === 'string' ? subfolder : '' };
@@ -175,7 +175,7 @@ const sha256Of = async (path: string): Promise<string> => {
 export const unreadablePicture = async (
   api: ComfyApi,
   workflow: ComfyWorkflow,
-  work: Pick<RunnerWork, 'inputDir' | 'inputs' | 'fileInputs'>,
+  work: RunnerWork,
 ): Promise<AttemptError | null> => {
   const files = inputFiles(work);
   const readable = new Set<string>();

@@ -120,23 +120,21 @@ export type ExtraData = Readonly<Record<string, unknown>>;
 /** The inputs of a run that are credentials for API nodes. No node takes them as a value. */
 const CREDENTIALS = ['api_key_comfy_org', 'auth_token_comfy_org'] as const;
 
-type Work = Pick<RunnerWork, 'inputs' | 'secretInputs'>;
-
-export const extraData = ({ inputs }: Pick<Work, 'inputs'>, pngInfo: PngInfo | undefined): ExtraData => ({
+export const extraData = ({ inputs }: RunnerWork, pngInfo: PngInfo | undefined): ExtraData => ({
   ...(pngInfo && { extra_pnginfo: pngInfo }),
   ...Object.fromEntries(CREDENTIALS.flatMap((name) => (isGiven(inputs, name) ? [[name, inputs[name]]] : []))),
 });
 
-export const withoutCredentials = (inputs: Work['inputs']): Work['inputs'] =>
+export const withoutCredentials = (inputs: RunnerWork['inputs']): RunnerWork['inputs'] =>
   Object.fromEntries(Object.entries(inputs).filter(([name]) => !CREDENTIALS.some((each) => each === name)));
 
 /** Why a run with a credential that everybody may read is not executed; null for any other one. */
-export const openCredentials = ({ inputs, secretInputs }: Work): AttemptError | null => {
+export const openCredentials = ({ inputs, secretInputs }: RunnerWork): AttemptError | null => {
   const open = CREDENTIALS.find((name) => isGiven(inputs, name) && !secretInputs.includes(name));
   if (open === undefined) return null;
   const why = `The input "${open}" is a credential, and everybody who may read the run can read it. Create a version that declares it as secret, and replace the key.`;
   return errorOf('invalid_inputs', why);
 };
 
-const isGiven = (inputs: Work['inputs'], name: string): boolean =>
+const isGiven = (inputs: RunnerWork['inputs'], name: string): boolean =>
   Object.hasOwn(inputs, name) && inputs[name] !== null;

@@ -33,7 +33,8 @@ export const openForeignServer = <Api>(
   };
 };
 
-interface Wanted<Api> extends Pick<Waiting, 'onLoading'> {
+interface Wanted<Api> {
+  readonly onLoading: Waiting['onLoading'];
   readonly type: ServerType<Api>;
   readonly api: Api;
   readonly startTimeoutMs: number;
@@ -72,5 +73,5 @@ const waitFor = async <Api>(
   return { kind: 'ready', lease };
 };
 
-const whyOf = ({ name }: Pick<ServerType<unknown>, 'name'>, last: WaitingState | null): string =>
+const whyOf = ({ name }: { readonly name: string }, last: WaitingState | null): string =>
   last?.why ?? `${name} does not answer.`;

@@ -33,7 +33,7 @@ export interface OwnServer<Api> {
 /** A server that the executor starts for a slot, keeps between runs, and starts again. */
 export const openOwnServer = <Api>(
   server: OwnServer<Api>,
-  residents: Pick<ResidentProcesses, 'open'>,
+  residents: ResidentProcesses,
 ): ModelServer<Api> => {
   const processes = residents.open(serverProcess(server), [server.slot]);
   return {
@@ -177,7 +177,7 @@ const QUIET_WITHIN_MS = 1_000;
 
 /** Reads the output of a server until it is `gone`. `shownLine` is called once for each line, and has null for one that nobody is shown. */
 const readServerOutput = (
-  { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
+  { stdout, stderr }: SupervisedProcess,
   gone: AbortSignal,
   shownLine: (line: string) => string | null,
 ): ServerOutput => {

@@ -72,7 +72,7 @@ const executeOn = async <Api>(
   return execute(lease, { ...observe, log });
 };
 
-const withoutHidden = (result: RunResult, { hide }: Pick<ServerLease<unknown>, 'hide'>): RunResult =>
+const withoutHidden = (result: RunResult, { hide }: ServerLease<unknown>): RunResult =>
   result.outcome === 'failed'
     ? { ...result, error: { ...result.error, message: errorMessage(hide(result.error.message)) } }
     : result;
@@ -96,7 +96,7 @@ export const succeeded = async (work: RunnerWork, data: RunData): Promise<Execut
 export const failed = async (
   work: RunnerWork,
   error: AttemptError,
-  { isUsable }: Pick<Executed, 'isUsable'>,
+  { isUsable }: { readonly isUsable: boolean },
 ): Promise<Executed> => ({ result: { outcome: 'failed', error, files: await filesOf(work) }, isUsable });
 
 export const cancelled = async (work: RunnerWork, forced: boolean): Promise<RunResult> => ({

@@ -84,10 +84,7 @@ export interface FilesOfInput {
 }
 
 /** The inputs of a run that are files, as their definitions say: a text that is the name of a file stays a text. */
-export const inputFiles = ({
-  inputs,
-  fileInputs,
-}: Pick<RunnerWork, 'inputs' | 'fileInputs'>): ReadonlyMap<string, FilesOfInput> =>
+export const inputFiles = ({ inputs, fileInputs }: RunnerWork): ReadonlyMap<string, FilesOfInput> =>
   new Map(fileInputs.map((input) => [input, filesOf(inputs[input])]));
 
 const filesOf = (value: unknown): FilesOfInput => {

@@ -1,10 +1,13 @@
 /** A line of a program's output without its line end. */
-export interface Line {
-  text: string;
+export interface LineText {
+  readonly text: string;
   /** It was longer than the limit, and the rest is lost. */
-  cut: boolean;
+  readonly cut: boolean;
+}
+
+export interface Line extends LineText {
   /** It was drawn more than once, with carriage returns, as a bar of progress is. */
-  drawn: boolean;
+  readonly drawn: boolean;
 }
 
 export interface LineCutter {

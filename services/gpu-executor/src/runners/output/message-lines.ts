@@ -1,9 +1,9 @@
-import type { Line } from './cut-lines.ts';
+import type { Line, LineText } from './cut-lines.ts';
 import { depthOfPiece } from './python-json.ts';
 import { readLines, type StreamReader } from './read-streams.ts';
 
 /** What may be one message: a line, or the lines of a JSON object that is written over several. */
-export interface Written extends Pick<Line, 'text' | 'cut'> {
+export interface Written extends LineText {
   /** Its lines, for the log. */
   readonly lines: readonly string[];
 }
@@ -60,7 +60,7 @@ const messageLines = (limit: number, means: (text: string) => boolean): MessageL
     return means(text) ? [{ text, cut, lines }] : lines.map((line) => single({ text: line, cut: false }));
   };
 
-  const begin = (line: Pick<Line, 'text' | 'cut'>): Written[] => {
+  const begin = (line: LineText): Written[] => {
     const mayGoOn = line.text.startsWith('{') && !line.cut && !/\}\s*$/.test(line.text);
     const depth = mayGoOn ? depthOfPiece(line.text) : null;
     if (depth === null || depth <= 0) return [single(line)];
@@ -68,7 +68,7 @@ const messageLines = (limit: number, means: (text: string) => boolean): MessageL
     return [];
   };
 
-  const take = (line: Pick<Line, 'text' | 'cut'>): Written[] => {
+  const take = (line: LineText): Written[] => {
     if (begun === null) return begin(line);
     // A message of one line ends an object that never came to its end.
     const depth = line.cut || line.text.startsWith('{') ? null : depthOfPiece(line.text);
@@ -103,4 +103,4 @@ interface Begun {
   depth: number;
 }
 
-const single = ({ text, cut }: Pick<Line, 'text' | 'cut'>): Written => ({ text, cut, lines: [text] });
+const single = ({ text, cut }: LineText): Written => ({ text, cut, lines: [text] });

@@ -7,13 +7,13 @@ import type { CollectedMessages, LostOutput } from './program-messages.ts';
 /** Takes the files that a program has left from it. The run's log names what cannot be an output, before anything is stored. */
 export const collectOutputs = async (
   lent: LentFolders,
-  { outputDir }: Pick<RunnerWork, 'outputDir'>,
-  { log }: Pick<RunObserver, 'log'>,
+  { outputDir }: RunnerWork,
+  observe: RunObserver,
 ): Promise<CollectedFiles> => {
   if (!(await lent.takeBack())) return NO_FILES;
   const collected = await collectFiles(outputDir, FILE_LIMITS);
   for (const { path, why } of [...collected.skipped, ...collected.refused]) {
-    log({ stream: 'runner', line: `${visible(path)} is not an output: ${why}` });
+    observe.log({ stream: 'runner', line: `${visible(path)} is not an output: ${why}` });
   }
   return collected;
 };
@@ -55,7 +55,7 @@ const READABLE = 'leave files and folders that their owner can read, and do not 
 const lostOutput = (
   name: string,
   { kind, why, line }: LostOutput,
-  { files, advice }: Pick<CollectedFiles, 'files'> & { readonly advice: string },
+  { files, advice }: { readonly files: CollectedFiles['files']; readonly advice: string },
 ): RunResult => {
   const shown = line.length > MAX_SHOWN_LINE ? `${line.slice(0, MAX_SHOWN_LINE).toWellFormed()}…` : line;
   const written = line === '' ? '' : ` It wrote: ${shown}`;

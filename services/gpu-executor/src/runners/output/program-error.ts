@@ -74,7 +74,7 @@ export type NamedFolders = Readonly<Record<string, string>>;
 
 /** Puts names in the place of the executor's folders, and of the values that its operator gave to the program. */
 export const hidingValues = (
-  { env }: Pick<OperatorCommand, 'env'>,
+  { env }: { readonly env: OperatorCommand['env'] },
   folders: NamedFolders,
 ): ((text: string) => string) => {
   const hidden = [

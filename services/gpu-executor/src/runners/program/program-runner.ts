@@ -49,7 +49,7 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
     left.defer(() => sandbox.leave());
     const temporary = sandbox.makeTemporary();
     left.defer(() => removeTree(temporary, settings.log));
-    return await execute(settings, { ...named, sandbox: sandbox, temporary }, observe, signal);
+    return await execute(settings, { ...named, sandbox, temporary }, observe, signal);
   },
 });
 
@@ -169,10 +169,7 @@ export interface ProgramOutput {
 const MAX_LINE_BYTES = 64 * 1024;
 
 /** Reads the messages and the log of a program in bounded memory. */
-const readProgram = (
-  process: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
-  observe: RunObserver,
-): ProgramOutput => {
+const readProgram = (process: SupervisedProcess, observe: RunObserver): ProgramOutput => {
   const messages = collectMessages(
     (report) => observe.progress(report),
     (line) => observe.log(line),
@@ -205,17 +202,6 @@ const readProgram = (
   };
 };
 
-export interface EnvironmentParts {
-  readonly work: RunnerWork;
-  readonly program: OperatorCommand;
-  readonly host: HostEnvironment;
-  readonly mark: Mark;
-  /** The folder for temporary files of this run. */
-  readonly temporary: string;
-  /** That of its deployment; null without one. */
-  readonly cache: string | null;
-}
-
 /** The whole environment of a program with one process for each run. */
 const programEnvironment = ({
   work,
@@ -224,7 +210,16 @@ const programEnvironment = ({
   mark,
   temporary,
   cache,
-}: EnvironmentParts): Record<string, string> => ({
+}: {
+  readonly work: RunnerWork;
+  readonly program: OperatorCommand;
+  readonly host: HostEnvironment;
+  readonly mark: Mark;
+  /** The folder for temporary files of this run. */
+  readonly temporary: string;
+  /** That of its deployment; null without one. */
+  readonly cache: string | null;
+}): Record<string, string> => ({
   // What Python has printed is lost with a process that is killed, and comes late to whoever follows the log.
   PYTHONUNBUFFERED: '1',
   ...processEnvironment({ host, env, ...work.slot, temporary, cache, mark }),

@@ -31,10 +31,10 @@ export const notReady = (why: StartFailure, program: FailedProgram): RunResult =
   }
 };
 
-const setupFailed = (message: string, program: Pick<FailedProgram, 'stderr'>): AttemptError =>
+const setupFailed = (message: string, program: FailedProgram): AttemptError =>
   errorOf('setup_failed', withStderr(message, program));
 
-const withStderr = (message: string, { stderr }: Pick<FailedProgram, 'stderr'>): string => {
+const withStderr = (message: string, { stderr }: FailedProgram): string => {
   const shown = lastStderrLines(stderr);
   return shown === '' ? message : `${message}\n${shown}`;
 };

@@ -113,7 +113,7 @@ export const runLine = ({
   gpu,
   outputDir,
   inputDir,
-}: Omit<RunnerWork, 'org_id' | 'choice' | 'slot' | 'traceparent'>): string =>
+}: RunnerWork): string =>
   line({
     type: 'run',
     run_id,
