@@ -62,7 +62,7 @@ const succeeds = async (
 const O_PATH = 0o10000000;
 const FLAGS = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-export interface OpenFolder extends AsyncDisposable {
+interface OpenFolder extends AsyncDisposable {
   readonly fd: number;
   /** Leads to the folder that was opened, also when something else has its name by now. */
   readonly path: string;

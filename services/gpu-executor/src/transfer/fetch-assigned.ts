@@ -125,7 +125,7 @@ export const workflowCache = (maxBytes: number): WorkflowCache => {
   };
 };
 
-export type FetchedTargets =
+type FetchedTargets =
   | { readonly kind: 'fetched'; readonly targets: readonly InputTarget[] }
   | NotFetched;
 
@@ -146,7 +146,7 @@ const fetchInputTargets = async (
     : notUsable(TARGETS.what, 'the response of the gateway is not a list of them');
 };
 
-export type FetchedMasks = { readonly kind: 'fetched'; readonly mask: MaskText } | NotFetched;
+type FetchedMasks = { readonly kind: 'fetched'; readonly mask: MaskText } | NotFetched;
 
 const NO_MASKS: MaskText = (text) => text;
 
@@ -171,7 +171,7 @@ const fetchLogMasks = async (
     : notUsable(MASKS.what, compiled.why);
 };
 
-export type FetchedSecrets =
+type FetchedSecrets =
   | {
       readonly kind: 'fetched';
       /** In place of the sealed ones. */

@@ -57,7 +57,7 @@ export const cogRunnerType: RunnerType<typeof settings> = {
 
 const capabilityOf = (model: string): string => cog.capability({ kind: 'cog', model });
 
-export type ReadModels =
+type ReadModels =
   | { readonly ok: true; readonly models: readonly CogModel[] }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 

@@ -88,7 +88,7 @@ export const comfyuiRunnerType: RunnerType<typeof settings> = {
   },
 };
 
-export interface ComfyuiRunnerSettings {
+interface ComfyuiRunnerSettings {
   readonly executorName: string;
   /** By the index of their slot. */
   readonly servers: ReadonlyMap<number, ComfyServer>;

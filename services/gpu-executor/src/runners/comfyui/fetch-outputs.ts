@@ -158,7 +158,7 @@ const refusedFile = async (
   return errorOf('invalid_output', message, { node, retryable: true });
 };
 
-export interface Unnamed {
+interface Unnamed {
   /** Output nodes that named nothing. */
   readonly silent: readonly string[];
   readonly unnamed: readonly FolderFile[];

@@ -183,7 +183,7 @@ const isSignOfLife = (message: ServerMessage): boolean =>
   !(message.kind === 'executing' && message.prompt_id === null);
 
 /** The messages of a server to one client, over connections that are opened again. What is said between two of them is lost. */
-export interface ComfySocket extends Disposable {
+interface ComfySocket extends Disposable {
   /** Resolves when the first connection is open, or cannot be opened now. */
   readonly opened: Promise<void>;
   /** Opens another connection in place of one that is silent. */

@@ -158,7 +158,7 @@ const notStarted = (
   return notRunnable(`The program ${name} cannot be started: ${why}.`);
 };
 
-export interface ProgramOutput {
+interface ProgramOutput {
   /** Resolves when both streams are read to their end. */
   drained(): Promise<void>;
   data(): RunData;
