@@ -7,11 +7,11 @@ import {
 } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import { configSchema, withoutNpmFolders } from './config.ts';
-import { driverFolders } from './gpu/driver-libraries.ts';
-import { detectGpus } from './gpu/nvidia-smi.ts';
-import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
-import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runner-registry.ts';
-import type { ConfiguredRunner } from './runner/runner-type.ts';
+import { driverFolders } from './card-devices.ts';
+import { detectGpus } from './nvidia-smi.ts';
+import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu-slots.ts';
+import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runners/runner-registry.ts';
+import type { ConfiguredRunner } from './runners/runner-type.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 
 /** What this executor can do: on which slots, with which runners. */

@@ -10,7 +10,6 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
-import type { CachesSettings } from './caches/caches.ts';
 import {
   MIN_CPU_SECONDS,
   MIN_CPUS,
@@ -20,8 +19,8 @@ import {
   MIN_PROCESSES,
   MIN_TEMPORARY_BYTES,
   type ProgramLimits,
-} from './limits/program-limits.ts';
-import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
+} from './supervision/program-limits.ts';
+import { RUNNER_TYPES, settingsOf } from './runners/runner-registry.ts';
 
 // Each runner reads its own settings; their types are known to it alone.
 const runnerSettings: object = settingsOf(RUNNER_TYPES);
@@ -236,7 +235,7 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
 export const cacheLimitsOf = ({
   EXECUTOR_CACHE_BYTES: maxBytes,
   EXECUTOR_CACHE_DAYS: days,
-}: ExecutorConfig): Pick<CachesSettings, 'maxBytes' | 'maxUnusedMs'> => ({
+}: ExecutorConfig): { readonly maxBytes: number; readonly maxUnusedMs: number } => ({
   maxBytes,
   maxUnusedMs: days * 86_400_000,
 });

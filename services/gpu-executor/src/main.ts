@@ -6,19 +6,16 @@ import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
 import { cacheLimitsOf, configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
-import { openCaches } from './caches/caches.ts';
+import { openCaches } from './folders/caches.ts';
 import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
-import { newExecutorId } from './fleet/executor-id.ts';
-import type { FleetPresence } from './fleet/fleet-presence.ts';
-import { hostEnvironment } from './host-environment.ts';
-import { consumeAddressed } from './log/consume-addressed.ts';
-import { redriveAddressed } from './log/redrive-addressed.ts';
+import { newExecutorId, type FleetPresence, retire } from './fleet-presence.ts';
+import { hostEnvironment, type HostEnvironment } from './supervision/process-environment.ts';
+import { consumeAddressed, redriveAddressed } from './attempt/executor-log.ts';
 import { openExecutor } from './open-executor.ts';
-import { openEgress } from './open-egress.ts';
+import { openEgress } from './network/egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
-import { retire } from './retire.ts';
-import { openRunners } from './runner-registry.ts';
-import type { ConfiguredRunner, RunnerHost } from './runner/runner-type.ts';
+import { openRunners } from './runners/runner-registry.ts';
+import type { ConfiguredRunner, RunnerHost } from './runners/runner-type.ts';
 import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
@@ -26,13 +23,12 @@ import { describeNetwork, networkHold, refuseUnheld } from './network/network-ho
 import type { OutgoingProxy } from './network/outgoing-proxy.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
 import { openUsers, ownUser } from './isolation/users.ts';
-import { openResidentProcesses } from './resident-process/resident-processes.ts';
-import type { HostEnvironment } from './supervision/process-environment.ts';
-import { checkViews, withheldFrom } from './runner/view/check-views.ts';
+import { openResidentProcesses } from './residents/resident-processes.ts';
+import { checkViews, withheldFrom } from './view/program-view.ts';
 import { tryIsolation, type Tried } from './probe/probe-isolation.ts';
-import { devicesForView } from './gpu/card-devices.ts';
+import { devicesForView } from './card-devices.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
-import { mustBeReached, openWorkFolder } from './work-folder.ts';
+import { mustBeReached, openWorkFolder } from './folders/work-folder.ts';
 
 const start = async (
   base: ServiceBase<ExecutorConfig>,

@@ -4,24 +4,22 @@ import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { clearLogSlot, publishLogChunk } from '@runledger/event-log/streams/logs';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import type { Assignment } from './attempt/core/assignment.ts';
-import { KnownTerms } from './attempt/core/known-terms.ts';
+import { type Metrics, Counter, Gauge, observedGauge } from '@runledger/service-kit/observability/metrics';
+import type { IsolationLevel } from '@runledger/contracts/events/fleet-event';
+import { type Assignment, KnownTerms } from './attempt/assignment.decide.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
 import type { Turns } from './attempt/turns.ts';
-import { executorMetrics, type ExecutorMetrics, type HeldBy } from './executor-metrics.ts';
-import type { GpuSlot } from './gpu/gpu-slots.ts';
-import { appendTo, readSubjects } from './log/attempt-log.ts';
-import { openAttemptLog, type AttemptLogSettings } from './logs/attempt-log.ts';
-import type { RunnerFor } from './runner/runner-type.ts';
-import { fetchWithFiles, type InputFileSettings } from './input-files/fetch-input-files.ts';
-import { workflowCache } from './assignment/workflow-cache.ts';
-import { keepLog } from './upload/keep-log.ts';
-import { storeList } from './upload/store-list.ts';
-import { storeFiles } from './upload/store-files.ts';
+import type { GpuSlot } from './gpu-slots.ts';
+import { appendTo, readSubjects } from './attempt/executor-log.ts';
+import { openAttemptLog, type AttemptLogSettings, storeLog } from './attempt/attempt-log.ts';
+import type { RunnerFor } from './runners/runner-type.ts';
+import { fetchWithFiles, type InputFileSettings } from './transfer/fetch-input-files.ts';
+import { workflowCache } from './transfer/fetch-assigned.ts';
+import { storeList, storeFiles } from './transfer/store-files.ts';
+import type { Enforcement } from './supervision/enforcement.ts';
 
-export interface ExecutorOptions {
+interface ExecutorOptions {
   readonly executor_id: ExecutorId;
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
@@ -105,7 +103,7 @@ const toolsOf = (
     newId: newUuid,
     sendProgress: (run, report) =>
       reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
-    keepLog: (assignment, kept) => keepLog(settings, assignment, kept),
+    storeLog: (assignment, stored) => storeLog(settings, assignment, stored),
     openLog: (assignment, mask) => openAttemptLog(logSettings(log, assignment, mask)),
     fetch: (assignment, folders, options) =>
       fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folders, options),
@@ -122,3 +120,70 @@ const logSettings = (log: EventLog, assignment: Assignment, mask: MaskText): Att
   now: Date.now,
   clock: () => performance.now(),
 });
+
+interface ExecutorMetrics {
+  readonly attemptOver: () => void;
+  /** The log no longer holds what the attempt rests on. */
+  readonly attemptExpired: () => void;
+  /** The broker has stored a heartbeat. */
+  readonly heartbeat: () => void;
+}
+
+/** What keeps programs from everything that is not their run, and to their limits. */
+export interface HeldBy {
+  readonly isolation: IsolationLevel;
+  /** What programs can do to others all the same. */
+  readonly isolation_gaps: readonly string[];
+  readonly limits: Enforcement['kind'];
+}
+
+export interface ObservedExecutor {
+  readonly slots: number;
+  readonly heldBy: HeldBy;
+  readonly busy: () => number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+export const executorMetrics = (
+  metrics: Metrics,
+  { slots, heldBy, busy, clock }: ObservedExecutor,
+): ExecutorMetrics => {
+  const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
+  const over = counter('runledger_executor_attempts_total', 'Attempts that are over, with any outcome.');
+  const expired = counter(
+    'runledger_executor_attempts_expired_total',
+    'Attempts that were stopped because the log no longer holds their events.',
+  );
+  const heartbeats = counter('runledger_executor_heartbeats_total', 'Heartbeats that the broker has stored.');
+  const gauge = (name: string, help: string, value: () => number): void =>
+    observedGauge(metrics, { name, help, value });
+  let lastHeartbeatMs = clock();
+  const inEffect = (name: string, help: string, kind: string): void =>
+    new Gauge({ name, help, labelNames: ['kind'], registers: [metrics] }).set({ kind }, 1);
+  inEffect(
+    'runledger_executor_isolation',
+    'What keeps programs from everything that is not their run, as tried at the start: 1 for what it is worth.',
+    heldBy.isolation,
+  );
+  inEffect(
+    'runledger_executor_limits',
+    'What holds programs to their limits: 1 for the kind that is in effect.',
+    heldBy.limits,
+  );
+  gauge('runledger_executor_slots', 'GPU slots of this executor.', () => slots);
+  gauge('runledger_executor_slots_busy', 'Runs in the slots, including runs that wait for one to end.', busy);
+  gauge(
+    'runledger_executor_silence_seconds',
+    'Time since the broker stored the last heartbeat. After a heartbeat period the scheduler declares this executor lost.',
+    () => (clock() - lastHeartbeatMs) / 1_000,
+  );
+  return {
+    attemptOver: () => over.inc(),
+    attemptExpired: () => expired.inc(),
+    heartbeat: () => {
+      lastHeartbeatMs = clock();
+      heartbeats.inc();
+    },
+  };
+};

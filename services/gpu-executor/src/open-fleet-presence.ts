@@ -6,40 +6,21 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import { registerInTerm } from '@runledger/event-log/streams/terms';
 import packageJson from '../package.json' with { type: 'json' };
-import type { KnownTerms } from './attempt/core/known-terms.ts';
+import type { KnownTerms } from './attempt/assignment.decide.ts';
 import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';
-import { fleetEvents } from './fleet/fleet-events.ts';
-import { joinFleet, type FleetPresence } from './fleet/fleet-presence.ts';
-import type { HeldBy } from './executor-metrics.ts';
-import type { ResidentProcesses } from './resident-process/resident-processes.ts';
-import { registeredBy } from './runner-registry.ts';
-
-export interface PresenceOptions {
-  readonly executor_id: ExecutorId;
-  readonly capabilities: ExecutorCapabilities;
-  /** Which machines it serves, and its labels. */
-  readonly serving: { readonly machines: readonly string[]; readonly labels: readonly string[] };
-  /** Verifies the upload tokens of this executor's attempts. */
-  readonly publicKey: string;
-  readonly heldBy: HeldBy;
-  readonly periodMs: number;
-  readonly executor: Pick<Executor, 'busy'>;
-  readonly terms: KnownTerms;
-  readonly residents: Pick<ResidentProcesses, 'loaded' | 'onLoadedChange'>;
-  readonly onHeartbeat: () => void;
-}
+import { fleetEvents, joinFleet, type FleetPresence } from './fleet-presence.ts';
+import type { HeldBy } from './open-executor.ts';
+import type { ResidentProcesses } from './residents/resident-processes.ts';
+import { registeredBy } from './runners/runner-registry.ts';
 
 /** Registers this executor with its capabilities, and sends heartbeats with the runs of its slots. */
 export const openFleetPresence = (
   log: EventLog,
-  options: PresenceOptions,
-  stopping: AbortSignal,
-): Promise<FleetPresence> => {
-  const {
+  {
     executor_id,
     capabilities,
-    serving,
+    serving: { machines, labels },
     publicKey,
     heldBy,
     periodMs,
@@ -47,8 +28,22 @@ export const openFleetPresence = (
     terms,
     residents,
     onHeartbeat,
-  } = options;
-  const { machines, labels } = serving;
+  }: {
+    readonly executor_id: ExecutorId;
+    readonly capabilities: ExecutorCapabilities;
+    /** Which machines it serves, and its labels. */
+    readonly serving: { readonly machines: readonly string[]; readonly labels: readonly string[] };
+    /** Verifies the upload tokens of this executor's attempts. */
+    readonly publicKey: string;
+    readonly heldBy: HeldBy;
+    readonly periodMs: number;
+    readonly executor: Executor;
+    readonly terms: KnownTerms;
+    readonly residents: ResidentProcesses;
+    readonly onHeartbeat: () => void;
+  },
+  stopping: AbortSignal,
+): Promise<FleetPresence> => {
   const registration = {
     executor_id,
     slots: capabilities.slots.map(({ index, gpu }): { slot: number; gpu: GpuModel } => ({

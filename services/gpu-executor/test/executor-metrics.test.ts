@@ -1,6 +1,6 @@
 import { createMetrics } from '@runledger/service-kit/observability/metrics';
 import { describe, expect, it } from 'vitest';
-import { executorMetrics } from '../src/executor-metrics.ts';
+import { executorMetrics } from '../src/open-executor.ts';
 
 describe('the metrics of an executor', () => {
   it('include its slots, its attempts, and the time since the last stored heartbeat', async () => {

@@ -1,7 +1,7 @@
 import type { AttemptError } from '@runledger/contracts/events/run-error';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import type { Assignment } from '@runledger/gpu-executor/attempt/core/assignment';
-import { eventOf, type EventDraft } from '@runledger/gpu-executor/attempt/core/attempt-event';
+import type { Assignment } from '@runledger/gpu-executor/attempt/assignment.decide';
+import { eventOf, type EventDraft } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import {
   begin,
   beginStoring,
@@ -10,7 +10,7 @@ import {
   NO_OUTPUTS,
   retryAfterOf,
   type Ending,
-} from '@runledger/gpu-executor/attempt/core/end-of-attempt';
+} from '@runledger/gpu-executor/attempt/end-of-attempt.decide';
 import type { Decided } from '../decisions/verdict.ts';
 import { decidedByEvent, isOfExecutor, type FactOfExecutor } from './decided.ts';
 

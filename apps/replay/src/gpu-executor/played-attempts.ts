@@ -4,14 +4,14 @@ import {
   attemptName,
   readAssignment,
   type Assignment,
-} from '@runledger/gpu-executor/attempt/core/assignment';
+  KnownTerms,
+} from '@runledger/gpu-executor/attempt/assignment.decide';
 import {
   beginFacts,
-  take,
+  applyMessage,
   underWay,
   type AttemptFacts,
-} from '@runledger/gpu-executor/attempt/core/attempt-facts';
-import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+} from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import { NewerFact } from '../slice/newer-fact.ts';
 import { oldestBeyond } from '../slice/oldest-beyond.ts';
 
@@ -86,7 +86,7 @@ export class PlayedAttempts {
   take({ run_id, attempt }: NumberedAttempt, message: StoredMessage): void {
     const known = this.#underWay.get(run_id);
     if (known?.facts.assignment.attempt !== attempt) return;
-    const { facts } = take(known.facts, message);
+    const { facts } = applyMessage(known.facts, message);
     const newer = facts.unreadable ? newerRunEvent(message.body) : undefined;
     if (newer) throw new NewerFact({ ...newer, sequence: message.sequence });
     const state = underWay(facts);

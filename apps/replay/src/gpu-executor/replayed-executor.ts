@@ -6,7 +6,7 @@ import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { TERMS } from '@runledger/contracts/subjects/terms';
-import { underWay } from '@runledger/gpu-executor/attempt/core/attempt-facts';
+import { underWay } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import { judgedAtOnce, type Judgement, type Outcome } from '../decisions/judged-at-once.ts';
 import type { ReplayedService } from '../decisions/replayed-service.ts';
 import { eventIn } from '../slice/event-in.ts';

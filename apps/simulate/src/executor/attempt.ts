@@ -1,6 +1,6 @@
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { Assignment } from '@runledger/gpu-executor/attempt/core/assignment';
+import type { Assignment } from '@runledger/gpu-executor/attempt/assignment.decide';
 import {
   begin,
   beginStoring,
@@ -11,7 +11,7 @@ import {
   timedOut,
   type Ending,
   type Storing,
-} from '@runledger/gpu-executor/attempt/core/end-of-attempt';
+} from '@runledger/gpu-executor/attempt/end-of-attempt.decide';
 import type { World } from '../broker/world.ts';
 import type { PlannedRun } from '../plan/plan.ts';
 import type { Process } from '../time/process.ts';

@@ -3,13 +3,13 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { isToldTerm } from '@runledger/contracts/subjects/terms';
-import { giveBack } from '@runledger/gpu-executor/attempt/core/end-of-attempt';
-import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+import { giveBack } from '@runledger/gpu-executor/attempt/end-of-attempt.decide';
 import {
+  KnownTerms,
   attemptName,
   readAssignment,
   type Assignment,
-} from '@runledger/gpu-executor/attempt/core/assignment';
+} from '@runledger/gpu-executor/attempt/assignment.decide';
 import type { World } from '../broker/world.ts';
 import { executorIdOf } from '../plan/ids.ts';
 import type { PlannedExecutor, PlannedRun } from '../plan/plan.ts';

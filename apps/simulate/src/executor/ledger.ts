@@ -2,16 +2,17 @@ import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import type { Assignment } from '@runledger/gpu-executor/attempt/core/assignment';
-import { eventOf, type EventDraft } from '@runledger/gpu-executor/attempt/core/attempt-event';
+import type { Assignment } from '@runledger/gpu-executor/attempt/assignment.decide';
 import {
+  eventOf,
+  type EventDraft,
   beginFacts,
   skipTo,
-  take,
-  takeOwn,
+  applyMessage,
+  applyOwn,
   underWay,
   type AttemptFacts,
-} from '@runledger/gpu-executor/attempt/core/attempt-facts';
+} from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import type { Appended } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
@@ -72,7 +73,7 @@ export class Ledger {
   }
 
   receive(message: StoredMessage): void {
-    const { facts, refused } = take(this.#facts, message);
+    const { facts, refused } = applyMessage(this.#facts, message);
     const id = eventIdOf(message);
     if (id !== null && !this.#received.has(id)) this.#received.set(id, refused);
     this.#setFacts(facts);
@@ -136,7 +137,7 @@ export class Ledger {
   /** After a skipped message, only the delivery of a stored fact shows that it counts. */
   #count(append: Append, event: RunEvent, sequence: number): void {
     if (this.#facts.skipped.length === 0) {
-      this.#setFacts(takeOwn(this.#facts, { event, sequence, time: this.#world.broker.time }));
+      this.#setFacts(applyOwn(this.#facts, { event, sequence, time: this.#world.broker.time }));
       return append.done(true);
     }
     const wait = (): void => {

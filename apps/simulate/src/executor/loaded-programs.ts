@@ -19,7 +19,7 @@ const ENDS_WITH_RUN: Program = {
   onEnded: () => undefined,
 };
 
-/** As services/gpu-executor/src/resident-process: the program that each slot keeps between runs, by its workflow version. */
+/** As services/gpu-executor/src/residents: the program that each slot keeps between runs, by its workflow version. */
 export class LoadedPrograms {
   readonly #onChange: () => void;
   readonly #versions = new Map<number, string>();

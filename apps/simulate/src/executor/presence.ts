@@ -1,11 +1,11 @@
 import type { ExecutorFact, Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { gpuModel } from '@runledger/contracts/gpu';
-import type { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+import type { KnownTerms } from '@runledger/gpu-executor/attempt/assignment.decide';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 
-/** As services/gpu-executor/src/fleet/fleet-presence.ts, in virtual time. */
+/** As services/gpu-executor/src/fleet-presence.ts, in virtual time. */
 const RETRY_AFTER_MS = 500;
 const APPEND_WITHIN_MS = 12_000;
 const HEARTBEAT_WITHIN_MS = 2_000;

@@ -2,11 +2,17 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
-import type { Assignment } from './core/assignment.ts';
-import { eventOf, type EventDraft } from './core/attempt-event.ts';
-import type { Appended, LedgerSettings } from './ledger-settings.ts';
-import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
+import type { Assignment } from './assignment.decide.ts';
+import {
+  eventOf,
+  type EventDraft,
+  skipTo,
+  applyMessage,
+  applyOwn,
+  underWay,
+  type AttemptFacts,
+} from './attempt-facts.decide.ts';
 
 /** One attempt in the log: received facts, stored facts, and whether the attempt may continue. */
 export interface AttemptLedger {
@@ -74,7 +80,7 @@ const setFacts = (ledger: OpenLedger, next: AttemptFacts): void => {
 };
 
 const receive = (ledger: OpenLedger, message: StoredMessage): string | null => {
-  const { facts, refused } = take(ledger.facts, message);
+  const { facts, refused } = applyMessage(ledger.facts, message);
   const id = eventIdOf(message);
   // A fact that was looked up is delivered again.
   if (id !== null && !ledger.received.has(id)) ledger.received.set(id, refused);
@@ -210,7 +216,7 @@ const isCounted = async (
   const { received } = ledger;
   const { now, closing, disconnected } = ledger.settings;
   if (ledger.facts.skipped.length === 0) {
-    setFacts(ledger, takeOwn(ledger.facts, { event, sequence, time: now().toISOString() }));
+    setFacts(ledger, applyOwn(ledger.facts, { event, sequence, time: now().toISOString() }));
     return true;
   }
   const over = AbortSignal.any([closing, disconnected]);
@@ -221,3 +227,28 @@ const isCounted = async (
   const refused = received.get(event.event_id);
   return refused === undefined ? undefined : refused === null;
 };
+
+/** The result of an append. With `unavailable` the event may be stored or not. */
+export type Appended =
+  | { readonly kind: 'appended'; readonly sequence: number }
+  /** `head`: the last message of the run; undefined when the log did not report it. */
+  | { readonly kind: 'conflict'; readonly head: number | undefined }
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+export interface LedgerSettings {
+  readonly append: (event: RunEvent, expected: number) => Promise<Appended>;
+  /** The last stored message on each of these subjects; undefined while the log is unavailable. */
+  readonly look: (subjects: readonly string[]) => Promise<readonly StoredMessage[] | undefined>;
+  readonly newId: () => string;
+  readonly now: () => Date;
+  /** The executor stops: nothing more is stored. */
+  readonly closing: AbortSignal;
+  /** The consumer has ended: nothing more is delivered. */
+  readonly disconnected: AbortSignal;
+  /** The log no longer holds the facts that the attempt rests on. */
+  readonly onExpired: () => void;
+  readonly log: {
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}

@@ -1,16 +1,15 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
-import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
+import type { AttemptLog as StoredLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
-import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
-import type { FetchOptions } from '../assignment/fetch-body.ts';
-import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
-import type { AttemptLog } from '../logs/attempt-log.ts';
-import type { ProgressReport, RunObserver } from '../runner/runner.ts';
-import { openAttemptFolders, type AttemptFolders } from './attempt-folders.ts';
+import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
+import type { FetchOptions } from '../transfer/fetch-body.ts';
+import type { GpuSlot } from '../gpu-slots.ts';
+import type { OpenRunner, RunnerFor } from '../runners/runner-type.ts';
+import type { AttemptLog } from './attempt-log.ts';
+import type { ProgressReport, RunObserver } from '../runners/runner.ts';
+import { openAttemptFolders, type AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
-import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
-import type { Assignment } from './core/assignment.ts';
+import type { Assignment } from './assignment.decide.ts';
 import {
   begin,
   endOf,
@@ -18,7 +17,7 @@ import {
   retryAfterOf,
   type Ending,
   type RetryAfter,
-} from './core/end-of-attempt.ts';
+} from './end-of-attempt.decide.ts';
 import { notBegun, runInTurn, type Work } from './run-workflow.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 import type { TimeLimit } from './time-limit.ts';
@@ -34,7 +33,7 @@ export interface AttemptTools extends OutputTools {
   readonly random: () => number;
   readonly sendProgress: (assignment: Assignment, report: ProgressReport) => void;
   /** Undefined when it is not kept. */
-  readonly keepLog: (assignment: Assignment, log: KeptLog) => Promise<BlobRef | undefined>;
+  readonly storeLog: (assignment: Assignment, log: StoredLog) => Promise<BlobRef | undefined>;
   readonly openLog: (assignment: Assignment, mask: MaskText) => AttemptLog;
   /** The files of the inputs go to their folder. */
   readonly fetch: (
@@ -107,7 +106,7 @@ const execute = async (
     masked: mask,
   };
   const result = await runInTurn(ledger, tools, { ...work, ...folders, observe });
-  const log_blob = await tools.keepLog(assignment, await log.end());
+  const log_blob = await tools.storeLog(assignment, await log.end());
   using storing = coalesceProgress((report) => tools.sendProgress(assignment, report), STORING);
   const report = (live_status: string): void =>
     storing.report({ progress: progress.last().progress, live_status });
@@ -142,7 +141,11 @@ const planOf = (
 const fetchAssigned = async (
   assignment: Assignment,
   { fetch }: AttemptTools,
-  { folders, progress, stop }: Pick<Execution, 'folders' | 'progress'> & { readonly stop: AbortSignal },
+  {
+    folders,
+    progress,
+    stop,
+  }: { readonly folders: AttemptFolders; readonly progress: Coalesced; readonly stop: AbortSignal },
 ): Promise<FetchedAssignment> => {
   let isWaiting = false;
   const onWaiting = (): void => {
@@ -161,3 +164,51 @@ const ending = (result: Ending['result'], progress: Coalesced, retryAfter: Retry
   outputs: NO_OUTPUTS,
   progress: progress.last().progress,
 });
+
+interface Coalesced extends Disposable {
+  report(report: ProgressReport): void;
+  /** The last report, whether it was sent or not. */
+  last(): ProgressReport;
+}
+
+export interface Pace {
+  /** How long the first report of an attempt waits: one that ends before sends none. */
+  readonly firstAfterMs: number;
+  readonly everyMs: number;
+}
+
+/** Sends the latest report after the pause for the first one, and then at most every `everyMs`. */
+export const coalesceProgress = (
+  send: (report: ProgressReport) => void,
+  { firstAfterMs, everyMs }: Pace,
+): Coalesced => {
+  let last: ProgressReport = { progress: 0, live_status: null };
+  let unsent = false;
+  let isFirst = true;
+  let timer: NodeJS.Timeout | undefined;
+
+  const sendLast = (): void => {
+    unsent = false;
+    isFirst = false;
+    send(last);
+    sendLater(everyMs);
+  };
+  const sendLater = (afterMs: number): void => {
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (unsent) sendLast();
+    }, afterMs);
+  };
+
+  return {
+    report: (report) => {
+      last = report;
+      unsent = true;
+      if (timer !== undefined) return;
+      if (isFirst) sendLater(firstAfterMs);
+      else sendLast();
+    },
+    last: () => last,
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+};

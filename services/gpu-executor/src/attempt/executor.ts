@@ -3,20 +3,23 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { isToldTerm } from '@runledger/contracts/subjects/terms';
-import { openLedger, type AttemptLedger } from './attempt-ledger.ts';
-import type { LedgerSettings } from './ledger-settings.ts';
-import { attemptSpan } from './attempt-spans.ts';
-import { attemptName, readAssignment, type Assignment } from './core/assignment.ts';
-import type { EventDraft } from './core/attempt-event.ts';
-import { beginFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import { endOf, giveBack, NO_OUTPUTS } from './core/end-of-attempt.ts';
-import type { KnownTerms } from './core/known-terms.ts';
+import { inSpan } from '@runledger/service-kit/tracing/spans';
+import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
+import {
+  attemptName,
+  readAssignment,
+  type Assignment,
+  type KnownTerms,
+  attemptAttributes,
+} from './assignment.decide.ts';
+import { type EventDraft, beginFacts } from './attempt-facts.decide.ts';
+import { endOf, giveBack, NO_OUTPUTS } from './end-of-attempt.decide.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 import { openTimeLimit, type TimeLimit } from './time-limit.ts';
 
 /** The outcome of handling a message. */
-type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
+type Handled = { readonly kind: 'accepted' } | { readonly kind: 'no_fact'; readonly why: string };
 
 export interface Executor {
   /** Takes a message addressed to this executor. Returns at once; the work continues in the background. */
@@ -58,12 +61,12 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     }
     const { assignment, head } = read;
     const name = attemptName(assignment);
-    if (seen.has(name)) return { kind: 'taken' };
+    if (seen.has(name)) return { kind: 'accepted' };
     remember(seen, name);
     const ledger = openLedger(beginFacts(assignment, head), settings.ledger);
     if (settings.terms.isVoid(assignment, head)) {
       voided.giveBack(name, ledger);
-      return { kind: 'taken' };
+      return { kind: 'accepted' };
     }
     underWay.set(name, ledger);
     const { slot } = assignment.event.data;
@@ -79,12 +82,12 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     });
     occupied.set(slot, done);
     void done.finally(() => occupied.get(slot) === done && occupied.delete(slot));
-    return { kind: 'taken' };
+    return { kind: 'accepted' };
   };
 
   return {
     handle: (message) => {
-      if (isToldTerm(message.subject)) return takeTerm(settings.terms, message);
+      if (isToldTerm(message.subject)) return applyTerm(settings.terms, message);
       const subject = parseLifecycleSubject(message.subject);
       if (subject === undefined) {
         return { kind: 'no_fact', why: 'its subject is not the subject of a lifecycle fact' };
@@ -92,7 +95,7 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
       if (subject.fact === 'assigned') return assign(message);
       const about = attemptName(subject);
       const why = (underWay.get(about) ?? voided.get(about))?.receive(message) ?? null;
-      return why === null ? { kind: 'taken' } : { kind: 'no_fact', why };
+      return why === null ? { kind: 'accepted' } : { kind: 'no_fact', why };
     },
     busy: () =>
       [...underWay.values()].map(({ assignment: { run_id, attempt, event } }) => ({
@@ -107,8 +110,8 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
   };
 };
 
-const takeTerm = (terms: KnownTerms, message: StoredMessage): Handled =>
-  terms.onTold(message) ? { kind: 'taken' } : { kind: 'no_fact', why: 'it tells no term' };
+const applyTerm = (terms: KnownTerms, message: StoredMessage): Handled =>
+  terms.onTold(message) ? { kind: 'accepted' } : { kind: 'no_fact', why: 'it tells no term' };
 
 const execute = async (
   { tools, log }: ExecutorSettings,
@@ -171,4 +174,23 @@ const remember = (seen: Set<string>, name: string): void => {
   seen.add(name);
   const [oldest] = seen;
   if (seen.size > MAX_REMEMBERED_ATTEMPTS && oldest !== undefined) seen.delete(oldest);
+};
+
+/** From the assignment to the end of the attempt, below the append of the assignment. */
+const attemptSpan = (
+  assignment: Assignment,
+  { traceparent }: StoredMessage,
+  work: () => Promise<void>,
+): Promise<void> => {
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.name': 'process',
+    'messaging.operation.type': 'process',
+    'messaging.destination.name': 'RUNS',
+    'messaging.message.id': assignment.event.event_id,
+    'runledger.slot': assignment.event.data.slot,
+    ...attemptAttributes(assignment),
+  };
+  const parent = traceparent ?? assignment.event.traceparent;
+  return inSpan('process RunAssigned', { kind: 'consumer', parent, attributes }, work);
 };

@@ -1,14 +1,13 @@
 import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
-import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
-import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import type { OpenRunner } from '../runner/runner-type.ts';
-import type { RunnerWork, RunObserver, RunResult } from '../runner/runner.ts';
-import type { AttemptFolders } from './attempt-folders.ts';
+import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
+import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
+import type { GpuSlot } from '../gpu-slots.ts';
+import type { OpenRunner } from '../runners/runner-type.ts';
+import type { RunnerWork, RunObserver, RunResult } from '../runners/runner.ts';
+import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
-import { runnerSpan } from './attempt-spans.ts';
-import type { Assignment } from './core/assignment.ts';
-import { startedTooLate, timedOut, type Executed } from './core/end-of-attempt.ts';
-import { judgeOutputs } from './core/judge-outputs.ts';
+import { type Assignment, attemptAttributes } from './assignment.decide.ts';
+import { startedTooLate, timedOut, type Executed, judgeOutputs } from './end-of-attempt.decide.ts';
 import { openTimeLimit, type TimeLimit } from './time-limit.ts';
 import type { Turns } from './turns.ts';
 
@@ -38,7 +37,7 @@ export const runInTurn = async (
 ): Promise<Executed> => {
   const { org_id, run_id, attempt } = ledger.assignment;
   let isWaiting = false;
-  using turn = await tools.turns.take(org_id, work.startLimit.signal, () => {
+  using turn = await tools.turns.acquire(org_id, work.startLimit.signal, () => {
     isWaiting = true;
     tools.log.info(
       { org_id, run_id, attempt },
@@ -111,14 +110,31 @@ const runnerWork = (
   };
 };
 
-const maskedResult = (result: RunResult, observe: Pick<RunObserver, 'masked'>): RunResult => {
+const maskedResult = (result: RunResult, observe: RunObserver): RunResult => {
   if (result.outcome === 'failed')
     return { ...result, error: { ...result.error, message: observe.masked(result.error.message) } };
   if (result.outcome !== 'succeeded' || result.warnings === undefined) return result;
   return { ...result, warnings: result.warnings.map((warning) => masked(warning, observe)) };
 };
 
-const masked = (warning: RunWarning, observe: Pick<RunObserver, 'masked'>): RunWarning => ({
+const masked = (warning: RunWarning, observe: RunObserver): RunWarning => ({
   ...warning,
   message: observe.masked(warning.message),
 });
+
+/** While the workflow runs. `run` gets the trace context that the workflow may continue. */
+const runnerSpan = (
+  assignment: Assignment,
+  run: (traceparent: string | null) => Promise<Executed>,
+): Promise<Executed> => {
+  const { kind } = assignment.event.data.runner;
+  const attributes = { 'runledger.runner': kind, ...attemptAttributes(assignment) };
+  return inSpan('run workflow', { kind: 'internal', attributes }, async (span) => {
+    const result = await run(activeTraceparent() ?? assignment.event.traceparent);
+    span.setAttribute('runledger.outcome', result.outcome);
+    if (FAILURES.has(result.outcome)) markFailed(span, result.outcome);
+    return result;
+  });
+};
+
+const FAILURES: ReadonlySet<Executed['outcome']> = new Set(['failed', 'not_runnable', 'timed_out']);

@@ -2,7 +2,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentTypeOf } from '@runledger/contracts/content-type';
 import { errorOf } from '@runledger/contracts/events/run-error';
-import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
+import type { ListedOutputs, RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
 import {
   MAX_INLINE_BYTES,
@@ -10,23 +10,20 @@ import {
   MAX_OUTPUTS_BYTES,
   uploadTimeoutS,
 } from '@runledger/contracts/limits';
-import { identityOf } from '../runner/output-files.ts';
-import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runner/runner.ts';
-import type { StoredFiles, StoringAttempt } from '../upload/store-files.ts';
-import type { StoredList } from '../upload/store-list.ts';
-import type { AttemptFolders } from './attempt-folders.ts';
+import { identityOf } from '../runners/output-files.ts';
+import type { NodeData, OutputFile, OutputNode, RunData, RunResult } from '../runners/runner.ts';
+import type { StoredFiles, StoringAttempt, StoredList } from '../transfer/store-files.ts';
+import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
-import type { Assignment } from './core/assignment.ts';
+import type { Assignment } from './assignment.decide.ts';
 import {
   beginStoring,
   NO_OUTPUTS,
   storedTooLong,
-  type Ending,
   type Executed,
   type Storing,
-} from './core/end-of-attempt.ts';
-import { largeTexts, withStoredTexts, type LargeText } from './core/large-texts.ts';
-import { runOutputs } from './core/run-outputs.ts';
+} from './end-of-attempt.decide.ts';
+import { largeTexts, withStoredTexts, type LargeText, runOutputs } from './run-outputs.decide.ts';
 import { openTimeLimit } from './time-limit.ts';
 
 export interface OutputTools {
@@ -52,6 +49,11 @@ interface Made {
   readonly report: StoringAttempt['report'];
 }
 
+interface StoredOutputs {
+  readonly storing: Storing;
+  readonly outputs: ListedOutputs;
+}
+
 /**
  * Stores the files of the workflow, and large texts as files, unless the run was cancelled or requeued. Combines the outputs with what
  * was stored.
@@ -60,7 +62,7 @@ export const storeOutputs = async (
   ledger: AttemptLedger,
   { store, storeList, newId }: OutputTools,
   { result, outputId, makePrivateDir, report }: Made,
-): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
+): Promise<StoredOutputs> => {
   if (result.outcome !== 'succeeded' && result.outcome !== 'failed') {
     return { storing: { kind: 'stored' }, outputs: NO_OUTPUTS };
   }
@@ -70,7 +72,7 @@ export const storeOutputs = async (
     return [...before, largeTexts(data, [...result.files, ...taken])];
   }, []);
   const files = [...(await textFiles(large.flat(), makePrivateDir)), ...result.files];
-  const stored = await storeFiles(ledger, store, { files, report });
+  const stored = await storeFiles(ledger, store, files, report);
   const texts = stored.files.slice(0, large.flat().length);
   const others = stored.files.slice(texts.length);
   const outputs = parts.flatMap(({ node, data }, index) => {
@@ -105,7 +107,7 @@ const list = async (
   storeList: OutputTools['storeList'],
   storing: Storing,
   outputs: readonly RunOutput[],
-): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
+): Promise<StoredOutputs> => {
   const bytes = jsonBytes([...outputs]);
   if (bytes <= MAX_INLINE_BYTES) return { storing, outputs: { outputs: [...outputs], outputs_blob: null } };
   if (bytes > MAX_OUTPUTS_BYTES) return { storing: TOO_LONG, outputs: NO_OUTPUTS };
@@ -138,7 +140,8 @@ const TOO_LONG: Storing = {
 const storeFiles = async (
   ledger: AttemptLedger,
   store: OutputTools['store'],
-  { files, report }: Pick<Made, 'report'> & { readonly files: readonly OutputFile[] },
+  files: readonly OutputFile[],
+  report: StoringAttempt['report'],
 ): Promise<StoredFiles> => {
   if (files.length === 0) return { storing: { kind: 'stored' }, files: [] };
   if (files.length > MAX_OUTPUT_FILES) return { storing: tooMany(files.length), files: [] };

@@ -5,12 +5,12 @@
  */
 export interface Turns {
   /** For one run, from before its program starts until nothing of it is left. Null when the signal is aborted first; `onWaiting` is called when the run has to wait. */
-  take(org_id: string, signal: AbortSignal, onWaiting: () => void): Promise<Disposable | null>;
+  acquire(org_id: string, signal: AbortSignal, onWaiting: () => void): Promise<Disposable | null>;
 }
 
 /** Where the programs of each have a user, or a user namespace, of their own. */
 export const NO_TURNS: Turns = {
-  take: async (_org_id, signal) => (signal.aborted ? null : { [Symbol.dispose]: () => undefined }),
+  acquire: async (_org_id, signal) => (signal.aborted ? null : { [Symbol.dispose]: () => undefined }),
 };
 
 interface Waiting {
@@ -30,7 +30,7 @@ export const openTurns = (vacate: () => Promise<void>): Turns => {
     if (isVacating) return;
     for (let [first] = waiting; first !== undefined; [first] = waiting) {
       if (present !== null && present !== first.org_id) {
-        if (executing === 0) void makeRoom();
+        if (executing === 0) void endPresent();
         return;
       }
       present = first.org_id;
@@ -39,7 +39,7 @@ export const openTurns = (vacate: () => Promise<void>): Turns => {
       first.begin();
     }
   };
-  const makeRoom = async (): Promise<void> => {
+  const endPresent = async (): Promise<void> => {
     isVacating = true;
     await vacate();
     [isVacating, present] = [false, null];
@@ -51,7 +51,7 @@ export const openTurns = (vacate: () => Promise<void>): Turns => {
   };
 
   return {
-    take: async (org_id, signal, onWaiting) => {
+    acquire: async (org_id, signal, onWaiting) => {
       if (signal.aborted) return null;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const own: Waiting = { org_id, begin: () => resolve(true) };

@@ -1,10 +1,9 @@
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cardDevices } from '../gpu/card-devices.ts';
-import { foldersAbove, isWithin } from '../paths/real-paths.ts';
-import { shownPaths } from '../paths/shown-paths.ts';
+import { cardDevices } from '../card-devices.ts';
+import { foldersAbove, isWithin, visiblePaths } from '../view/real-paths.ts';
 import { systemPaths } from './hidden-paths.ts';
-import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
+import { MEMORY_FOLDERS, SHARED_MEMORY } from './mounts.ts';
 import type { Isolation, View } from './isolation.ts';
 import { supervisorCode } from './supervisor-code.ts';
 
@@ -62,7 +61,7 @@ export const bubblewrapOptions = (
   const covered = [...hidden.filter((path) => isWithin(system, path)), ...KERNEL_HIDDEN.filter(existsSync)];
   const isThere = (path: string): boolean => isWithin(system, path) && !isWithin(covered, path);
   // bubblewrap mounts nothing on a link, from version 0.12 on. What is real is mounted, and links are links.
-  const { readable, writable, links, crossed } = shownPaths(
+  const { readable, writable, links, crossed } = visiblePaths(
     {
       readable: [...supervisorCode(), ...view.readable],
       writable: [...view.writable, ...(folder === null ? [] : [folder])],

@@ -1,8 +1,7 @@
 import { delimiter, isAbsolute, join } from 'node:path';
 import { bubblewrapOptions } from './bubblewrap.ts';
-import { probeContainment, processGroup, whyNoNamespace } from './containment.ts';
-import { realPath, realPaths } from '../paths/real-paths.ts';
-import type { Isolation } from './isolation.ts';
+import { probeContainment, processGroup, whyNoNamespace, type Isolation } from './isolation.ts';
+import { realPath, realPaths } from '../view/real-paths.ts';
 import { whyNoFilter } from './seccomp.ts';
 import { INSTALLATION } from './supervisor-code.ts';
 import { openSystemCalls } from './system-calls.ts';

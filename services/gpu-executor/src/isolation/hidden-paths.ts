@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWithin, realPath, realPaths } from '../paths/real-paths.ts';
+import { isWithin, realPath, realPaths } from '../view/real-paths.ts';
 
 /** Programs and libraries of the system. Everything else is hidden: homes, data, other programs' folders. */
 const SYSTEM_FOLDERS = [

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { obeyLandlock, type Openable } from './landlock.ts';
-import { mountOwn, type OwnMounts } from './own-mounts.ts';
+import { mountOwn, type OwnMounts } from './mounts.ts';
 import { obeyFilter, type Exposed } from './seccomp.ts';
 import { openSystemCalls, type Rlimits } from './system-calls.ts';
 

@@ -31,8 +31,7 @@ export const packagesOf = (name: 'koffi'): readonly string[] =>
 const sourceCode = (modules: string): string[] => [
   HERE,
   join(HERE, '../supervision'),
-  join(HERE, '../network'),
-  join(HERE, '../paths'),
+  join(HERE, '../view'),
   join(HERE, '../../package.json'),
   ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
   // The reader of JSON, which the first of them loads.

@@ -1,12 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { getegid, geteuid } from 'node:process';
-import { cardDevices, cardGroups } from '../gpu/card-devices.ts';
-import { realPaths } from '../paths/real-paths.ts';
-import { shownPaths, type ShownPaths } from '../paths/shown-paths.ts';
+import { cardDevices, cardGroups } from '../card-devices.ts';
+import { realPaths, visiblePaths, type VisiblePaths } from '../view/real-paths.ts';
 import { pathsWithout, systemPaths } from './hidden-paths.ts';
-import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
+import { MEMORY_FOLDERS, SHARED_MEMORY } from './mounts.ts';
 import { isInNamespace, isViewless, type Isolation, type View } from './isolation.ts';
-import type { NamedUser } from './core/names.ts';
+import type { NamedUser } from './names.decide.ts';
 import type { Openable } from './landlock.ts';
 import type { Exposed } from './seccomp.ts';
 import type { SupervisorSetup } from './restrict-supervisor.ts';
@@ -28,7 +27,7 @@ export const supervisorSetup = (
   // bubblewrap gives them a /tmp of their own.
   const scratch = isolation.kind === 'bubblewrap' ? [] : view.scratch.map(scratchFolder);
   const hasOwnMounts = isolation.kind !== 'bubblewrap' && isolation.containment.kind === 'namespace';
-  const shown = shownPaths({ readable: view.readable, writable: [folder, ...view.writable] });
+  const shown = visiblePaths({ readable: view.readable, writable: [folder, ...view.writable] });
   const writable = [...shown.writable, ...realPaths(scratch)];
   return {
     openable: openableOf(isolation, view, { shown, scratch }),
@@ -82,7 +81,7 @@ const exposedBy = (isolation: Isolation, { network }: View): Exposed => ({
 const openableOf = (
   isolation: Isolation,
   view: View,
-  { shown, scratch }: { readonly shown: ShownPaths; readonly scratch: readonly string[] },
+  { shown, scratch }: { readonly shown: VisiblePaths; readonly scratch: readonly string[] },
 ): Openable | null => {
   // Where they are those of the machine, a program with the user of somebody who is signed in would read what that person types.
   const hasTerminals = isInNamespace(isolation) || isolation.users.kind === 'each';

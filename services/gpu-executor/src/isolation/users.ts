@@ -18,13 +18,13 @@ export interface Users {
   /** `executor`: its own. `one`: that of EXECUTOR_RUN_AS, for all. `each`: another one for each supervisor, which nobody else has. */
   readonly kind: 'executor' | 'one' | 'each';
   /** For a new supervisor; null for the user of the executor. @throws when there is none left */
-  take(): User | null;
+  acquire(): User | null;
   /** Nothing of its supervisor is left, nor a file that belongs to it. */
-  free(user: User | null): void;
+  release(user: User | null): void;
   /** Whether files of this user from before may stay: nobody else gets it then, until it is free. */
-  keep(user: User): boolean;
+  retain(user: User): boolean;
   /** How many may have files that stay, beside those of supervisors. */
-  readonly mostKept: number;
+  readonly maxRetained: number;
   /** In words, for the operator. */
   readonly described: string;
 }
@@ -64,19 +64,19 @@ export const openUsers = async (runAs: string | undefined): Promise<Users> => {
 
 export const ownUser: Users = {
   kind: 'executor',
-  take: () => null,
-  free: () => undefined,
-  keep: ({ uid }) => uid === geteuid?.(),
-  mostKept: Infinity,
+  acquire: () => null,
+  release: () => undefined,
+  retain: ({ uid }) => uid === geteuid?.(),
+  maxRetained: Infinity,
   described: 'programs have the user of the executor',
 };
 
 export const oneUser = (user: User): Users => ({
   kind: 'one',
-  take: () => user,
-  free: () => undefined,
-  keep: ({ uid, gid }) => uid === user.uid && gid === user.gid,
-  mostKept: Infinity,
+  acquire: () => user,
+  release: () => undefined,
+  retain: ({ uid, gid }) => uid === user.uid && gid === user.gid,
+  maxRetained: Infinity,
   described: `programs have the user ${user.uid}:${user.gid} (${RUN_AS})`,
 });
 
@@ -93,20 +93,20 @@ const eachItsOwn = ({ first, last }: Range): Users => {
   let next = start;
   return {
     kind: 'each',
-    take: () => {
+    acquire: () => {
       if (taken.size === last - first) throw new Error('Every user for programs is in use.');
       do next = next + 1 < last ? next + 1 : first;
       while (taken.has(next));
       taken.add(next);
       return { uid: next, gid: next };
     },
-    free: (user) => void (user !== null && taken.delete(user.uid)),
-    keep: ({ uid, gid }) => {
+    release: (user) => void (user !== null && taken.delete(user.uid)),
+    retain: ({ uid, gid }) => {
       if (uid !== gid || uid < first || uid >= last || taken.has(uid)) return false;
       taken.add(uid);
       return true;
     },
-    mostKept: Math.floor((last - first) / KEPT_OF_ALL),
+    maxRetained: Math.floor((last - first) / KEPT_OF_ALL),
     described: `each supervisor of programs has a user of its own (of ${first} to ${last - 1})`,
   };
 };

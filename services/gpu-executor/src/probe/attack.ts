@@ -1,4 +1,13 @@
-import { closeSync, openSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+  constants,
+  existsSync,
+} from 'node:fs';
 import { createConnection, createServer, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import koffi from 'koffi';
@@ -222,3 +231,22 @@ export const ownVictim = (): Victim => ({
 
 /** Everybody may write there. */
 export const SHARED_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm'] as const;
+
+const PAIRS = '/dev/ptmx';
+const [UNLOCK, NUMBER] = [0x4004_5431, 0x8004_5430];
+
+/** A terminal of the user of this process, as that of somebody who is signed in. Null where there are none. */
+export const openTerminal = (): { readonly path: string; readonly close: () => void } | null => {
+  if (!existsSync(PAIRS)) return null;
+  try {
+    const other = openSync(PAIRS, constants.O_RDWR | constants.O_NOCTTY);
+    const number = Buffer.alloc(4);
+    if (call('ioctl', other, UNLOCK, Buffer.alloc(4)) < 0 || call('ioctl', other, NUMBER, number) < 0) {
+      closeSync(other);
+      return null;
+    }
+    return { path: `/dev/pts/${number.readUInt32LE()}`, close: () => closeSync(other) };
+  } catch {
+    return null;
+  }
+};

@@ -15,12 +15,19 @@ import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { describeIsolation, type View } from '../isolation/isolation.ts';
 import { INSTALLATION, packagesOf } from '../isolation/supervisor-code.ts';
 import { processEnvironment } from '../supervision/process-environment.ts';
-import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/process-mark.ts';
+import { allProcesses, readMarkedEnvironment, readStat } from '../supervision/stray-processes.ts';
 import type { SupervisedProcess } from '../supervision/supervised-process.ts';
 import { openSupervisors, type SupervisorsSettings } from '../supervision/supervisors.ts';
-import { SECRET, SHARED_FOLDERS, type ProcessId, type Shared, type Target, type Victim } from './attack.ts';
+import {
+  SECRET,
+  SHARED_FOLDERS,
+  type ProcessId,
+  type Shared,
+  type Target,
+  type Victim,
+  openTerminal,
+} from './attack.ts';
 import { ONE_USER } from './attacks.ts';
-import { openTerminal } from './open-terminal.ts';
 
 export interface Probed {
   readonly supervisors: SupervisorsSettings;
@@ -170,9 +177,9 @@ const between = async (
   const all: SupervisedProcess[] = [];
   try {
     return await tries((role, argument) => {
-      const place = supervisors.take(newUuid(), VIEW, null);
+      const sandbox = supervisors.sandboxForRun(newUuid(), VIEW, null);
       const run_id = newUuid();
-      const [temporary, file] = [place.makeTemporary(), join(place.folder, 'of-the-probe')];
+      const [temporary, file] = [sandbox.makeTemporary(), join(sandbox.folder, 'of-the-probe')];
       const env = {
         ...processEnvironment({
           host: { PATH: settings.path },
@@ -185,7 +192,7 @@ const between = async (
         RUNLEDGER_RUN_ID: run_id,
       };
       const args = ['--no-warnings', programFile(SOURCE), role, JSON.stringify(argument), file];
-      const started = place.start({ command: process.execPath, args, env, folder: temporary });
+      const started = sandbox.start({ command: process.execPath, args, env, folder: temporary });
       all.push(started);
       return {
         process: started,
@@ -194,7 +201,7 @@ const between = async (
         leave: async () => {
           await within(ENDS_WITHIN_MS, started.ended, () => started.kill());
           await started.ended;
-          await place.leave();
+          await sandbox.leave();
         },
       };
     });

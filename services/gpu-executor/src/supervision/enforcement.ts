@@ -1,8 +1,10 @@
 import { getuid } from 'node:process';
 import type { Users } from '../isolation/users.ts';
 import { openSystemCalls, type Rlimits } from '../isolation/system-calls.ts';
-import { openCgroups, type Cgroup, type Cgroups } from '../limits/cgroups.ts';
-import type { ProgramLimits } from '../limits/program-limits.ts';
+import { openCgroups, type Cgroup, type Cgroups } from './cgroups.ts';
+import type { ProgramLimits, Exceeded } from './program-limits.ts';
+import type { ProcessEnd, SupervisedProcess } from './supervised-process.ts';
+import { folderBytes } from '../folders/folder-size.ts';
 
 /** What holds programs to their limits. */
 export type Enforcement =
@@ -64,4 +66,82 @@ export const describeEnforcement = (enforcement: Enforcement, { kind }: Users): 
     case 'none':
       return `programs have no limits but that of disk: ${enforcement.why}`;
   }
+};
+
+export interface Limited {
+  readonly limits: ProgramLimits;
+  /** What it writes to. */
+  readonly folder: string;
+  /** Which stays when it has ended, and what it may have; null without one. */
+  readonly cache: { readonly folder: string; readonly maxBytes: number } | null;
+  readonly cgroup: Cgroup | null;
+}
+
+/** The process, killed when a folder of it is too large; its end says so, and when its memory was full. */
+export const withinLimits = (
+  process: SupervisedProcess,
+  { limits: { memoryBytes, diskBytes }, folder, cache, cgroup }: Limited,
+  log: { warn(fields: object, message: string): void },
+): SupervisedProcess => {
+  const outOfMemory = cgroup?.outOfMemory() ?? 0;
+  let tooLarge: Exceeded | null = null;
+  const watch = (resource: 'disk' | 'cache', path: string, limitBytes: number): Disposable => {
+    const kill = (): void => {
+      tooLarge ??= { resource, limitBytes };
+      process.kill();
+    };
+    return watchDisk(path, limitBytes, kill, log);
+  };
+  const watches = [
+    watch('disk', folder, diskBytes),
+    ...(cache === null ? [] : [watch('cache', cache.folder, cache.maxBytes)]),
+  ];
+  const exceeded = (): Exceeded | null => {
+    if (tooLarge !== null) return tooLarge;
+    const isFull = memoryBytes !== null && cgroup !== null && cgroup.outOfMemory() > outOfMemory;
+    return isFull ? { resource: 'memory', limitBytes: memoryBytes } : null;
+  };
+  const ended = async (): Promise<ProcessEnd> => {
+    const end = await process.ended;
+    for (const each of watches) each[Symbol.dispose]();
+    const found = exceeded();
+    return found === null || succeeded(end) ? end : { kind: 'exceeded', exceeded: found, strays: end.strays };
+  };
+  return { ...process, ended: ended() };
+};
+
+const succeeded = (end: ProcessEnd): boolean => end.kind === 'exited' && end.code === 0;
+
+/** A program may write as long before the first look, and between two. */
+const PERIOD_MS = 5_000;
+
+/** Looks at the size of a folder from time to time, and calls once when it is too large. Disposing ends that. A failed look is logged. */
+export const watchDisk = (
+  folder: string,
+  maxBytes: number,
+  onExceeded: () => void,
+  log: { warn(fields: object, message: string): void },
+  periodMs = PERIOD_MS,
+): Disposable => {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const bytes = await folderBytes(folder).catch((error: unknown) => {
+      log.warn({ folder, err: error }, 'the size of a folder of a program cannot be measured');
+      return 0;
+    });
+    if (isOver) return;
+    if (bytes === null || bytes > maxBytes) return onExceeded();
+    wait();
+  };
+  const wait = (): void => {
+    timer = setTimeout(() => void look(), periodMs).unref();
+  };
+  wait();
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
 };

@@ -1,14 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  allProcesses,
-  MARK_VARIABLE,
-  OWN_MARKS,
-  parseMark,
-  readMarkedEnvironment,
-  readStat,
-  userOf,
-  type Mark,
-} from './process-mark.ts';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile, readdir, realpath } from 'node:fs/promises';
 
 type Environment = ReadonlyMap<string, string>;
 
@@ -93,3 +86,92 @@ const sendKill = (pid: number): boolean => {
     return false;
   }
 };
+
+/**
+ * Every process of a run carries `RUNLEDGER_EXECUTOR_MARK=<folder>.<pid>.<started>` in its environment: a digest of
+ * the work folder, and the executor process that started it. The system reuses pids; a pid and a start time (clock ticks
+ * since the machine's start) together identify one process.
+ */
+export const MARK_VARIABLE = 'RUNLEDGER_EXECUTOR_MARK';
+
+/** The slot of a process that is kept between runs, and has no run. */
+export const SLOT_VARIABLE = 'RUNLEDGER_SLOT';
+
+/** Of these values together, each attempt and each process that is kept for a slot has its own. */
+const OWN_MARKS = [MARK_VARIABLE, 'RUNLEDGER_RUN_ID', 'RUNLEDGER_ATTEMPT', SLOT_VARIABLE] as const;
+
+export interface Mark {
+  folder: string;
+  pid: number;
+  started: string;
+}
+
+export const formatMark = ({ folder, pid, started }: Mark): string => `${folder}.${pid}.${started}`;
+
+export const parseMark = (text: string): Mark | null => {
+  const [, folder, pid, started] = /^([0-9a-f]{16})\.(\d{1,10})\.(\d{1,20})$/.exec(text) ?? [];
+  return folder === undefined || pid === undefined || started === undefined
+    ? null
+    : { folder, pid: Number(pid), started };
+};
+
+export const ownMark = async (workFolder: string): Promise<Mark> => ({
+  folder: createHash('sha256')
+    .update(await realpath(workFolder))
+    .digest('hex')
+    .slice(0, 16),
+  pid: process.pid,
+  // Without /proc no process can be searched for either.
+  started: (await readStat(process.pid))?.started ?? '0',
+});
+
+export interface ProcessStat {
+  state: string;
+  group: number;
+  started: string;
+}
+
+/** Null when there is no such process. */
+export const readStat = async (pid: number): Promise<ProcessStat | null> => {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+  if (text === null) return null;
+  // The command's name is in parentheses and may contain spaces and parentheses: count from the last one.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state = '', , group = ''] = fields;
+  return { state, group: Number(group), started: fields[19] ?? '' };
+};
+
+/** Whom a process runs as; null when there is no such process. The owner of its folder in /proc may be another one. */
+export const userOf = (pid: number): number | null => {
+  const uid = /^Uid:\s*(\d+)/m.exec(readProcessFile(`/proc/${pid}/status`)?.toString() ?? '')?.[1];
+  return uid === undefined ? null : Number(uid);
+};
+
+/**
+ * The environment that a marked process was started with; null for one without a mark, of another user, or dead. Not asynchronous: a
+ * machine has hundreds of processes, and each run that ends looks at all of them.
+ */
+export const readMarkedEnvironment = (pid: number): ReadonlyMap<string, string> | null => {
+  const text = readProcessFile(`/proc/${pid}/environ`);
+  if (text?.includes(`${MARK_VARIABLE}=`) !== true) return null;
+  return new Map(
+    text
+      .toString()
+      .split('\0')
+      .map((entry) => {
+        const equals = entry.indexOf('=');
+        return [entry.slice(0, equals), entry.slice(equals + 1)];
+      }),
+  );
+};
+
+const readProcessFile = (path: string): Buffer | null => {
+  try {
+    return readFileSync(path);
+  } catch {
+    return null;
+  }
+};
+
+export const allProcesses = async (): Promise<number[]> =>
+  (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);

@@ -6,18 +6,24 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import { bubblewrapOptions, type BubblewrapMade } from '../isolation/bubblewrap.ts';
-import type { Cgroup } from '../limits/cgroups.ts';
+import type { Cgroup } from './cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
-import { nameFiles } from '../isolation/own-mounts.ts';
+import { nameFiles } from '../isolation/mounts.ts';
 import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
 import type { User } from '../isolation/users.ts';
 import { supervisorFile } from '../isolation/supervisor-code.ts';
 import { namedUser, supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
 import type { ProgramConnections } from '../network/outgoing-proxy.ts';
-import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
+import {
+  directStreams,
+  relayedStreams,
+  type ProcessStreams,
+  linkedProcess,
+  type LinkedProcess,
+  type SupervisedProcess,
+} from './supervised-process.ts';
 import { groupHasEnded, killAllOf, killStrays, type KilledProcesses } from './stray-processes.ts';
-import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
 import {
   DIRECT_DESCRIPTORS,
   encodeMessage,
@@ -267,7 +273,7 @@ const killWhatIsLeft = async (groups: readonly (number | null | undefined)[]): P
 
 /** Of a supervisor that has ended. */
 const strayProcesses = (
-  { isolation, user }: Pick<SupervisorSettings, 'isolation' | 'user'>,
+  { isolation, user }: SupervisorSettings,
   env: Start['env'],
 ): Promise<KilledProcesses> => {
   if (isInNamespace(isolation)) return Promise.resolve(NO_STRAYS);

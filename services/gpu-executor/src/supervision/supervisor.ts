@@ -10,12 +10,10 @@ import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoff } from '@runledger/resilience/backoff';
-import { isTemporaryFull, watchMemory } from '../isolation/memory-folders.ts';
+import { isTemporaryFull, watchMemory } from '../isolation/mounts.ts';
 import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
-import { handOverListener } from '../network/hand-over-listener.ts';
-import { proxyEnvironment } from '../network/proxy-environment.ts';
-import { allProcesses, readStat, userOf } from './process-mark.ts';
-import { groupHasEnded, killStrays } from './stray-processes.ts';
+import { handOverListener, proxyEnvironment } from './proxy-listener.ts';
+import { allProcesses, readStat, userOf, groupHasEnded, killStrays } from './stray-processes.ts';
 import {
   DIRECT_DESCRIPTORS,
   encodeMessage,

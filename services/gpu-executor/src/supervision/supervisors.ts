@@ -1,25 +1,23 @@
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CacheOwner } from '../caches/cache-folder.ts';
-import type { Cache, Caches } from '../caches/caches.ts';
-import { devicesForView } from '../gpu/card-devices.ts';
-import { removeTree } from '../leftovers/remove-tree.ts';
+import type { CacheOwner } from '../folders/cache-folder.ts';
+import type { Cache, Caches } from '../folders/caches.ts';
+import { devicesForView } from '../card-devices.ts';
+import { removeTree } from '../folders/remove-tree.ts';
 import { giveTo, type User } from '../isolation/users.ts';
-import { SHARED_MEMORY } from '../isolation/memory-folders.ts';
+import { SHARED_MEMORY } from '../isolation/mounts.ts';
 import { isInNamespace, type Isolation, type View, type Withheld } from '../isolation/isolation.ts';
-import type { Cgroup } from '../limits/cgroups.ts';
+import type { Cgroup } from './cgroups.ts';
 import { networkInEffect } from '../network/network-hold.ts';
 import type { OutgoingProxy } from '../network/outgoing-proxy.ts';
-import { limitsFor, type Enforcement } from './enforcement.ts';
-import type { ProgramLimits } from '../limits/program-limits.ts';
-import { withinLimits, type Limited } from './within-limits.ts';
-import { openLender, type Lender } from './lent-folders.ts';
-import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
-import { killAllOf } from './stray-processes.ts';
+import { limitsFor, type Enforcement, withinLimits, type Limited } from './enforcement.ts';
+import type { ProgramLimits } from './program-limits.ts';
+import { openLender, type Lender } from '../folders/lent-folders.ts';
+import { formatMark, MARK_VARIABLE, type Mark, killAllOf } from './stray-processes.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Start, StreamsKind } from './supervisor-link.ts';
 import { openSupervisor, type Supervisor } from './supervisor-process.ts';
-import { explainCode, type Seen } from './why-not-started.ts';
+import { explainCode, type Seen } from '../view/why-not-started.ts';
 
 /** Starts processes that die with this executor. It has as many supervisors as programs ran at once. */
 export interface Supervisors extends Disposable {
@@ -27,15 +25,16 @@ export interface Supervisors extends Disposable {
   readonly isolation: Isolation;
   readonly withheld: Withheld;
   readonly enforcement: Enforcement;
-  readonly caches: Pick<Caches, 'soleOwner'>;
-  /** For one run. Its supervisor is kept for the next run of the same organisation with the same view and cache. */
-  take(org_id: string, view: View, cache: CacheOwner | null): Place;
-  /** For a process that is kept. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
-  takeKept(view: View, cache: CacheOwner | null): Place;
+  readonly caches: Caches;
+  /** For one run. Its supervisor stays for the next run of the same organisation with the same view and cache. */
+  sandboxForRun(org_id: string, view: View, cache: CacheOwner | null): Sandbox;
+  /** For a resident process. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
+  sandboxForResident(view: View, cache: CacheOwner | null): Sandbox;
 }
 
 /** Where one program runs. */
-export interface Place extends Pick<Lender, 'lend'> {
+export interface Sandbox {
+  readonly lend: Lender['lend'];
   /** In the view of the program, which may write there. No other program sees it. */
   readonly folder: string;
   /** The same, and it stays for the next process of its owner; null without one. */
@@ -44,11 +43,11 @@ export interface Place extends Pick<Lender, 'lend'> {
   readonly temporaryBytes: number | null;
   /** The process has runs of this organisation, and of no other one. */
   adopt(org_id: string): void;
-  /** A new folder in the place, for the temporary files of one run. */
+  /** A new folder in the sandbox, for the temporary files of one run. */
   makeTemporary(): string;
   /** Once. */
   start(start: Start): SupervisedProcess;
-  /** The process has ended. Puts back what is lent. Resolves when another run may get the place, or the folder is removed. */
+  /** The process has ended. Puts back what is lent. Resolves when another run may get the sandbox, or the folder is removed. */
   leave(): Promise<void>;
 }
 
@@ -63,13 +62,13 @@ export interface SupervisorsSettings {
   readonly proxy: OutgoingProxy;
   readonly mark: Mark;
   readonly path: string;
-  /** For the folders of the places. */
+  /** For the folders of the sandboxes. */
   readonly workFolder: string;
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** A supervisor and its folder. */
-interface Kept {
+/** A supervisor and its folder, which one run has after the other. */
+interface PooledSupervisor {
   /** What another run must have in common to get it. */
   readonly key: string;
   readonly view: View;
@@ -90,46 +89,51 @@ interface Kept {
 
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   const { isolation, withheld, enforcement, caches, log } = settings;
-  const open = new Set<Kept>();
+  const open = new Set<PooledSupervisor>();
   const devicesOf = ({ cards }: View): readonly string[] => (cards ? devicesForView(settings.path, log) : []);
-  const openAnother = (key: string, view: View, streams: StreamsKind, owner: CacheOwner | null): Kept => {
-    const cache = owner === null ? null : caches.take(owner, () => letGo());
-    const closed = (): Promise<void> => close(kept).then(() => giveBack(kept, isolation, log));
-    const kept = openOrRelease(settings, { key, view, streams, cache }, closed);
+  const openAnother = (
+    key: string,
+    view: View,
+    streams: StreamsKind,
+    owner: CacheOwner | null,
+  ): PooledSupervisor => {
+    const cache = owner === null ? null : caches.acquire(owner, () => letGo());
+    const closed = (): Promise<void> => close(pooled).then(() => releaseUser(pooled, isolation, log));
+    const pooled = openOrRelease(settings, { key, view, streams, cache }, closed);
     const letGo = (): void => {
-      kept.isReusable = false;
-      if (kept.isIdle && kept.isLeft) void close(kept);
+      pooled.isReusable = false;
+      if (pooled.isIdle && pooled.isLeft) void close(pooled);
     };
-    open.add(kept);
-    return kept;
+    open.add(pooled);
+    return pooled;
   };
-  const close = async (kept: Kept): Promise<void> => {
-    if (open.delete(kept)) kept.supervisor.close();
-    if (!kept.isLeft) return;
-    await removeTree(kept.folder, log);
+  const close = async (pooled: PooledSupervisor): Promise<void> => {
+    if (open.delete(pooled)) pooled.supervisor.close();
+    if (!pooled.isLeft) return;
+    await removeTree(pooled.folder, log);
   };
-  const placeOf = (kept: Kept): Place => {
-    kept.isIdle = kept.isLeft = false;
-    const { cache } = kept;
+  const sandboxOf = (pooled: PooledSupervisor): Sandbox => {
+    pooled.isIdle = pooled.isLeft = false;
+    const { cache } = pooled;
     cache?.use();
-    const lender = openLender(kept.folder, kept.user);
+    const lender = openLender(pooled.folder, pooled.user);
     return {
-      folder: kept.folder,
+      folder: pooled.folder,
       cache: cache?.folder ?? null,
-      temporaryBytes: isolation.kind === 'bubblewrap' ? kept.limits.temporaryBytes : null,
+      temporaryBytes: isolation.kind === 'bubblewrap' ? pooled.limits.temporaryBytes : null,
       adopt: (org_id) => cache?.adopt(org_id),
       lend: (folders, makesOutputDir) => lender.lend(folders, makesOutputDir),
-      makeTemporary: () => makeFolder(kept.folder, kept.user),
+      makeTemporary: () => makeFolder(pooled.folder, pooled.user),
       start: (start) =>
-        explained(withinLimits(kept.supervisor.start(start), limitedOf(kept, caches), log), start, {
-          ...kept,
+        explained(withinLimits(pooled.supervisor.start(start), limitedOf(pooled, caches), log), start, {
+          ...pooled,
           isolation,
         }),
       leave: async () => {
         await lender.end();
         cache?.use();
-        kept.isLeft = true;
-        if (!(open.has(kept) && kept.isReusable && isAsNew(kept, isolation))) await close(kept);
+        pooled.isLeft = true;
+        if (!(open.has(pooled) && pooled.isReusable && isAsNew(pooled, isolation))) await close(pooled);
       },
     };
   };
@@ -138,15 +142,16 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     withheld,
     enforcement,
     caches,
-    take: (org_id, view, cache) => {
+    sandboxForRun: (org_id, view, cache) => {
       // A device that has appeared since is not in the view of the one before.
       const key = JSON.stringify([org_id, view, cache, devicesOf(view)]);
       const { same, oldest } = freeOf(open, key);
-      if (same !== undefined) return placeOf(same);
+      if (same !== undefined) return sandboxOf(same);
       if (oldest !== undefined) void close(oldest);
-      return placeOf(openAnother(key, view, 'relayed', cache));
+      return sandboxOf(openAnother(key, view, 'relayed', cache));
     },
-    takeKept: (view, cache) => placeOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache)),
+    sandboxForResident: (view, cache) =>
+      sandboxOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache)),
     [Symbol.dispose]: () => {
       for (const { supervisor } of open) supervisor.close();
     },
@@ -154,16 +159,16 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
 };
 
 /** @throws when it cannot be opened, and nobody has the cache then */
-const openOrRelease = (...[settings, wanted, closed]: Parameters<typeof openKept>): Kept => {
+const openOrRelease = (...[settings, wanted, closed]: Parameters<typeof openPooled>): PooledSupervisor => {
   try {
-    return openKept(settings, wanted, closed);
+    return openPooled(settings, wanted, closed);
   } catch (error) {
     wanted.cache?.release();
     throw error;
   }
 };
 
-const openKept = (
+const openPooled = (
   { isolation, enforcement, proxy, mark, path, workFolder, limits: ofAll }: SupervisorsSettings,
   {
     key,
@@ -177,14 +182,14 @@ const openKept = (
     readonly cache: Cache | null;
   },
   onClosed: () => Promise<void>,
-): Kept => {
+): PooledSupervisor => {
   const view = {
     ...wanted,
     writable: cache === null ? writable : [...writable, cache.folder],
     network: networkInEffect(isolation, network),
   };
   const connections = view.network === 'outgoing' ? proxy.open() : null;
-  const user = cache === null ? isolation.users.take() : cache.user;
+  const user = cache === null ? isolation.users.acquire() : cache.user;
   const folder = makeFolder(workFolder, user);
   const limits = { ...ofAll, ...view.resources };
   const { temporaryBytes } = limits;
@@ -192,10 +197,10 @@ const openKept = (
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
   const supervisor = openSupervisor(
     { isolation, user, rlimits, temporaryBytes, cgroup, view, folder, env, connections, streams },
-    { idle: () => void (kept.isIdle = true), closed: () => void onClosed() },
+    { idle: () => void (pooled.isIdle = true), closed: () => void onClosed() },
   );
   const isReusable = streams === 'relayed';
-  const kept = {
+  const pooled = {
     key,
     view,
     user,
@@ -208,7 +213,7 @@ const openKept = (
     isIdle: true,
     isLeft: true,
   };
-  return kept;
+  return pooled;
 };
 
 /** Its end says why it could not be started. */
@@ -219,31 +224,31 @@ const explained = (process: SupervisedProcess, start: Start, seen: Seen): Superv
   ),
 });
 
-const limitedOf = (kept: Kept, { maxBytes }: Caches): Limited => ({
-  ...kept,
-  cache: kept.cache === null ? null : { folder: kept.cache.folder, maxBytes },
+const limitedOf = (pooled: PooledSupervisor, { maxBytes }: Caches): Limited => ({
+  ...pooled,
+  cache: pooled.cache === null ? null : { folder: pooled.cache.folder, maxBytes },
 });
 
 /** Those that no run has: the one that another run of its key may get, and the one that ends for it, so that there are no more than runs at once. */
 const freeOf = (
-  open: ReadonlySet<Kept>,
+  open: ReadonlySet<PooledSupervisor>,
   key: string,
-): { same: Kept | undefined; oldest: Kept | undefined } => {
+): { same: PooledSupervisor | undefined; oldest: PooledSupervisor | undefined } => {
   const free = [...open].filter(({ isIdle, isLeft }) => isIdle && isLeft);
   // Its folder may have been removed meanwhile, as old folders of /tmp are.
-  const same = free.find((kept) => kept.key === key && isEmpty(kept.folder));
+  const same = free.find((pooled) => pooled.key === key && isEmpty(pooled.folder));
   return { same, oldest: free[0] };
 };
 
-const isAsNew = ({ folder, cgroup }: Kept, isolation: Isolation): boolean =>
+const isAsNew = ({ folder, cgroup }: PooledSupervisor, isolation: Isolation): boolean =>
   isEmpty(folder) && (cgroup === null || isInNamespace(isolation) || isAlone(cgroup));
 
 /** Whether the supervisor has it for itself: nothing left its process group, with any other trace of its run. */
 const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
 
 /** The supervisor has ended, and another one may have its user. */
-const giveBack = async (
-  { user, cache }: Pick<Kept, 'user' | 'cache'>,
+const releaseUser = async (
+  { user, cache }: PooledSupervisor,
   isolation: Isolation,
   log: SupervisorsSettings['log'],
 ): Promise<void> => {
@@ -253,7 +258,7 @@ const giveBack = async (
     await removeShared(user, log);
   }
   // The user stays with the cache.
-  if (cache === null) isolation.users.free(user);
+  if (cache === null) isolation.users.release(user);
   else cache.release();
 };
 

@@ -4,11 +4,10 @@ import { executorId, newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
-import { openLedger, type AttemptLedger } from '../../src/attempt/attempt-ledger.ts';
-import type { LedgerSettings } from '../../src/attempt/ledger-settings.ts';
-import { readAssignment } from '../../src/attempt/core/assignment.ts';
-import { beginFacts } from '../../src/attempt/core/attempt-facts.ts';
 import { anAttempt, expired } from '@runledger/testing/events/run-events';
+import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';
+import { readAssignment } from '../../src/attempt/assignment.decide.ts';
+import { beginFacts } from '../../src/attempt/attempt-facts.decide.ts';
 import { anAssignedRun } from '../fixtures/assigned-run.ts';
 
 const run = anAssignedRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });

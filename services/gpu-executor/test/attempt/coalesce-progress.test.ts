@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { coalesceProgress } from '../../src/attempt/coalesce-progress.ts';
+import { coalesceProgress } from '../../src/attempt/execute-attempt.ts';
 
 const PACE = { firstAfterMs: 50, everyMs: 200 };
 

@@ -9,7 +9,7 @@ const nothing = (): void => undefined;
 /** A run that takes its turn, and what became of that. */
 const take = (turns: Turns, org_id: string, signal = NEVER) => {
   const run = { org_id, isWaiting: false, turn: undefined as Disposable | null | undefined };
-  void turns.take(org_id, signal, () => (run.isWaiting = true)).then((turn) => (run.turn = turn));
+  void turns.acquire(org_id, signal, () => (run.isWaiting = true)).then((turn) => (run.turn = turn));
   return run;
 };
 
@@ -104,7 +104,7 @@ describe('turns', () => {
             over: Promise.resolve() as Promise<unknown>,
           };
           const index = runs.push(run) - 1;
-          run.over = turns.take(org, run.stop.signal, nothing).then((turn) => {
+          run.over = turns.acquire(org, run.stop.signal, nothing).then((turn) => {
             if (turn === null) return;
             begun.push(index);
             executing.push(org);
@@ -142,6 +142,6 @@ describe('turns', () => {
 });
 
 it('without turns everybody begins at once, unless it is stopped before', async () => {
-  expect(await NO_TURNS.take('a', NEVER, nothing)).not.toBeNull();
-  expect(await NO_TURNS.take('b', AbortSignal.abort(), nothing)).toBeNull();
+  expect(await NO_TURNS.acquire('a', NEVER, nothing)).not.toBeNull();
+  expect(await NO_TURNS.acquire('b', AbortSignal.abort(), nothing)).toBeNull();
 });

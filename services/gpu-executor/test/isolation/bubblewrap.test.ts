@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bubblewrapOptions } from '../../src/isolation/bubblewrap.ts';
 import { ownUser } from '../../src/isolation/users.ts';
-import { programView } from '../../src/runner/view/program-view.ts';
+import { programView } from '../../src/view/program-view.ts';
 import { NOTHING_WITHHELD } from '../fixtures/limited.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
-import { start, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { start, temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const isolation = await isolationNamed('bubblewrap');
 /** Of the system, and not needed by the programs here. */

@@ -7,7 +7,7 @@ import { probeLandlock } from '../../src/isolation/choose-isolation.ts';
 import { isInNamespace, isViewless, type Isolation } from '../../src/isolation/isolation.ts';
 import { openUsers } from '../../src/isolation/users.ts';
 import { isolations } from '../fixtures/isolations.ts';
-import { start, temporaryFolder, writableFolder, type Options } from '../runner/program/run-a-program.ts';
+import { start, temporaryFolder, writableFolder, type Options } from '../runners/program/run-a-program.ts';
 import { installed, link, uvEnvironment, write } from './environments.ts';
 
 /** As an executor has it that is root and may make namespaces: what is closed to other users is mounted again. */

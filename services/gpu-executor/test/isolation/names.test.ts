@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nameFilesWith } from '../../src/isolation/core/names.ts';
+import { nameFilesWith } from '../../src/isolation/names.decide.ts';
 
 const PASSWD =
   'root:x:0:0:root:/root:/bin/bash\nme:x:1000:1000::/home/me:/bin/sh\nrunledger:x:999:999::/:/bin/false\n';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isolationNamed } from '../fixtures/isolations.ts';
-import { start } from '../runner/program/run-a-program.ts';
+import { start } from '../runners/program/run-a-program.ts';
 
 describe('the network of the machine, with what listens on loopback', () => {
   it.for([

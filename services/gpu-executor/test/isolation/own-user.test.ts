@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openUsers } from '../../src/isolation/users.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
-import { openPrograms } from '../runner/program/run-a-program.ts';
+import { openPrograms } from '../runners/program/run-a-program.ts';
 
 const isRoot = getuid?.() === 0;
 

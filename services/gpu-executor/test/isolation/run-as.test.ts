@@ -8,7 +8,7 @@ import { oneUser, openUsers, type User } from '../../src/isolation/users.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
 import { processesOfRuns } from '../fixtures/marked-processes.ts';
 import { isolationNamed, ISOLATION_NAMES } from '../fixtures/isolations.ts';
-import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { openPrograms, temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const USER: User = { uid: 65_534, gid: 65_533 };
 const isRoot = getuid?.() === 0;
@@ -52,7 +52,7 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
 
 describe('an executor with EXECUTOR_RUN_AS', () => {
   it.runIf(isRoot)('takes the name of a user, or numbers', async () => {
-    expect((await openUsers('nobody')).take()).toEqual((await openUsers('65534:65534')).take());
+    expect((await openUsers('nobody')).acquire()).toEqual((await openUsers('65534:65534')).acquire());
   });
 
   it.each([

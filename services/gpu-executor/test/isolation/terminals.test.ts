@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { probeBubblewrap, probeLandlock } from '../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
 import { openUsers } from '../../src/isolation/users.ts';
-import { openTerminal } from '../../src/probe/open-terminal.ts';
-import { start } from '../runner/program/run-a-program.ts';
+import { openTerminal } from '../../src/probe/attack.ts';
+import { start } from '../runners/program/run-a-program.ts';
 
 const wanted = { path: process.env['PATH'] ?? '', hidden: [], before: '', users: await openUsers(undefined) };
 const forms: readonly (readonly [string, Isolation | string])[] = [

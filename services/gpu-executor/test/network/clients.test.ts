@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { findPython } from '@runledger/local-servers/python';
 import { describe, expect, it } from 'vitest';
-import { start } from '../runner/program/run-a-program.ts';
-import { openResidentProgram } from '../runner/resident/run-a-resident-program.ts';
+import { start } from '../runners/program/run-a-program.ts';
+import { openResidentProgram } from '../runners/program/run-a-resident-program.ts';
 import { holders, httpServer, openNetwork } from './network-bed.ts';
 
 /** Says what arrives. */

@@ -2,7 +2,7 @@ import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { start } from '../runner/program/run-a-program.ts';
+import { start } from '../runners/program/run-a-program.ts';
 import { holders, listening } from './network-bed.ts';
 
 const bubblewrap = holders.filter(([name]) => name === 'bubblewrap');

@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import { ownUser } from '../../src/isolation/users.ts';
-import { processGroup } from '../../src/isolation/containment.ts';
-import type { Isolation } from '../../src/isolation/isolation.ts';
+import { processGroup, type Isolation } from '../../src/isolation/isolation.ts';
 import {
   describeNetwork,
   networkHold,
   networkInEffect,
   refuseUnheld,
 } from '../../src/network/network-hold.ts';
-import { programRunnerType } from '../../src/runner/program/program-runner-type.ts';
+import { programRunnerType } from '../../src/runners/program/program-runner-type.ts';
 import { startExecutor } from '../fixtures/real-executor.ts';
-import { readServerEntry } from '../../src/runner/model-server/server-entry.ts';
+import { readServerEntry } from '../../src/runners/model-server/model-server.ts';
 
 const WHY = 'chosen by the test';
 const bubblewrap: Isolation = {

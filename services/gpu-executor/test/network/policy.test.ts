@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { start } from '../runner/program/run-a-program.ts';
+import { start } from '../runners/program/run-a-program.ts';
 import { holders, httpServer, openNetwork } from './network-bed.ts';
 
 /** Asks the proxy for each URL, as a request and as a tunnel, and says what it answers to both. */

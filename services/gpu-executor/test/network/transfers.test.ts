@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { openPrograms, start } from '../runner/program/run-a-program.ts';
+import { openPrograms, start } from '../runners/program/run-a-program.ts';
 import { holders, httpServer, listening, openNetwork } from './network-bed.ts';
 
 const MIB = 1024 * 1024;

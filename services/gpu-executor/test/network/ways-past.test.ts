@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { findPython } from '@runledger/local-servers/python';
 import { describe, expect, it } from 'vitest';
-import { start } from '../runner/program/run-a-program.ts';
+import { start } from '../runners/program/run-a-program.ts';
 import { holders, listening, openNetwork } from './network-bed.ts';
 
 /** Tries what connects or listens without the calls that everybody knows. What it cannot even try on this machine is refused, too. */

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 const SCHEDULER = 'services/scheduler/src/core';
 const NOTIFIER = 'services/notifier/src/core';
-const ATTEMPT = 'services/gpu-executor/src/attempt/core';
+const ATTEMPT = 'services/gpu-executor/src/attempt';
 const GATEWAY = 'services/gateway/src';
 const SHADOW_MUTANT = join(import.meta.dirname, 'shadow-mutant.ts');
 
@@ -111,7 +111,7 @@ it.each([
   },
   {
     defect: 'an end that a cancel request does not change',
-    file: `${ATTEMPT}/end-of-attempt.ts`,
+    file: `${ATTEMPT}/end-of-attempt.decide.ts`,
     text: 'if (attempt.cancel !== null) {',
     instead: "if (attempt.cancel !== null && attempt.status === 'started') {",
   },
@@ -129,7 +129,7 @@ it.each([
   },
   {
     defect: 'assignments that are void in their own term',
-    file: `${ATTEMPT}/known-terms.ts`,
+    file: `${ATTEMPT}/assignment.decide.ts`,
     text: 'term < this.#registered',
     instead: 'term <= this.#registered',
   },

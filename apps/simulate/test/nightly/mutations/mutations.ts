@@ -36,7 +36,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'an executor that reports a success after a cancel request',
     seed: 198,
-    file: 'services/gpu-executor/src/attempt/core/end-of-attempt.ts',
+    file: 'services/gpu-executor/src/attempt/end-of-attempt.decide.ts',
     text: 'if (attempt.cancel !== null) {',
     instead: 'if (attempt.cancel === undefined) {',
     check: 'one_result',
@@ -204,7 +204,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'an executor that begins what a former leader assigns',
     seed: 41,
-    file: 'services/gpu-executor/src/attempt/core/known-terms.ts',
+    file: 'services/gpu-executor/src/attempt/assignment.decide.ts',
     text: 'return isLater || term < this.#registered;',
     instead: 'return isLater && term < this.#registered;',
     check: 'limits',

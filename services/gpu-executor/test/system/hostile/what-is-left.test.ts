@@ -3,9 +3,9 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { removeTree } from '../../../src/leftovers/remove-tree.ts';
+import { removeTree } from '../../../src/folders/remove-tree.ts';
 import { asOwner, isRoot, OWNER } from '../../fixtures/ordinary-owner.ts';
-import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
+import { start, temporaryFolder } from '../../runners/program/run-a-program.ts';
 
 const shell = (folder: string, script: string): void => {
   execFileSync('/bin/sh', ['-c', script], { cwd: folder });

@@ -9,7 +9,7 @@ import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
 let cog: CogCommand;
 beforeAll(async () => {
-  cog = await cogCommand(join(import.meta.dirname, '../runner/cog/predict.py'));
+  cog = await cogCommand(join(import.meta.dirname, '../runners/cog/predict.py'));
 }, 600_000);
 afterAll(() => cog[Symbol.dispose]());
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALLATION } from '../../../src/isolation/supervisor-code.ts';
 import { sha256Of, type AssignedRun } from '../../fixtures/assigned-run.ts';
-import type { QueuedPrompt } from '../../runner/comfyui/server/engine.ts';
-import { playing, type Step } from '../../runner/comfyui/server/play.ts';
-import { startTestServer, type TestServer } from '../../runner/comfyui/server/test-server.ts';
+import type { QueuedPrompt } from '../../runners/comfyui/server/engine.ts';
+import { playing, type Step } from '../../runners/comfyui/server/play.ts';
+import { startTestServer, type TestServer } from '../../runners/comfyui/server/test-server.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
 let foreign: TestServer;
@@ -15,7 +15,7 @@ let service: ServiceTestBed;
 /** Of the clients of an executor with the name that these have. */
 const CLIENT = 'runledger.box.';
 const startWithServers = (): Promise<ServiceTestBed> => {
-  const args = [join(import.meta.dirname, '../../runner/comfyui/server/main.ts'), new URL(own).port];
+  const args = [join(import.meta.dirname, '../../runners/comfyui/server/main.ts'), new URL(own).port];
   const server = { url: own, command: process.execPath, args, readable: [INSTALLATION] };
   const servers = [{ url: foreign.url }, server];
   return startService({ EXECUTOR_COMFYUI: JSON.stringify(servers) });

@@ -10,7 +10,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { describe, expect, it } from 'vitest';
-import { redriveAddressed } from '../../../src/log/redrive-addressed.ts';
+import { redriveAddressed } from '../../../src/attempt/executor-log.ts';
 import { anAssignedRun } from '../../fixtures/assigned-run.ts';
 
 const ID = executorId('box.0a1b2c3d4e5f');
@@ -32,7 +32,7 @@ describe('a dead letter that an executor redrives', () => {
     using responder = redriveAddressed(own, ID, {
       handle: (message) => {
         handled.push(message);
-        return why === undefined ? { kind: 'taken' } : { kind: 'no_fact', why };
+        return why === undefined ? { kind: 'accepted' } : { kind: 'no_fact', why };
       },
     });
     await own.nc.flush();

@@ -10,11 +10,11 @@ import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { consumeAddressed } from '../../../src/log/consume-addressed.ts';
+import { consumeAddressed } from '../../../src/attempt/executor-log.ts';
 import type { Executor } from '../../../src/attempt/executor.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
-const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
+const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'accepted' }) };
 
 const main = programFile(fileURLToPath(new URL('../../../src/main.ts', import.meta.url)));
 

@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isolationNamed, type IsolationName } from '../../fixtures/isolations.ts';
-import { ownMark } from '../../../src/supervision/process-mark.ts';
-import { killOrphans } from '../../../src/supervision/stray-processes.ts';
+import { ownMark, killOrphans } from '../../../src/supervision/stray-processes.ts';
 import { processesOf, processesOfRuns } from '../../fixtures/marked-processes.ts';
-import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
+import { start, temporaryFolder } from '../../runners/program/run-a-program.ts';
 
 const executor = fileURLToPath(new URL('../../fixtures/executor-process.ts', import.meta.url));
 const ignoresSigterm = `trap '' TERM; echo '{"progress": 0.5, "live_status": "busy"}'; while :; do sleep 600; done`;

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { processesOfRuns, supervisorsOf } from '../../fixtures/marked-processes.ts';
 import { isolations } from '../../fixtures/isolations.ts';
-import { writableFolder } from '../../runner/program/run-a-program.ts';
-import { bareProgram, openResidentProgram } from '../../runner/resident/run-a-resident-program.ts';
+import { writableFolder } from '../../runners/program/run-a-program.ts';
+import { bareProgram, openResidentProgram } from '../../runners/program/run-a-resident-program.ts';
 
 /** Its `$0` is a file that all its processes see. */
 const sh = (script: string): ReturnType<typeof bareProgram> => {

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { readStat } from '../../../src/supervision/process-mark.ts';
+import { readStat } from '../../../src/supervision/stray-processes.ts';
 import { processesOfRuns, supervisorsOf } from '../../fixtures/marked-processes.ts';
-import type { RunResult } from '../../../src/runner/runner.ts';
+import type { RunResult } from '../../../src/runners/runner.ts';
 import { isolations } from '../../fixtures/isolations.ts';
-import { openPrograms } from '../../runner/program/run-a-program.ts';
+import { openPrograms } from '../../runners/program/run-a-program.ts';
 
 const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 20 });

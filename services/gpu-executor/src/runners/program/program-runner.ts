@@ -1,0 +1,231 @@
+import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import {
+  hasLastingHome,
+  namedCache,
+  processEnvironment,
+  type HostEnvironment,
+} from '../../supervision/process-environment.ts';
+import { removeTree } from '../../folders/remove-tree.ts';
+import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
+import type { AllowList } from './allow-list.ts';
+import { countOomKills, recentOomKills, programError, hidingValues } from '../output/program-error.ts';
+import { cancelWithGrace, logStrays, type SupervisedProcess } from '../../supervision/supervised-process.ts';
+import { collectOutputs, outputResult } from '../output/output-result.ts';
+import { programView } from '../../view/program-view.ts';
+import { visibleHost } from '../../isolation/isolation.ts';
+import type { Sandbox } from '../../supervision/supervisors.ts';
+import type { RunnerHost } from '../runner-type.ts';
+import type { Runner, RunObserver, RunResult, RunnerWork, RunData } from '../runner.ts';
+import { collectMessages, meansOutput, readMessage, type LostOutput } from '../output/program-messages.ts';
+import { readMessages } from '../output/message-lines.ts';
+import { readLines, readStreams, STDERR_TAIL_BYTES, stderrTail } from '../output/read-streams.ts';
+import type { Mark } from '../../supervision/stray-processes.ts';
+
+export interface ProgramRunnerSettings extends Omit<
+  RunnerHost,
+  'executorName' | 'slots' | 'residents' | 'workFolder'
+> {
+  readonly programs: AllowList['once'];
+}
+
+/** Runs a program of the allow-list, one process for each run. The README has the contract for programs. */
+export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
+  run: async (work, observe, signal) => {
+    const name = work.choice.kind === 'program' ? work.choice.program : '';
+    const program = settings.programs.get(name);
+    if (program === undefined) {
+      return notRunnable(`EXECUTOR_PROGRAMS of the executor names no program "${name}".`);
+    }
+    const refusal = await whyNotExecutable(program.command);
+    if (refusal !== null) return notStarted(settings, { name, program, work }, refusal);
+    // What the program itself loads belongs to its run.
+    if (signal.aborted || !(await observe.begin(0)))
+      return { outcome: 'cancelled', forced: false, files: [] };
+
+    const named = { name, program, work };
+    const sandbox = tryOpenSandbox(settings, named);
+    if (sandbox instanceof Error) return notStarted(settings, named, sandbox.message);
+    await using left = new AsyncDisposableStack();
+    left.defer(() => sandbox.leave());
+    const temporary = sandbox.makeTemporary();
+    left.defer(() => removeTree(temporary, settings.log));
+    return await execute(settings, { ...named, sandbox, temporary }, observe, signal);
+  },
+});
+
+interface NamedProgram {
+  readonly name: string;
+  readonly program: OperatorCommand;
+}
+
+interface ProgramRun extends NamedProgram {
+  readonly work: RunnerWork;
+  readonly sandbox: Sandbox;
+  /** The folder for temporary files of this run alone. */
+  readonly temporary: string;
+}
+
+const execute = async (
+  settings: ProgramRunnerSettings,
+  run: ProgramRun,
+  observe: RunObserver,
+  signal: AbortSignal,
+): Promise<RunResult> => {
+  const { log, cancelGraceMs } = settings;
+  const { work } = run;
+  const oomKills = recentOomKills();
+  const lent = await run.sandbox.lend(work);
+  const started = tryStart(settings, { ...run, work: { ...work, ...lent.folders } });
+  if (started instanceof Error) return notStarted(settings, run, started.message);
+
+  const hide = hidingValues(run.program, {
+    RUNLEDGER_INPUT_DIR: lent.folders.inputDir,
+    RUNLEDGER_OUTPUT_DIR: lent.folders.outputDir,
+    TMPDIR: run.temporary,
+    ...namedCache(run.sandbox),
+  });
+  const output = readProgram(started, {
+    ...observe,
+    log: ({ stream, line }) => observe.log({ stream, line: hide(line) }),
+  });
+  const { run_id, workflow, inputs, gpu, attempt } = work;
+  started.stdin.end(JSON.stringify({ run_id, workflow, inputs, gpu, attempt }));
+  using cancel = cancelWithGrace(started, signal, cancelGraceMs);
+
+  const end = await started.ended;
+  logStrays(end, log, { run_id });
+  await output.drained();
+  if (end.kind === 'not_started') return notStarted(settings, run, end.code);
+
+  const collected = await collectOutputs(lent, work, observe);
+  if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
+  const isMemoryShort = countOomKills() > oomKills;
+  const shown = (text: string): string => observe.masked(hide(text));
+  const stderr = shown(output.stderrTail());
+  const { temporaryBytes } = run.sandbox;
+  const error = programError({ name: run.name, end, isMemoryShort, temporaryBytes, stderr });
+  return error === null
+    ? outputResult({ name: run.name, output, hide: shown }, collected)
+    : { outcome: 'failed', error, files: collected.files };
+};
+
+const tryOpenSandbox = (
+  { supervisors, env }: ProgramRunnerSettings,
+  { work: { org_id, deployment_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
+): Sandbox | Error => {
+  const hasNone = deployment_id === null || hasLastingHome(supervisors.isolation, env, program.env);
+  const cache = hasNone ? null : { org_id, of: `deployment ${deployment_id}` };
+  try {
+    return supervisors.sandboxForRun(org_id, programView(program, slot, supervisors.withheld), cache);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+};
+
+const tryStart = (
+  { supervisors: { isolation }, mark, env }: ProgramRunnerSettings,
+  { work, program, sandbox, temporary }: ProgramRun,
+): SupervisedProcess | Error => {
+  const { command, args, cwd } = program;
+  try {
+    return sandbox.start({
+      command,
+      args,
+      env: programEnvironment({
+        work,
+        program,
+        host: visibleHost(isolation, env),
+        mark,
+        temporary,
+        cache: sandbox.cache,
+      }),
+      folder: cwd ?? temporary,
+    });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+};
+
+const notRunnable = (why: string): RunResult => ({ outcome: 'not_runnable', why });
+
+/** Its command is for the operator alone. */
+const notStarted = (
+  { log }: ProgramRunnerSettings,
+  { name, program, work: { run_id } }: NamedProgram & { readonly work: RunnerWork },
+  why: string,
+): RunResult => {
+  log.warn({ run_id, program: name, command: program.command, why }, 'a program cannot be started');
+  return notRunnable(`The program ${name} cannot be started: ${why}.`);
+};
+
+interface ProgramOutput {
+  /** Resolves when both streams are read to their end. */
+  drained(): Promise<void>;
+  data(): RunData;
+  lost(): LostOutput | null;
+  stderrTail(): string;
+}
+
+const MAX_LINE_BYTES = 64 * 1024;
+
+/** Reads the messages and the log of a program in bounded memory. */
+const readProgram = (process: SupervisedProcess, observe: RunObserver): ProgramOutput => {
+  const messages = collectMessages(
+    (report) => observe.progress(report),
+    (line) => observe.log(line),
+    MAX_OUTPUTS_BYTES,
+  );
+  const tail = stderrTail(STDERR_TAIL_BYTES);
+  const draw = (drawing: string): void => messages.draw(drawing);
+  const errorLines = readLines(MAX_LINE_BYTES, {
+    take: ({ text }) => observe.log({ stream: 'stderr', line: text }),
+    draw,
+  });
+  const streams = readStreams(process, {
+    stdout: readMessages(MAX_LINE_BYTES, meansOutput, {
+      take: (written) => messages.take(readMessage(written)),
+      draw,
+    }),
+    stderr: {
+      chunk: (chunk) => {
+        tail.push(chunk);
+        errorLines.chunk(chunk);
+      },
+      end: () => errorLines.end(),
+    },
+  });
+  return {
+    drained: () => streams.drained(),
+    data: () => messages.data(),
+    lost: () => messages.lost(),
+    stderrTail: () => tail.text(),
+  };
+};
+
+/** The whole environment of a program with one process for each run. */
+const programEnvironment = ({
+  work,
+  program: { env },
+  host,
+  mark,
+  temporary,
+  cache,
+}: {
+  readonly work: RunnerWork;
+  readonly program: OperatorCommand;
+  readonly host: HostEnvironment;
+  readonly mark: Mark;
+  /** The folder for temporary files of this run. */
+  readonly temporary: string;
+  /** That of its deployment; null without one. */
+  readonly cache: string | null;
+}): Record<string, string> => ({
+  // What Python has printed is lost with a process that is killed, and comes late to whoever follows the log.
+  PYTHONUNBUFFERED: '1',
+  ...processEnvironment({ host, env, ...work.slot, temporary, cache, mark }),
+  RUNLEDGER_INPUT_DIR: work.inputDir,
+  RUNLEDGER_OUTPUT_DIR: work.outputDir,
+  ...(typeof work.traceparent === 'string' ? { TRACEPARENT: work.traceparent } : {}),
+  RUNLEDGER_RUN_ID: work.run_id,
+  RUNLEDGER_ATTEMPT: String(work.attempt),
+});

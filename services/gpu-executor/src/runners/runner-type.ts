@@ -1,0 +1,85 @@
+import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
+import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { Static, TObject, TProperties } from 'typebox';
+import type { GpuSlot } from '../gpu-slots.ts';
+import type { ResidentProcesses } from '../residents/resident-processes.ts';
+import type { HostEnvironment } from '../supervision/process-environment.ts';
+import type { Mark } from '../supervision/stray-processes.ts';
+import type { Supervisors } from '../supervision/supervisors.ts';
+import type { OperatorCommand, Organisations } from './operator-command.ts';
+import type { Runner } from './runner.ts';
+
+/**
+ * One way of executing workflows. Each has a folder below `runners/` and one line in `runner-registry.ts`. The executor
+ * knows nothing else about it.
+ */
+export interface RunnerType<Settings extends TProperties = TProperties> {
+  /** The kind in a machine's record, such as `program`. */
+  readonly kind: string;
+  /** Its environment variables, as members of the configuration schema. */
+  readonly settings: Settings;
+  /** Checks the settings at the start, before any run needs them. */
+  configure(
+    settings: Static<TObject<Settings>>,
+    host: ConfiguredHost,
+  ): Promise<ConfiguredRunner | InvalidSettings>;
+}
+
+/** What is known of the executor before it is open. */
+export interface ConfiguredHost extends HostEnvironment {
+  readonly slots: readonly GpuSlot[];
+}
+
+export interface InvalidSettings {
+  readonly problems: readonly ConfigProblem[];
+}
+
+export interface ConfiguredRunner {
+  readonly kind: string;
+  /** The capabilities that the executor registers for this runner. */
+  readonly capabilities: RunnerCapabilities;
+  /** What its setting lets it start. */
+  readonly entries: readonly ConfiguredEntry[];
+  readonly open: (host: RunnerHost) => OpenRunner;
+}
+
+export interface ConfiguredEntry {
+  /** For people, such as `the program "caption"`. */
+  readonly name: string;
+  readonly command: OperatorCommand;
+  readonly organisations: Organisations;
+}
+
+export type RunnerCapabilities = Partial<Pick<ExecutorRegistered, 'programs' | 'dedicated'>>;
+
+export interface OpenRunner extends Runner {
+  /** Names the outputs of such a run, for people. */
+  readonly outputId: (choice: RunnerChoice) => string;
+}
+
+/** What the executor provides to every runner. */
+export interface RunnerHost {
+  /** The name of the executor, over its restarts. */
+  readonly executorName: string;
+  readonly env: HostEnvironment;
+  /** For temporary folders. */
+  readonly workFolder: string;
+  readonly slots: readonly GpuSlot[];
+  /** Starts processes that die with the executor. */
+  readonly supervisors: Supervisors;
+  /** Keeps processes between runs. */
+  readonly residents: ResidentProcesses;
+  /** How processes of this executor are recognised. */
+  readonly mark: Mark;
+  readonly cancelGraceMs: number;
+  readonly log: RunnerLog;
+}
+
+interface RunnerLog {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** The opened runner of a choice; undefined when this executor has none of that kind. */
+export type RunnerFor = (choice: RunnerChoice) => OpenRunner | undefined;

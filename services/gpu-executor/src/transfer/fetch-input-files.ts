@@ -1,0 +1,163 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { fetchAssigned, type FetchedAssignment, type FetchSettings } from './fetch-assigned.ts';
+import type { Assignment } from '../attempt/assignment.decide.ts';
+import {
+  openAttemptGateway,
+  type AttemptGateway,
+  type GatewaySettings,
+  requestFromGateway,
+  requestSpan,
+  untilAnswered,
+  type UntilAnswered,
+} from './attempt-gateway.ts';
+import type { FetchOptions, NotFetched } from './fetch-body.ts';
+import {
+  inputNames,
+  notFetched,
+  type FetchedFile,
+  type FileToFetch,
+  nameInDisposition,
+  saveBody,
+  TooLarge,
+  tooLarge,
+} from './input-file.ts';
+import type { FetchUrl } from './fetch-url.ts';
+
+type Inputs = Readonly<Record<string, unknown>>;
+
+export interface InputFileSettings {
+  readonly log: GatewaySettings['log'];
+  readonly fetchUrl: FetchUrl;
+  /** Of all files of a run. */
+  readonly maxBytes: number;
+}
+
+export interface InputFolders {
+  /** Makes the folder where the files go. */
+  readonly makeInputDir: () => Promise<string>;
+  /** Makes a folder on the same disk: a file on its way has no name that a runner could find. */
+  readonly makePrivateDir: () => Promise<string>;
+}
+
+type FetchedInputs = { readonly kind: 'fetched'; readonly inputs: Inputs } | NotFetched;
+
+/** What an assignment names, with the files of its inputs. */
+export const fetchWithFiles = async (
+  settings: FetchSettings & InputFileSettings,
+  assignment: Assignment,
+  folders: InputFolders,
+  options: FetchOptions,
+): Promise<FetchedAssignment> => {
+  const fetched = await fetchAssigned(settings, assignment, options);
+  if (fetched.kind !== 'fetched' || assignment.event.data.file_inputs === undefined) return fetched;
+  const gateway = openAttemptGateway(settings, assignment);
+  const files = await fetchInputFiles(settings, gateway, fetched.inputs, folders, options);
+  return files.kind === 'fetched' ? { ...fetched, inputs: files.inputs } : files;
+};
+
+/**
+ * Fetches the files of a run's inputs, one after the other. Each of these inputs then is the name of its file in the input folder. One that is
+ * a list has a folder of its own there, and is the list of the names with this folder before them, in its order.
+ */
+const fetchInputFiles = async (
+  settings: InputFileSettings,
+  gateway: AttemptGateway,
+  inputs: Inputs,
+  { makeInputDir, makePrivateDir }: InputFolders,
+  options: FetchOptions,
+): Promise<FetchedInputs> => {
+  const nameOf = inputNames();
+  const named: [string, string | string[]][] = [];
+  let left = settings.maxBytes;
+  const inputDir = await makeInputDir();
+  const incoming = join(await makePrivateDir(), 'incoming');
+  for (const input of gateway.assignment.event.data.file_inputs ?? []) {
+    const value = inputs[input];
+    const folder = Array.isArray(value) ? `${nameOf(input, '')}/` : '';
+    const nameInFolder = folder === '' ? nameOf : inputNames();
+    await mkdir(join(inputDir, folder), { recursive: true, mode: 0o700 });
+    const names: string[] = [];
+    for (const [index, each] of namedFiles(value).entries()) {
+      const title = folder === '' ? input : `${input}[${index}]`;
+      const file = { input: title, path: incoming, maxBytes: left };
+      const fetched = await fetchFile(settings, gateway, each, file, options);
+      if (fetched.kind !== 'fetched') return fetched;
+      left -= fetched.bytes;
+      const name = `${folder}${nameInFolder(fetched.filename, fetched.content_type)}`;
+      await rename(incoming, join(inputDir, name));
+      names.push(name);
+    }
+    named.push([input, folder === '' ? (names[0] ?? '') : names]);
+  }
+  // Entries, because `__proto__` is an ordinary name.
+  return { kind: 'fetched', inputs: Object.fromEntries([...Object.entries(inputs), ...named]) };
+};
+
+const fetchFile = async (
+  settings: InputFileSettings,
+  gateway: AttemptGateway,
+  value: unknown,
+  file: FileToFetch,
+  options: FetchOptions,
+): Promise<FetchedFile> => {
+  const named = readFileValue(value);
+  switch (named?.kind) {
+    case 'id':
+      return fetchUpload(settings, gateway, named.id, file, options);
+    case 'url':
+      return settings.fetchUrl(named.url, file, options.stop);
+    case 'data':
+    case undefined:
+      // The gateway accepts no such run: it makes a file of a data URL.
+      return notFetched(`The input ${file.input} names no file.`, false);
+  }
+};
+
+/** Fetches a file that a client uploaded from the gateway, and checks its hash. Waits while the gateway is unavailable. */
+const fetchUpload = async (
+  { log }: InputFileSettings,
+  { assignment, url, token }: AttemptGateway,
+  id: string,
+  { input, path, maxBytes }: FileToFetch,
+  { stop, onWaiting }: FetchOptions,
+): Promise<FetchedFile> => {
+  const { run_id, attempt } = assignment;
+  const onRetry: UntilAnswered['onRetry'] = (why, level) => {
+    log[level]({ run_id, attempt, why }, 'fetching a file again');
+    onWaiting();
+  };
+  const request = { method: 'GET', url: url(`files/${id}`), token: await token() } as const;
+  const answer = await untilAnswered({ stop, onRetry }, () =>
+    requestSpan({ assignment, method: 'GET', what: 'file' }, () =>
+      requestFromGateway(request, stop, async (incoming) => {
+        const { etag, 'content-disposition': disposition, 'content-type': type = '' } = incoming.headers;
+        try {
+          const { bytes, sha256 } = await saveBody(incoming, path, maxBytes);
+          if (etag !== `"${sha256}"`) throw new Error('the file did not arrive as the gateway has it');
+          return { kind: 'saved' as const, bytes, filename: nameInDisposition(disposition), type };
+        } catch (error) {
+          if (error instanceof TooLarge) return { kind: 'too_large' as const };
+          throw error;
+        }
+      }),
+    ),
+  );
+  switch (answer.kind) {
+    case 'stopped':
+      return answer;
+    case 'not_current':
+      return notFetched(`The file of input ${input} cannot be fetched: ${answer.why}.`, true);
+    case 'refused':
+      return notFetched(`The file of input ${input} cannot be fetched: ${answer.detail}`, false);
+    case 'ok':
+      if (answer.body.kind === 'too_large') return notFetched(tooLarge(input, maxBytes), false);
+      return {
+        kind: 'fetched',
+        bytes: answer.body.bytes,
+        filename: answer.body.filename,
+        content_type: answer.body.type,
+      };
+  }
+};
