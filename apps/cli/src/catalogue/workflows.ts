@@ -172,7 +172,7 @@ const showVersion = async (
 };
 
 /** `*` marks required inputs. */
-const inputWords = ({ inputs }: Pick<ListedVersion, 'inputs'>): string =>
+const inputWords = ({ inputs }: ListedVersion): string =>
   inputs.map(({ name, required }) => (required ? `${name}*` : name)).join(', ');
 
 const listedOf = (workflow: string): Pick<ListedRecords<ListedVersion>, 'what' | 'path' | 'readPage'> => ({

@@ -63,9 +63,9 @@ const addLogCommands = (
       'go on without these facts, which the log has lost, such as 1029-1040; services that wait name them',
     )
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>
-      asOperator(async ({ log, record }) => {
+      asOperator(async (operator) => {
         const { provisionLog } = await import('./open-log.ts');
-        const { away } = await provisionLog({ log, record }, env, options);
+        const { away } = await provisionLog(operator, env, options);
         if (json) screen.printJson({ provisioned: true, away });
         else if (away.length === 0) screen.print('The streams and buckets are up to date.');
         else
@@ -109,11 +109,7 @@ interface BrokerConfigOptions extends Json {
 const DEFAULT_FOLDER = 'deploy/secrets/nats';
 
 /** Writes files, and connects to nothing. */
-const addBrokerConfigCommand = (
-  program: Command,
-  { screen, add }: Pick<CommandContext, 'screen' | 'add'>,
-  cwd: string,
-): void => {
+const addBrokerConfigCommand = (program: Command, { screen, add }: CommandContext, cwd: string): void => {
   add(
     program,
     'broker-config',

@@ -54,7 +54,7 @@ const PAGE = 100;
 
 /** Writes the runs that match as a table, newest first: a row for each. */
 const exportRuns = async (
-  { call, screen }: Pick<Client, 'call' | 'screen'>,
+  { call, screen }: Client,
   { format, ...filter }: ExportOptions,
   { target, signal }: { readonly target: OutputTarget; readonly signal: AbortSignal },
 ): Promise<void> => {

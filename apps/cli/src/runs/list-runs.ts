@@ -38,10 +38,7 @@ export const listRuns = (client: Client, query: RunQuery, options: ListOptions):
   });
 
 /** A page of runs. */
-const readRuns = async (
-  { call, screen }: Pick<Client, 'call' | 'screen'>,
-  query: RunQuery,
-): Promise<Page<ShownRun>> => {
+const readRuns = async ({ call, screen }: Client, query: RunQuery): Promise<Page<ShownRun>> => {
   const page = await call(ShownRuns, {
     method: 'GET',
     path: '/runs',
@@ -74,7 +71,7 @@ interface WatchOptions {
  * everything else a line, or JSON, for each run that is new or has changed.
  */
 export const watchRuns = async (
-  client: Pick<Client, 'call' | 'screen'>,
+  client: Client,
   query: RunQuery,
   { limit: wanted, json = false }: WatchOptions,
   signal: AbortSignal,
