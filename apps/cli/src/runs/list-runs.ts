@@ -61,11 +61,6 @@ const OTHER_LINES = 2;
 /** Without a terminal, a line for each tenth of the work. */
 const STEP = 0.1;
 
-interface WatchOptions {
-  readonly limit: string;
-  readonly json?: boolean;
-}
-
 /**
  * Shows the newest runs that match, and reads them again each second until the signal aborts. A terminal gets a table that is drawn again;
  * everything else a line, or JSON, for each run that is new or has changed.
@@ -73,7 +68,7 @@ interface WatchOptions {
 export const watchRuns = async (
   client: Client,
   query: RunQuery,
-  { limit: wanted, json = false }: WatchOptions,
+  { limit: wanted, json = false }: ListOptions,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const { screen } = client;
