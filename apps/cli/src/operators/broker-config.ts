@@ -1,7 +1,6 @@
 import { chmod, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
-import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { makeKeyFile } from '@runledger/standalone/keys/key-files';
 import { replaceFile } from '@runledger/standalone/write-file';
 import {
