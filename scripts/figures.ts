@@ -7,8 +7,8 @@ import { dirname, posix } from 'node:path';
 import { openRepository, type Repository } from './checks/repository.ts';
 
 const SOURCE = /^((?:apps|packages|services)\/[^/]+)\/src\/.+\.(?:tsx?|py)$/;
-/** A type that only carries options or parts from one function to another. */
-const OPTIONS_TYPE = /\b(?:interface|type) \w*(?:Options|Parts|Routes)\b/;
+/** The declaration of a type that only carries options or parts from one function to another. */
+const OPTIONS_TYPE = /\b(?:interface|type) \w*(?:Options|Parts|Routes)\b(?:<.*>)? (?:=|\{|extends)/;
 const PICKED = /\b(?:Pick|Omit)</;
 /** Beside these, what lies directly in the folder of the gateway is its wiring. */
 const NO_WIRING: ReadonlySet<string> = new Set([

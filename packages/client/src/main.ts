@@ -1,6 +1,6 @@
 /** What `@runledger/client` exports. It uses what Node, Bun, Deno and browsers have in common. */
-export type { Bytes } from './api/operation-types.ts';
 export type {
+  Bytes,
   LogCut,
   LogItem,
   LogLine,
@@ -13,7 +13,7 @@ export type {
   RunStatus,
   Schemas,
   UploadedFile,
-} from './api/schemas.ts';
+} from './operations.ts';
 export {
   ApiError,
   ConnectionFailed,
@@ -24,13 +24,11 @@ export {
   Unavailable,
   ValidationError,
   WebhookInvalid,
-} from './errors/errors.ts';
-export type { Inputs, InputValue } from './files/input-files.ts';
-export type { UploadOptions } from './files/upload-file.ts';
+} from './errors.ts';
+export type { Inputs, InputValue, UploadOptions } from './runs/files.ts';
 export type { RunledgerOptions } from './http/settings.ts';
 export { Runledger } from './runledger.ts';
-export type { RunEvent, SubscribeOptions } from './runs/run-events.ts';
-export type { LogsOptions } from './runs/run-logs.ts';
+export type { LogsOptions, RunEvent, SubscribeOptions } from './runs/run-events.ts';
 export type { Progress, RunOptions } from './runs/run-to-end.ts';
 export type {
   CallOptions,
@@ -41,5 +39,5 @@ export type {
   Runs,
   RunSettings,
 } from './runs/runs.ts';
-export { EventParser, type ServerSentEvent } from './streams/server-sent-events.ts';
-export { verifyWebhook, type WebhookRequest } from './webhooks/verify-webhook.ts';
+export { EventParser, type ServerSentEvent } from './http/server-sent-events.ts';
+export { verifyWebhook, type WebhookRequest } from './verify-webhook.ts';

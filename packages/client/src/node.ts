@@ -3,7 +3,7 @@ import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { RunledgerError } from './errors/errors.ts';
+import { RunledgerError } from './errors.ts';
 
 /**
  * A file of the disk as the value of an input, or for `files.upload`. It is read while it is uploaded. Its type is found from its

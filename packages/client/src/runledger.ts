@@ -1,7 +1,5 @@
-import type { UploadedFile, Run } from './api/schemas.ts';
-import type { Bytes } from './api/operation-types.ts';
-import type { Inputs } from './files/input-files.ts';
-import { uploadFile, type UploadOptions } from './files/upload-file.ts';
+import type { UploadedFile, Run, Bytes } from './operations.ts';
+import { type Inputs, uploadFile, type UploadOptions } from './runs/files.ts';
 import {
   readJson,
   readResponse,

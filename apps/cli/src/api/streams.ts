@@ -16,7 +16,10 @@ const IDLE_TIMEOUT_MS = 45_000;
  */
 export const eventStream = async function* (
   connection: ApiConnection,
-  request: Omit<ApiRequest, 'method'>,
+  request: {
+    readonly path: string;
+    readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  },
   after: string | undefined,
 ): AsyncGenerator<ServerSentEvent> {
   const headers = after === undefined ? {} : { 'last-event-id': after };
@@ -63,7 +66,7 @@ const streamedResponse = async function* (
 };
 
 /** Without any data for this long, the connection is dead. */
-export const TEXT_IDLE_TIMEOUT_MS = 30_000;
+const TEXT_IDLE_TIMEOUT_MS = 30_000;
 
 /** The body of a response that is text. @throws as `streamedResponse` */
 export const textResponse = async (connection: ApiConnection, request: ApiRequest): Promise<string> => {

@@ -80,10 +80,6 @@ interface DeploymentOptions extends DeploymentSettings, Json {
   readonly gpu?: string | false;
 }
 
-interface DeploymentListOptions extends RecordListOptions {
-  readonly workflow?: string;
-}
-
 /** The deployments of an organisation: what runs are queued on. */
 export const addDeploymentCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
@@ -92,7 +88,7 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
     .description('workflow versions on machines, on which runs are queued');
   addRecordList(parts, group, { name: 'list', description: 'list deployments, newest first' })
     .option('--workflow <workflow>', 'of one workflow')
-    .action(async ({ workflow, ...options }: DeploymentListOptions) => {
+    .action(async ({ workflow, ...options }: RecordListOptions & { readonly workflow?: string }) => {
       const opened = await client();
       const workflow_id = await optionalId(opened.call, workflows, workflow);
       end(await listRecords(opened, deployments, { ...options, filter: { workflow_id } }));

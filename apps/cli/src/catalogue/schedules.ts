@@ -67,10 +67,6 @@ interface ScheduleOptions extends Json, QueueSettings {
   readonly inputs?: string;
 }
 
-interface ScheduleListOptions extends ListOptions {
-  readonly deployment?: string;
-}
-
 /** Runs of a deployment at the times of a cron expression. */
 export const addScheduleCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
@@ -80,7 +76,7 @@ export const addScheduleCommands = (program: Command, parts: CommandContext): vo
   add(group, 'list', 'list schedules, newest first')
     .option('--deployment <deployment>', 'of one deployment')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
-    .action(async ({ deployment, ...options }: ScheduleListOptions) => {
+    .action(async ({ deployment, ...options }: ListOptions & { readonly deployment?: string }) => {
       const opened = await client();
       const deployment_id = await optionalId(opened.call, deployments, deployment);
       end(await listRecords(opened, schedules, { ...options, filter: { deployment_id } }));

@@ -97,7 +97,7 @@ const plus = (found: Found | undefined, page: SealedValuesPage): Found => ({
 });
 
 /** @throws CommandError */
-const notAlike = (one: Pick<Found, 'sealing_key'>, other: Pick<Found, 'sealing_key'>): never => {
+const notAlike = (one: { readonly sealing_key: string }, other: { readonly sealing_key: string }): never => {
   throw new CommandError(
     `One gateway seals with the key ${one.sealing_key}, and another with ${other.sealing_key}. Put the same key first in RUNLEDGER_SECRET_KEYS of all gateways and notifiers, restart them, and run this again.`,
   );

@@ -98,7 +98,7 @@ const addVersionCommands = (
   const single = group.command('version').description('one version, by its number or its id');
   add(single, 'show <workflow> <version>', 'show a version')
     .option('--workflow', 'only the workflow itself, as JSON')
-    .action(async (workflow: string, version: string, options: ShowOptions) => {
+    .action(async (workflow: string, version: string, options: Json & { readonly workflow?: boolean }) => {
       const { opened, versions } = await open(workflow);
       end(await showVersion(opened, versions, { version, alone: options.workflow, json: options.json }));
     });
@@ -147,11 +147,6 @@ const publishVersion = async (
   return code;
 };
 
-interface ShowOptions extends Json {
-  /** Only the workflow itself. */
-  readonly workflow?: boolean;
-}
-
 interface ShownVersion {
   readonly version: string;
   /** Only the workflow itself. */
@@ -172,7 +167,7 @@ const showVersion = async (
 };
 
 /** `*` marks required inputs. */
-const inputWords = ({ inputs }: Pick<ListedVersion, 'inputs'>): string =>
+const inputWords = ({ inputs }: ListedVersion): string =>
   inputs.map(({ name, required }) => (required ? `${name}*` : name)).join(', ');
 
 const listedOf = (workflow: string): Pick<ListedRecords<ListedVersion>, 'what' | 'path' | 'readPage'> => ({

@@ -126,7 +126,7 @@ const forgottenBasePath = async (url: string): Promise<string | undefined> => {
 
 /** Executes what stops in order when it is interrupted. `what`: its result, which is not whole then. */
 export const unlessInterrupted = async (
-  { screen, untilInterrupted, end }: Pick<CommandContext, 'screen' | 'untilInterrupted' | 'end'>,
+  { screen, untilInterrupted, end }: CommandContext,
   what: string,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> => {

@@ -76,11 +76,7 @@ export const screenOf = (terminal: Terminal): Screen => {
   };
 };
 
-const askAt = async (
-  { in: input, err }: Pick<Terminal, 'in' | 'err'>,
-  question: string,
-  hidden: boolean,
-): Promise<string> => {
+const askAt = async ({ in: input, err }: Terminal, question: string, hidden: boolean): Promise<string> => {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   if (hidden) err.write(question);
   const reader = createInterface({ input, output: hidden ? silent : err, terminal: true });

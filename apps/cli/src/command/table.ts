@@ -12,10 +12,8 @@ export interface Column<Item> {
   readonly is?: Kind;
 }
 
-type Look = Pick<Screen, 'isTerminal' | 'colour' | 'time' | 'columns'>;
-
 /** `most`: in characters, by default as many as there are. */
-export const headLine = (screen: Look, columns: readonly Column<never>[], most = Infinity): string =>
+export const headLine = (screen: Screen, columns: readonly Column<never>[], most = Infinity): string =>
   screen.colour(
     'head',
     aligned(
@@ -25,7 +23,7 @@ export const headLine = (screen: Look, columns: readonly Column<never>[], most =
   );
 
 export const rowLine = <Item>(
-  screen: Look,
+  screen: Screen,
   columns: readonly Column<Item>[],
   item: Item,
   most = Infinity,
@@ -42,7 +40,7 @@ export const rowLine = <Item>(
 /** The longest relative time, such as `59 minutes ago`. */
 const RELATIVE_WIDTH = 14;
 
-const widthIn = ({ isTerminal }: Look, { width, is }: Column<never>): number =>
+const widthIn = ({ isTerminal }: Screen, { width, is }: Column<never>): number =>
   is === 'time' && isTerminal ? Math.min(width, RELATIVE_WIDTH) : width;
 
 type Cell = readonly [text: string, width: number, colour: Screen['colour'] | undefined];

@@ -21,7 +21,7 @@ export const outputTarget = (
     what,
   }: {
     readonly cwd: string;
-    readonly screen: Pick<Screen, 'isTerminal'>;
+    readonly screen: Screen;
     readonly stdout: NodeJS.WritableStream;
     readonly what: string;
   },

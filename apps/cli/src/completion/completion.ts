@@ -53,16 +53,14 @@ interface Completion {
 }
 
 /** Prints what may come next, as the scripts of the shells read it. False when a server did not answer in time, or refused. */
-const complete = async (
-  { program, client, screen, env }: Completion,
-  words: readonly string[],
-): Promise<boolean> => {
+const complete = async (completion: Completion, words: readonly string[]): Promise<boolean> => {
+  const { program, screen } = completion;
   const wanted = wantedAt(program, words);
   if (wanted.kind === 'files') {
     screen.print('files');
     return true;
   }
-  const candidates = await candidatesOf(wanted, { client, env });
+  const candidates = await candidatesOf(wanted, completion);
   screen.print('words');
   // Candidates of a server come from people.
   for (const { word, note } of candidates ?? []) if (!/[\t\n]/.test(word)) screen.print(`${word}\t${note}`);
@@ -71,7 +69,7 @@ const complete = async (
 
 const candidatesOf = async (
   wanted: Exclude<Wanted, { kind: 'files' }>,
-  sources: Pick<Completion, 'client' | 'env'>,
+  sources: Completion,
 ): Promise<readonly Candidate[] | undefined> => {
   if (wanted.kind === 'words') return wanted.candidates;
   try {

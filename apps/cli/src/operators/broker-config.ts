@@ -1,7 +1,6 @@
 import { chmod, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
-import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { makeKeyFile } from '@runledger/standalone/keys/key-files';
 import { replaceFile } from '@runledger/standalone/write-file';
 import {
@@ -15,7 +14,7 @@ import { writeNodes } from './broker-nodes.ts';
 import type { Screen } from '../command/screen.ts';
 import { printTable, type Column } from '../command/table.ts';
 
-export interface MadeUser {
+interface MadeUser {
   readonly name: string;
   readonly key: PlannedUser['key']['kind'];
   readonly publicKey: string;
@@ -65,7 +64,7 @@ export const makeBrokerConfig = async (plan: Plan, now: Date): Promise<Made> => 
 };
 
 /** The new file keeps the mode of the old one, so that the same users can read it, such as the user of a container. */
-const keyOf = async (key: PlannedUser['key'], file: string): Promise<Pick<UserKey, 'publicKey'>> => {
+const keyOf = async (key: PlannedUser['key'], file: string): Promise<{ readonly publicKey: string }> => {
   switch (key.kind) {
     case 'kept':
       return key.key;

@@ -45,7 +45,7 @@ export const migrateLog = async (context: MigrateContext, options: MigrateOption
     if (options.back === true) return await back(context, { source, target }, options);
     if (!target || !to) throw new CommandError(`Name the new brokers: --to ${EXAMPLE}.`);
     if (options.confirm === true) return await confirm(context, { source, target }, options);
-    return await move(context, { source, target }, { ...options, urls: { from: from.url, to: to.url } });
+    return await move(context, { source, target }, options.json ?? false, { from: from.url, to: to.url });
   } catch (error) {
     if (error instanceof MigrationRefused) throw new CommandError(error.message);
     throw error;
@@ -84,7 +84,8 @@ const targetSettings = async (
 const move = async (
   { screen, untilInterrupted }: MigrateContext,
   logs: Logs,
-  { json = false, urls }: Pick<MigrateOptions, 'json'> & { readonly urls: { from: string; to: string } },
+  json: boolean,
+  urls: { readonly from: string; readonly to: string },
 ): Promise<ExitCode> => {
   if (!json) printWarnings(screen, urls);
   const signal = untilInterrupted();

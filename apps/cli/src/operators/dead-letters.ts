@@ -11,7 +11,7 @@ import { wholeNumberIn } from '../command/option-values.ts';
 import type { Operator } from '../command/command-context.ts';
 import { headLine, rowLine, type Column, printRows } from '../command/table.ts';
 
-export interface DeadLetterFilter {
+interface DeadLetterFilter {
   readonly stream?: string;
   readonly consumer?: string;
 }
@@ -54,7 +54,7 @@ export const printDeadLetters = async (
 };
 
 /** The dead letters that match, oldest first. @throws CommandError for an invalid filter */
-export const readDeadLetters = async function* (
+const readDeadLetters = async function* (
   log: EventLog,
   filter: DeadLetterFilter,
 ): AsyncGenerator<ListedDeadLetter> {
@@ -105,7 +105,7 @@ export const showDeadLetter = async (
 };
 
 /** @throws CommandError without a dead letter at the position */
-export const deadLetterAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
+const deadLetterAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
   const message = await readDeadLetter(
     log,
     wholeNumberIn('The position', position, { least: 1, most: 999_999_999 }),
@@ -150,7 +150,7 @@ export const redriveDeadLetters = async (
 };
 
 const redriveEach = async (
-  { log, screen }: Pick<Operator, 'log' | 'screen'>,
+  { log, screen }: Operator,
   messages: AsyncIterable<ListedDeadLetter> | Iterable<ListedDeadLetter>,
   json: boolean,
 ): Promise<ExitCode> => {

@@ -93,20 +93,20 @@ const executorColumns: readonly Column<Executor>[] = [
   { title: 'NAME', width: 20, of: ({ name }) => name },
   { title: 'STATE', width: 12, is: 'status', of: ({ state }) => state },
   { title: 'BUSY/FREE', width: 20, of: (executor) => slotWords(executor) },
-  { title: 'RUNS', width: 4, of: (executor) => String(busyIn(executor)).padStart(4) },
+  { title: 'RUNS', width: 4, of: (executor) => String(busyIn(executor.slots)).padStart(4) },
   { title: 'VERSION', width: 10, of: ({ software_version }) => software_version },
   { title: 'LAST HEARTBEAT', width: 24, is: 'time', of: ({ last_heartbeat_at }) => last_heartbeat_at },
   { title: 'MACHINES', width: 0, of: ({ machines }) => shorten(machines.join(','), LONGEST_LIST) },
 ];
 
-const busyIn = ({ slots }: Pick<Executor, 'slots'>): number => slots.filter(({ run }) => run !== null).length;
+const busyIn = (slots: Executor['slots']): number => slots.filter(({ run }) => run !== null).length;
 
 /** Such as `A10G 1/1, H100 0/2`. */
 const slotWords = ({ slots }: Executor): string | null => {
   const models = [...new Set(slots.map(({ gpu }) => gpu))];
   const words = models.map((gpu) => {
     const ofModel = slots.filter((slot) => slot.gpu === gpu);
-    const busy = busyIn({ slots: ofModel });
+    const busy = busyIn(ofModel);
     return `${gpu} ${busy}/${ofModel.length - busy}`;
   });
   return words.length === 0 ? null : words.join(', ');

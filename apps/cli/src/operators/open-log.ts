@@ -112,7 +112,7 @@ const settings = ({ url, user, password, seed }: Identity): BrokerSettings => ({
 
 /** Creates or updates the streams and buckets with the limits of `RUNLEDGER_LOG_SETTINGS`. @throws CommandError */
 export const provisionLog = async (
-  { log, record }: Pick<Operator, 'log' | 'record'>,
+  { log, record }: Operator,
   env: Environment,
   options: ProvisionOptions,
 ): Promise<Provisioned> => {

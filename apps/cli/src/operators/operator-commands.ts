@@ -11,10 +11,6 @@ import type { MigrateOptions } from './cluster.ts';
 import { DEFAULT_LIMIT } from '../command/list-pages.ts';
 import type { DeadLetterListOptions, RedriveOptions } from './dead-letters.ts';
 
-interface CreateOrganisationOptions extends Json {
-  readonly operator?: boolean;
-}
-
 /**
  * The commands of the operator. What they do is loaded when they run, because clients of the API need nothing of the log. All but broker-config, and the erasure of organisations, use the log directly.
  */
@@ -63,9 +59,9 @@ const addLogCommands = (
       'go on without these facts, which the log has lost, such as 1029-1040; services that wait name them',
     )
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>
-      asOperator(async ({ log, record }) => {
+      asOperator(async (operator) => {
         const { provisionLog } = await import('./open-log.ts');
-        const { away } = await provisionLog({ log, record }, env, options);
+        const { away } = await provisionLog(operator, env, options);
         if (json) screen.printJson({ provisioned: true, away });
         else if (away.length === 0) screen.print('The streams and buckets are up to date.');
         else
@@ -81,7 +77,7 @@ const addOrganisationCommands = (program: Command, context: CommandContext): voi
   const organisations = program.command('organisations').description('manage organisations (operator)');
   add(organisations, 'create <name>', 'create an organisation with a key and the sample')
     .option('--operator', 'its key may also see and drain the executors, which all organisations share')
-    .action(async (name: string, options: CreateOrganisationOptions) => {
+    .action(async (name: string, options: Json & { readonly operator?: boolean }) => {
       const { createNamedOrganisation } = await import('../organisations/organisations.ts');
       await asOperator((operator) => createNamedOrganisation(operator, name, options));
     });
@@ -109,11 +105,7 @@ interface BrokerConfigOptions extends Json {
 const DEFAULT_FOLDER = 'deploy/secrets/nats';
 
 /** Writes files, and connects to nothing. */
-const addBrokerConfigCommand = (
-  program: Command,
-  { screen, add }: Pick<CommandContext, 'screen' | 'add'>,
-  cwd: string,
-): void => {
+const addBrokerConfigCommand = (program: Command, { screen, add }: CommandContext, cwd: string): void => {
   add(
     program,
     'broker-config',
@@ -135,9 +127,8 @@ const addBrokerConfigCommand = (
     .option('--store <folder>', 'where each stores the log; left out: in data beside its files')
     .action(async (options: BrokerConfigOptions) => {
       const { out, executor = [], remove = [], rotate = [], json = false, ...nodes } = options;
-      const [{ planUsers }, { makeBrokerConfig }, { printBrokerConfig }] = await Promise.all([
+      const [{ planUsers }, { makeBrokerConfig, printBrokerConfig }] = await Promise.all([
         import('./plan-broker-config.ts'),
-        import('./broker-config.ts'),
         import('./broker-config.ts'),
       ]);
       const plan = await planUsers({ ...nodes, cwd, folder: out, executor, remove, rotate });

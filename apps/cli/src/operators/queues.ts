@@ -64,23 +64,26 @@ const columns: readonly Column<Line>[] = [
 
 const number = (value: number | undefined): string => value?.toString() ?? '';
 
+/** What pools, organisations and deployments have. */
+type Waiting = Pool['organisations'][number]['deployments'][number] | Pool['organisations'][number] | Pool;
+
 /** The pool, then its organisations, each with its deployments below it. */
-const linesOf = ({ gpu, slots, busy_slots, organisations, more_organisations, ...pool }: Pool): Line[] => [
-  { gpu, slots: `${busy_slots}/${slots}`, ...countsOf(pool), starts: pool.starts_per_minute },
-  ...organisations.flatMap(({ org_id, deployments, more_deployments, ...organisation }): Line[] => [
-    { who: org_id, ...countsOf(organisation), starts: organisation.starts_per_minute },
-    ...deployments.map((one) => ({ who: `- ${one.deployment_id}`, ...countsOf(one) })),
-    ...andMore('- ', more_deployments, 'deployment'),
+const linesOf = (pool: Pool): Line[] => [
+  {
+    gpu: pool.gpu,
+    slots: `${pool.busy_slots}/${pool.slots}`,
+    ...countsOf(pool),
+    starts: pool.starts_per_minute,
+  },
+  ...pool.organisations.flatMap((organisation): Line[] => [
+    { who: organisation.org_id, ...countsOf(organisation), starts: organisation.starts_per_minute },
+    ...organisation.deployments.map((one) => ({ who: `- ${one.deployment_id}`, ...countsOf(one) })),
+    ...andMore('- ', organisation.more_deployments, 'deployment'),
   ]),
-  ...andMore('', more_organisations, 'organisation'),
+  ...andMore('', pool.more_organisations, 'organisation'),
 ];
 
-const countsOf = ({
-  waiting,
-  delayed,
-  running,
-  oldest_queued_at,
-}: Pick<Pool, 'waiting' | 'delayed' | 'running' | 'oldest_queued_at'>): Line => ({
+const countsOf = ({ waiting, delayed, running, oldest_queued_at }: Waiting): Line => ({
   waiting,
   delayed,
   running,

@@ -8,10 +8,6 @@ import type { Environment } from '../api/connection.ts';
 import type { ReplayOptions } from './replay.ts';
 import type { ShadowOptions } from './shadow.ts';
 
-interface OutputOptions {
-  readonly output?: string;
-}
-
 const HELP = `
 A slice has facts of runs, of executors, and outcomes of delivery attempts. With several conditions it
 is of the runs that match them all. Of what clients and programs wrote it has nothing, unless --keep
@@ -36,19 +32,23 @@ export const addCaptureCommand = (program: Command, context: CommandContext, fil
     .option('--output <file>', 'instead of standard output')
     .option('--rate <n>', 'read at most so many messages a second', DEFAULT_RATE)
     .addHelpText('after', HELP)
-    .action(async ({ output, keep, mask, ...options }: CaptureOptions & ContentOptions & OutputOptions) => {
-      const [{ capture }, { contentOf }] = await Promise.all([
-        import('./capture.ts'),
-        import('./capture.ts'),
-      ]);
-      const chosen = { ...(keep !== undefined && { keep }), ...(mask !== undefined && { mask }) };
-      const wanted = { ...captureOf(options), content: await contentOf(chosen, jsonFiles(files)) };
-      const { cwd } = files;
-      const target = outputTarget(output, { cwd, screen, stdout, what: 'A slice is compressed' });
-      await unlessInterrupted(context, 'slice', (signal) =>
-        asOperator(({ log }) => capture({ log, screen, target, signal }, wanted)),
-      );
-    });
+    .action(
+      async ({
+        output,
+        keep,
+        mask,
+        ...options
+      }: CaptureOptions & ContentOptions & { readonly output?: string }) => {
+        const { capture, contentOf } = await import('./capture.ts');
+        const chosen = { ...(keep !== undefined && { keep }), ...(mask !== undefined && { mask }) };
+        const wanted = { ...captureOf(options), content: await contentOf(chosen, jsonFiles(files)) };
+        const { cwd } = files;
+        const target = outputTarget(output, { cwd, screen, stdout, what: 'A slice is compressed' });
+        await unlessInterrupted(context, 'slice', (signal) =>
+          asOperator(({ log }) => capture({ log, screen, target, signal }, wanted)),
+        );
+      },
+    );
 };
 
 /** The commands that play a slice through the code of services. They need no connection, and load what they need when they run. */

@@ -44,7 +44,8 @@ interface Verified {
 }
 
 /** Folds runs of the log, and compares the order of their facts, their writers, views and blobs. */
-export const verify = async ({ log, screen }: Operator, options: VerifyOptions): Promise<ExitCode> => {
+export const verify = async (operator: Operator, options: VerifyOptions): Promise<ExitCode> => {
+  const { log, screen } = operator;
   const isChosen = sampleOf(options.sample);
   const first = (await streamState(log, 'RUNS')).state.first_seq;
   const verified: Verified = { runs: 0, facts: 0, expired: 0, problems: 0 };
@@ -69,14 +70,14 @@ export const verify = async ({ log, screen }: Operator, options: VerifyOptions):
     throw new CommandError(
       `The log has no run ${plain(options.run)}. Check the id. It keeps facts for a limited time, 7 days by default.`,
     );
-  const segments = options.archive ? await verifyArchive({ log, screen }, options, verified) : undefined;
+  const segments = options.archive ? await verifyArchive(operator, options, verified) : undefined;
   screen.hint(summaryOf(verified, segments));
   return verified.problems === 0 ? EXIT.done : EXIT.negative;
 };
 
 /** Every segment of the archive. Resolves with how many there are. */
 const verifyArchive = async (
-  { log, screen }: Pick<Operator, 'log' | 'screen'>,
+  { log, screen }: Operator,
   { json }: VerifyOptions,
   verified: Verified,
 ): Promise<number> => {

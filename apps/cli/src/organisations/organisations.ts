@@ -48,10 +48,8 @@ export const listOrganisations = async ({ log, screen }: Operator, json: boolean
     screen.hint('There is no organisation yet. Make one with: runledger organisations create NAME');
 };
 
-export const oldestFirst = (
-  one: { readonly created_at: string },
-  other: { readonly created_at: string },
-): number => Date.parse(one.created_at) - Date.parse(other.created_at);
+const oldestFirst = (one: { readonly created_at: string }, other: { readonly created_at: string }): number =>
+  Date.parse(one.created_at) - Date.parse(other.created_at);
 
 export interface NewOperatorKey {
   readonly name: string;
@@ -80,7 +78,7 @@ const CHOICES = OrganisationScope.enum.join(', ');
  * default. @throws CommandError
  */
 export const createOperatorKey = async (
-  { log, record: recorded }: Pick<Operator, 'log' | 'record'>,
+  { log, record: recorded }: Operator,
   request: NewOperatorKey,
 ): Promise<OperatorKey> => {
   if (request.name.trim() === '' || request.name.length > MAX_NAME_LENGTH)

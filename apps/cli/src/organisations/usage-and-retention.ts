@@ -93,15 +93,11 @@ const print = (screen: Screen, retention: Retention, json: boolean): ExitCode =>
   return EXIT.done;
 };
 
-interface EraseOptions extends Json {
-  readonly name: string;
-}
-
 /** The commands of operators who erase an organisation, over the API. */
 export const addErasureCommands = (organisations: Command, { client, end, add }: CommandContext): void => {
   add(organisations, 'erase <id>', 'erase everything of an organisation (key with the scope operator)')
     .requiredOption('--name <name>', 'its name, as a confirmation: this cannot be undone')
-    .action(async (id: string, { name, json = false }: EraseOptions) =>
+    .action(async (id: string, { name, json = false }: Json & { readonly name: string }) =>
       end(await eraseOrganisation(await client(), { id, name, json })),
     );
   add(

@@ -13,11 +13,6 @@ import {
   type RunColumn,
 } from './run-columns.ts';
 
-interface SpanOptions {
-  readonly since?: string;
-  readonly until?: string;
-}
-
 export const addExportCommand = (program: Command, context: CommandContext): void => {
   const { client, screen, stdout } = context;
   const command = program
@@ -28,19 +23,26 @@ export const addExportCommand = (program: Command, context: CommandContext): voi
     .option('--since <time>', 'created at this time or later, such as 2026-05-01 or 2026-05-01T12:00:00Z')
     .option('--until <time>', 'created before this time')
     .option('--output <file>', 'instead of standard output')
-    .action(async ({ output, since, until, ...options }: ExportOptions & SpanOptions) => {
-      const connected = await client();
-      const what =
-        options.format === 'parquet' ? 'Parquet is not for a screen' : 'An export is not for a screen';
-      const target = outputTarget(output, { cwd: connected.cwd, screen, stdout, what });
-      const span = {
-        ...(since !== undefined && { createdAfter: since }),
-        ...(until !== undefined && { createdBefore: until }),
-      };
-      await unlessInterrupted(context, 'export', (signal) =>
-        exportRuns(connected, { ...options, ...span }, { target, signal }),
-      );
-    });
+    .action(
+      async ({
+        output,
+        since,
+        until,
+        ...options
+      }: ExportOptions & { readonly since?: string; readonly until?: string }) => {
+        const connected = await client();
+        const what =
+          options.format === 'parquet' ? 'Parquet is not for a screen' : 'An export is not for a screen';
+        const target = outputTarget(output, { cwd: connected.cwd, screen, stdout, what });
+        const span = {
+          ...(since !== undefined && { createdAfter: since }),
+          ...(until !== undefined && { createdBefore: until }),
+        };
+        await unlessInterrupted(context, 'export', (signal) =>
+          exportRuns(connected, { ...options, ...span }, { target, signal }),
+        );
+      },
+    );
 };
 
 const FORMATS = ['ndjson', 'parquet'] as const;
@@ -54,7 +56,7 @@ const PAGE = 100;
 
 /** Writes the runs that match as a table, newest first: a row for each. */
 const exportRuns = async (
-  { call, screen }: Pick<Client, 'call' | 'screen'>,
+  { call, screen }: Client,
   { format, ...filter }: ExportOptions,
   { target, signal }: { readonly target: OutputTarget; readonly signal: AbortSignal },
 ): Promise<void> => {

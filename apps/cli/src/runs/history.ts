@@ -95,7 +95,7 @@ const nameOf = (entry: ShownEntry): string =>
   entry.kind === 'fact' ? `fact ${entry.sequence}` : JSON.stringify([entry.kind, entry.time, entry]);
 
 const printEntry = (
-  { screen }: Pick<Client, 'screen'>,
+  { screen }: Client,
   entry: ShownEntry,
   { json = false, changes = false }: HistoryOptions,
 ): void => {

@@ -38,10 +38,7 @@ export const listRuns = (client: Client, query: RunQuery, options: ListOptions):
   });
 
 /** A page of runs. */
-const readRuns = async (
-  { call, screen }: Pick<Client, 'call' | 'screen'>,
-  query: RunQuery,
-): Promise<Page<ShownRun>> => {
+const readRuns = async ({ call, screen }: Client, query: RunQuery): Promise<Page<ShownRun>> => {
   const page = await call(ShownRuns, {
     method: 'GET',
     path: '/runs',
@@ -64,19 +61,14 @@ const OTHER_LINES = 2;
 /** Without a terminal, a line for each tenth of the work. */
 const STEP = 0.1;
 
-interface WatchOptions {
-  readonly limit: string;
-  readonly json?: boolean;
-}
-
 /**
  * Shows the newest runs that match, and reads them again each second until the signal aborts. A terminal gets a table that is drawn again;
  * everything else a line, or JSON, for each run that is new or has changed.
  */
 export const watchRuns = async (
-  client: Pick<Client, 'call' | 'screen'>,
+  client: Client,
   query: RunQuery,
-  { limit: wanted, json = false }: WatchOptions,
+  { limit: wanted, json = false }: ListOptions,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const { screen } = client;

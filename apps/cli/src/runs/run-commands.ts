@@ -126,10 +126,6 @@ const list = async (
   return watchRuns(opened, query, options, untilInterrupted());
 };
 
-interface CheckOptions extends Json {
-  readonly key?: string;
-}
-
 /** What they do is loaded when they run: other commands need no signatures. */
 export const addReceiptCommands = (
   program: Command,
@@ -153,7 +149,7 @@ export const addReceiptCommands = (
     'check a receipt, without a connection: exit code 1 when something was altered or is missing',
   )
     .option('--key <key>', 'the public key that must have signed it')
-    .action(async (file: string, options: CheckOptions) => {
+    .action(async (file: string, options: Json & { readonly key?: string }) => {
       const { checkReceiptFile } = await import('./receipts.ts');
       end(await checkReceiptFile({ screen, cwd }, file, options));
     });

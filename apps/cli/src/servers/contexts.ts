@@ -46,7 +46,7 @@ const localUrl = async (env: Environment, cwd: string): Promise<string | null> =
 
 /** Makes a stored server, or the local standalone, the one that commands use. */
 export const useContext = async (
-  { env, screen }: Pick<ContextPlace, 'env' | 'screen'>,
+  { env, screen }: ContextPlace,
   name: string,
   json: boolean,
 ): Promise<ExitCode> => {
@@ -66,7 +66,7 @@ export const useContext = async (
 
 /** Forgets a server and its key. */
 export const removeContext = async (
-  { env, screen }: Pick<ContextPlace, 'env' | 'screen'>,
+  { env, screen }: ContextPlace,
   name: string,
   json: boolean,
 ): Promise<ExitCode> => {

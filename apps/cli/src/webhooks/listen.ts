@@ -24,7 +24,7 @@ export interface ListenOptions {
 
 /** Receives notifications until it is interrupted, and prints each with the result of its signature check. */
 export const listen = async (
-  { client, screen, untilInterrupted }: Pick<CommandContext, 'client' | 'screen' | 'untilInterrupted'>,
+  { client, screen, untilInterrupted }: CommandContext,
   { port, secret, answer, json = false }: ListenOptions,
 ): Promise<ExitCode> => {
   const interrupted = untilInterrupted();

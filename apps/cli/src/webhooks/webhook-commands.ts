@@ -16,10 +16,8 @@ import { EXIT, type ExitCode, plain, shorten } from '../command/command-error.ts
 import { printTable, type Column } from '../command/table.ts';
 
 /** Commands about notifications: delivery attempts, redelivery, a receiver for tests, and the signing secret. */
-export const addWebhookCommands = (
-  program: Command,
-  { client, screen, untilInterrupted, end, add }: CommandContext,
-): void => {
+export const addWebhookCommands = (program: Command, context: CommandContext): void => {
+  const { client, end, add } = context;
   add(
     program,
     'deliveries <run>',
@@ -52,9 +50,9 @@ export const addWebhookCommands = (
     .option('--answer <status>', 'the status to answer with, such as 503 to see retries', '200')
     .action(async (options: ListenOptions) => {
       const { listen } = await import('./listen.ts');
-      end(await listen({ client, screen, untilInterrupted }, options));
+      end(await listen(context, options));
     });
-  addSecretCommands(program, { client, end, add });
+  addSecretCommands(program, context);
 };
 
 const addFilter = (command: Command): Command =>
@@ -63,10 +61,7 @@ const addFilter = (command: Command): Command =>
     .option('--created-after <time>', 'runs created at this time or later, such as 2026-05-01T12:00:00Z')
     .option('--created-before <time>', 'runs created before this time');
 
-const addSecretCommands = (
-  program: Command,
-  { client, end, add }: Pick<CommandContext, 'client' | 'end' | 'add'>,
-): void => {
+const addSecretCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const webhookSecret = add(
     program,
     'webhook-secret',

@@ -1,6 +1,6 @@
 /** `fetch` through the proxy that the environment names. Bun and Deno do this by themselves, and browsers have their settings. */
 import type * as Undici from 'undici';
-import { RunledgerError } from '../errors/errors.ts';
+import { RunledgerError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,9 +1,7 @@
-import type { Bytes } from '../api/operation-types.ts';
-import { ConnectionFailed, RunledgerError } from '../errors/errors.ts';
-import { refusalOf, type Asked } from '../errors/refusal.ts';
+import type { Bytes } from '../operations.ts';
+import { ConnectionFailed, RunledgerError } from '../errors.ts';
+import { refusalOf, type Asked } from './refusal.ts';
 import type { Settings } from './settings.ts';
-import { timeLimit, type TimeLimit } from './time-limit.ts';
-import { warningsIn } from './warnings.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -90,3 +88,59 @@ const reasonOf = (error: unknown): string => {
   if (!(cause instanceof Error)) return String(cause);
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 };
+
+/** Aborts a request when it takes too long, or when the caller aborts it. */
+interface TimeLimit {
+  readonly signal: AbortSignal;
+  /** So many milliseconds from now on. */
+  readonly extend: (ms: number) => void;
+  /** From now on only the signal of the caller aborts it. */
+  readonly lift: () => void;
+  /** When the request is over: nothing aborts it any more. */
+  readonly close: () => void;
+}
+
+/** `AbortSignal.any` and `AbortSignal.timeout` would leave a listener on a signal that lives long. */
+const timeLimit = (ms: number, caller: AbortSignal | undefined): TimeLimit => {
+  const abort = new AbortController();
+  const endAfter = (ms: number): ReturnType<typeof setTimeout> =>
+    setTimeout(() => abort.abort(new Error(`nothing came for ${ms / 1_000} s`)), ms);
+  let timer = endAfter(ms);
+  const onAbort = (): void => abort.abort(caller?.reason);
+  if (caller?.aborted === true) onAbort();
+  else caller?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: abort.signal,
+    extend: (ms) => {
+      clearTimeout(timer);
+      timer = endAfter(ms);
+    },
+    lift: () => clearTimeout(timer),
+    close: () => {
+      clearTimeout(timer);
+      caller?.removeEventListener('abort', onAbort);
+    },
+  };
+};
+
+/** Sentences of the service about names in a request, separated by commas. */
+const WARNINGS = 'Runledger-Warning';
+/** What releases before that name had: the members alone. */
+const IGNORED_MEMBERS = 'Runledger-Ignored-Members';
+/** What a warning is about that says no more than the name. */
+const IGNORED = /^unknown (?:body member|query parameter) /;
+
+/** What the service ignored in a request, a sentence for each name. */
+const warningsIn = (headers: Headers): string[] => {
+  const warnings = headers.get(WARNINGS);
+  if (warnings !== null) return warnings.split(', ').map(sentenceOf);
+  const members = headers.get(IGNORED_MEMBERS);
+  return members === null
+    ? []
+    : [
+        `the service does not know these members of the request, and ignored them: ${members}. It may be of an earlier release.`,
+      ];
+};
+
+const sentenceOf = (warning: string): string =>
+  `${warning}${/[?.]$/.test(warning) ? '' : '.'}${IGNORED.test(warning) ? ' The service ignored it.' : ''}`;

@@ -7,15 +7,13 @@ import type {
   OptionsArgument,
   PathOf,
   RequestOptions,
-} from '../api/operation-types.ts';
-import { RunledgerError } from '../errors/errors.ts';
-import { isJson } from '../errors/foreign-answer.ts';
-import { foreignSuccess } from '../errors/refusal.ts';
-import { isObject, parsed } from '../json/json.ts';
-import { addressOf, type Query } from './address.ts';
+} from '../operations.ts';
+import { RunledgerError } from '../errors.ts';
+import { isJson, foreignSuccess } from './refusal.ts';
+import { isObject, parsed } from './json.ts';
 import { exchange, type ApiRequest, type Opened } from './exchange.ts';
 import type { Settings } from './settings.ts';
-import { withRetries } from './with-retries.ts';
+import { withRetries } from './retries.ts';
 
 /** Calls any operation of the API and returns the JSON of its response. @throws RunledgerError */
 export type Request = <const M extends Method, const Path extends PathOf<M>>(
@@ -112,4 +110,28 @@ export const readJson = async ({ response, asked, limit }: Opened): Promise<unkn
 export const readResponse = async ({ response, limit }: Opened): Promise<Response> => {
   limit.lift();
   return response;
+};
+
+type Value = string | number | boolean;
+
+/** Undefined and null are left out; a list is a pair for each of its values. */
+type Query = Readonly<Record<string, Value | readonly Value[] | null | undefined>>;
+
+/** A path of the document with its parameters and a query. @throws RunledgerError for a missing parameter */
+const addressOf = (
+  path: string,
+  params: Readonly<Record<string, Value | undefined>> = {},
+  query: Query = {},
+): string => {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name];
+    // An empty one would be another address.
+    if (value === undefined || value === '')
+      throw new RunledgerError(`${path} needs ${name}. Give it as params: { ${name}: … }.`);
+    return encodeURIComponent(value);
+  });
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(each)}`),
+  );
+  return pairs.length === 0 ? filled : `${filled}?${pairs.join('&')}`;
 };

@@ -1,4 +1,4 @@
-import { RunledgerError } from '../errors/errors.ts';
+import { RunledgerError } from '../errors.ts';
 import { environment, fetchTo } from './environment-proxy.ts';
 
 /** How the API is reached. */

@@ -1,10 +1,9 @@
-import type { LogItem, Run, RunStatus } from '../api/schemas.ts';
-import { RunFailed, RunledgerError } from '../errors/errors.ts';
-import { withUploadedFiles, type Inputs } from '../files/input-files.ts';
+import type { LogItem, Run, RunStatus } from '../operations.ts';
+import { RunFailed, RunledgerError } from '../errors.ts';
+import { withUploadedFiles, type Inputs } from './files.ts';
 import type { Request } from '../http/request.ts';
 import type { Settings } from '../http/settings.ts';
-import { runEvents } from './run-events.ts';
-import { runLogs } from './run-logs.ts';
+import { runEvents, runLogs } from './run-events.ts';
 import { newKey, type QueueOptions, type Runs } from './runs.ts';
 
 /** How far a run is. */

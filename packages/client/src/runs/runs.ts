@@ -1,12 +1,11 @@
-import type { OperationOf, QueryOf } from '../api/operation-types.ts';
-import type { LogItem, Run, Schemas } from '../api/schemas.ts';
-import { RunledgerError } from '../errors/errors.ts';
-import { withMember } from '../errors/foreign-answer.ts';
-import { withUploadedFiles, type Inputs } from '../files/input-files.ts';
-import { pause } from '../http/pause.ts';
+import type { OperationOf, QueryOf, LogItem, Run, Schemas } from '../operations.ts';
+import { RunledgerError } from '../errors.ts';
+import { withMember } from '../http/refusal.ts';
+import { withUploadedFiles, type Inputs } from './files.ts';
+import { pause } from '../http/retries.ts';
 import type { Request } from '../http/request.ts';
 import type { Settings } from '../http/settings.ts';
-import { runLogs, type LogsOptions } from './run-logs.ts';
+import { runLogs, type LogsOptions } from './run-events.ts';
 
 /** The members of the request of the API, with its names. */
 export type RunSettings = Omit<Schemas['DeploymentRunRequest'], 'deployment_id' | 'inputs'>;

@@ -7,8 +7,8 @@ import {
   RateLimited,
   Unavailable,
   type RefusalFacts,
-} from '../../src/errors/errors.ts';
-import { retryDelay } from '../../src/http/retry-delay.ts';
+} from '../../src/errors.ts';
+import { retryDelay } from '../../src/http/retries.ts';
 
 const facts = (retryAfter: number | null): RefusalFacts => ({
   status: 503,

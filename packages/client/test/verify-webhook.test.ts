@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { RunledgerError, verifyWebhook, WebhookInvalid } from '../../src/main.ts';
+import { RunledgerError, verifyWebhook, WebhookInvalid } from '../src/main.ts';
 
 const secretOf = (byte: number): string => `whsec_${Buffer.alloc(32, byte).toString('base64')}`;
 const [OLD, NEW, OTHER] = [secretOf(1), secretOf(2), secretOf(3)];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RunledgerError } from '../../src/errors/errors.ts';
-import { EventParser } from '../../src/streams/server-sent-events.ts';
+import { RunledgerError } from '../../src/errors.ts';
+import { EventParser } from '../../src/http/server-sent-events.ts';
 
 const eventsIn = (...pieces: readonly string[]) => {
   const parser = new EventParser();

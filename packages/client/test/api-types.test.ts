@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import { expect, it } from 'vitest';
-import type { Runledger } from '../../src/main.ts';
+import type { Runledger } from '../src/main.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
+const ROOT = join(import.meta.dirname, '../../..');
 
 it('the types are those of docs/openapi.json; write them with: npm run docs', async () => {
   const document = JSON.parse(readFileSync(join(ROOT, 'docs', 'openapi.json'), 'utf8'));

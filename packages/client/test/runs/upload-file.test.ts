@@ -1,6 +1,6 @@
 import { contentTypeOf as contentTypeOfService } from '@runledger/contracts/content-type';
 import { describe, expect, it } from 'vitest';
-import { contentTypeOf } from '../../src/files/content-type.ts';
+import { contentTypeOf } from '../../src/runs/files.ts';
 import { aFakeService, json, LOST, type Step } from '../fixtures/fake-service.ts';
 import { whileTimePasses } from '../fixtures/passing-time.ts';
 

@@ -1,13 +1,45 @@
-import type { Bytes } from '../api/operation-types.ts';
-import type { Schemas, UploadedFile } from '../api/schemas.ts';
-import { ApiError, Unavailable } from '../errors/errors.ts';
-import { withMember } from '../errors/foreign-answer.ts';
-import { contentTypeOf } from './content-type.ts';
-import { exchange } from '../http/exchange.ts';
-import { pause } from '../http/pause.ts';
-import { requestOf, type Request } from '../http/request.ts';
-import { retryDelay } from '../http/retry-delay.ts';
+import type { Bytes, Schemas, UploadedFile } from '../operations.ts';
+import { withMember } from '../http/refusal.ts';
+import { isObject } from '../http/json.ts';
+import { isFile, type Request, requestOf } from '../http/request.ts';
 import type { Settings } from '../http/settings.ts';
+import { ApiError, Unavailable } from '../errors.ts';
+import { exchange } from '../http/exchange.ts';
+import { pause, retryDelay } from '../http/retries.ts';
+
+/** A value of an input: JSON, where a bigint is a number, or a file, which is uploaded before the run is queued. */
+export type InputValue = string | number | bigint | boolean | Bytes | readonly unknown[];
+/** Values by input name. A member that is undefined counts as left out. */
+export type Inputs = Readonly<Record<string, InputValue | undefined>>;
+
+/** The inputs as the API takes them: in the place of each file its id. @throws RunledgerError, the reason of the signal */
+export const withUploadedFiles = async (
+  settings: Settings,
+  request: Request,
+  inputs: Inputs,
+  signal: AbortSignal | undefined,
+): Promise<Record<string, string | number | boolean | unknown[]>> => {
+  const idOf = async (value: unknown): Promise<unknown> => {
+    if (isFile(value)) return withMember(await uploadFile(settings, request, value, { signal }), 'id').id;
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      // One after the other: a gateway keeps a part of each in memory.
+      for (const item of value) items.push(await idOf(item));
+      return items;
+    }
+    return isPlain(value) ? withIds(value) : value;
+  };
+  const withIds = async (members: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> => {
+    const all: [string, unknown][] = [];
+    for (const [name, value] of Object.entries(members)) all.push([name, await idOf(value)]);
+    return Object.fromEntries(all);
+  };
+  return (await withIds(inputs)) as Record<string, string | number | boolean | unknown[]>;
+};
+
+/** Not one that JSON writes in its own way, such as a Date. */
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
 export interface UploadOptions {
   /** That of a `File` when left out. */
@@ -141,3 +173,40 @@ const base64 = (text: string): string =>
 
 /** Characters. The service takes fewer. */
 const MAX_NAME_LENGTH = 1_000;
+
+/** The MIME type of a file by its extension, as the service knows them; undefined for an unknown one. */
+export const contentTypeOf = (filename: string): string | undefined =>
+  CONTENT_TYPES.get(filename.slice(filename.lastIndexOf('.')).toLowerCase());
+
+const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
+  ['.png', 'image/png'],
+  ['.jpg', 'image/jpeg'],
+  ['.jpeg', 'image/jpeg'],
+  ['.webp', 'image/webp'],
+  ['.gif', 'image/gif'],
+  ['.avif', 'image/avif'],
+  ['.svg', 'image/svg+xml'],
+  ['.tif', 'image/tiff'],
+  ['.tiff', 'image/tiff'],
+  ['.bmp', 'image/bmp'],
+  ['.exr', 'image/x-exr'],
+  ['.mp4', 'video/mp4'],
+  ['.webm', 'video/webm'],
+  ['.mov', 'video/quicktime'],
+  ['.mkv', 'video/x-matroska'],
+  ['.mp3', 'audio/mpeg'],
+  ['.wav', 'audio/wav'],
+  ['.flac', 'audio/flac'],
+  ['.ogg', 'audio/ogg'],
+  ['.opus', 'audio/opus'],
+  ['.m4a', 'audio/mp4'],
+  ['.txt', 'text/plain; charset=utf-8'],
+  ['.log', 'text/plain; charset=utf-8'],
+  ['.csv', 'text/csv; charset=utf-8'],
+  ['.md', 'text/markdown; charset=utf-8'],
+  ['.json', 'application/json'],
+  ['.pdf', 'application/pdf'],
+  ['.zip', 'application/zip'],
+  ['.glb', 'model/gltf-binary'],
+  ['.gltf', 'model/gltf+json'],
+]);

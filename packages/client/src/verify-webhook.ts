@@ -1,6 +1,6 @@
-import type { Notification } from '../api/schemas.ts';
-import { RunledgerError, WebhookInvalid } from '../errors/errors.ts';
-import { isObject, parsed } from '../json/json.ts';
+import type { Notification } from './operations.ts';
+import { RunledgerError, WebhookInvalid } from './errors.ts';
+import { isObject, parsed } from './http/json.ts';
 
 export interface WebhookRequest {
   /** Exactly as received: the text or the bytes, never an object that a framework made of it. */

@@ -1,4 +1,4 @@
-import { RunledgerError } from '../errors/errors.ts';
+import { RunledgerError } from '../errors.ts';
 
 export interface ServerSentEvent {
   /** `message` for an event without a name; empty for a comment. */

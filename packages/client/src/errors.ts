@@ -1,4 +1,4 @@
-import type { Problem, Run } from '../api/schemas.ts';
+import type { Problem, Run } from './operations.ts';
 
 /** The base of all errors of this package. */
 export class RunledgerError extends Error {
