@@ -5,8 +5,8 @@ import { followsEnd, RUN_EVENTS, type RunEvent } from '@runledger/contracts/even
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { TERMS } from '@runledger/contracts/subjects/terms';
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
-import { readFleetMessage, type FleetFact } from '@runledger/scheduler/log/fleet-message';
+import type { Decision } from '@runledger/scheduler/core/decision';
+import { readFleetMessage, type FleetFact } from '@runledger/scheduler/follow-fleet';
 import type { Comparison } from '../decisions/comparison.ts';
 import type { About, RecordedDecision } from '../decisions/verdict.ts';
 import { messageOf } from '@runledger/contracts/slices/message-of';

@@ -1,4 +1,4 @@
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { Decision } from '@runledger/scheduler/core/decision';
 import type { ReplayedService } from '../decisions/replayed-service.ts';
 import { Comparison } from '../decisions/comparison.ts';
 import { placeOf, type Survey } from '../slice/survey.ts';

@@ -32,25 +32,25 @@ it.each([
   },
   {
     defect: 'a time limit that ends runs too early',
-    file: `${SCHEDULER}/runs/deadline.ts`,
+    file: `${SCHEDULER}/runs/deadlines.ts`,
     text: 'timeOf(run.started_at) + run_timeout_s * 1_000 + cancelEnforceMs',
     instead: 'timeOf(run.started_at) + run_timeout_s * 100',
   },
   {
     defect: 'warm slots that nobody prefers',
-    file: `${SCHEDULER}/fleet/loaded-slots.ts`,
+    file: `${SCHEDULER}/free-slots.ts`,
     text: 'if (canServe(slot.executor.capabilities, requirements)) return slot;',
     instead: '',
   },
   {
     defect: 'runs of an executor that left which are given up at once',
-    file: `${SCHEDULER}/decide/recovery.ts`,
+    file: `${SCHEDULER}/decide.ts`,
     text: 'if (mayHaveAnother(run, run.attempt.number)) {',
     instead: 'if (run.attempt.number === 0) {',
   },
   {
     defect: 'an executor that comes first although it became free last',
-    file: `${SCHEDULER}/fleet/free-slots.ts`,
+    file: `${SCHEDULER}/free-slots.ts`,
     text: 'for (const executor of this.#executors.get(requirements.gpu) ?? []) {\n      if (!canServe(',
     instead:
       'for (const executor of [...(this.#executors.get(requirements.gpu) ?? [])].toReversed()) {\n      if (!canServe(',

@@ -1,7 +1,7 @@
-import type { PackedRows } from '@runledger/scheduler/core/rows/packed-rows';
+import type { PackedRows } from '@runledger/scheduler/core/runs/packed-rows';
 import type { KnownRun } from '@runledger/scheduler/core/runs/known-run';
-import type { DrainedName } from '@runledger/scheduler/core/fleet/drained-names';
-import type { DurationRecord } from '@runledger/scheduler/core/forecast/durations';
+import type { DrainedName } from '@runledger/scheduler/core/fleet';
+import type { DurationRecord } from '@runledger/scheduler/core/durations';
 
 /** The lease `scheduler`: whoever writes at its revision holds it. */
 export class LeaseStore {

@@ -1,5 +1,5 @@
-import { Durations, type DurationEstimate } from '@runledger/scheduler/core/forecast/durations';
-import { forecast, type Forecast, type Line } from '@runledger/scheduler/core/forecast/forecast';
+import { Durations, type DurationEstimate } from '@runledger/scheduler/core/durations';
+import { forecast, type Forecast, type Line } from '@runledger/scheduler/core/forecast';
 import type { PlayedRun } from '../statistics/played-run.ts';
 
 /** When a waiting run was expected to start, and when it started, in seconds from then. */

@@ -1,7 +1,12 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { assignedEvent, endingEvent } from '@runledger/scheduler/core/decisions/decided-event';
-import type { Decision, DeclareLost, RunDecision } from '@runledger/scheduler/core/decisions/decision';
-import type { Outcome, SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import {
+  assignedEvent,
+  endingEvent,
+  type Decision,
+  type DeclareLost,
+  type RunDecision,
+} from '@runledger/scheduler/core/decision';
+import type { Outcome, SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import type { Appended } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';

@@ -1,6 +1,6 @@
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { Decision } from '@runledger/scheduler/core/decision';
 import type { Scheduling } from '@runledger/scheduler/core/scheduling';
-import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import type { SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import type { Process } from '../time/process.ts';
 
 /** A scheduler as the checks see it. */

@@ -5,7 +5,7 @@ import {
   requirementsKey,
   requirementsOf,
   type Requirements,
-} from '@runledger/scheduler/core/slots/requirements';
+} from '@runledger/scheduler/core/requirements';
 import type { CapturedDay } from './captured-day.ts';
 import type { ExecutorLifetime } from './fleet-of-day.ts';
 

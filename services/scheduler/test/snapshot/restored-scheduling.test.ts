@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
-import { encodeSnapshot } from '../../src/snapshot/encode-snapshot.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/snapshot/snapshot-codec.ts';
 import { liveRunsOf } from '../../src/snapshot/snapshots.ts';
 import { executor, passed } from '../core/steps.ts';
 import { orgOf, TestBed, type RequestedRun } from '../core/test-bed.ts';
