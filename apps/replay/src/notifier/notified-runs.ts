@@ -6,7 +6,7 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { ReadRun } from '@runledger/event-log/read/read-run';
 import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
-import { webhookTargetOf, type WebhookTarget } from '@runledger/notifier/subscription/webhook-targets';
+import { webhookTargetOf, type WebhookTarget } from '@runledger/notifier/webhook-targets';
 import { NewerFact } from '../slice/newer-fact.ts';
 import { oldestBeyond } from '../slice/oldest-beyond.ts';
 

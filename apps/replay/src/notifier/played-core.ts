@@ -1,17 +1,16 @@
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
-import { breakerSettings } from '@runledger/notifier/core/breakers/breaker-settings';
-import { isBlocked } from '@runledger/notifier/core/decide/queueing';
-import { take as takeInput } from '@runledger/notifier/core/decide/take';
-import { breakerKey, type Receiver } from '@runledger/notifier/core/receivers/receiver';
-import type { Effect } from '@runledger/notifier/core/state/effect';
-import type { NotifierInput } from '@runledger/notifier/core/state/input';
+import { breakerSettings } from '@runledger/notifier/core/breaker';
+import { isBlocked } from '@runledger/notifier/core/queueing';
+import { take as takeInput } from '@runledger/notifier/core/take';
+import { breakerKey, type Receiver } from '@runledger/notifier/core/receiver';
+import type { Effect, NotifierInput } from '@runledger/notifier/core/inputs-and-effects';
 import {
   createNotifierState,
   hasFinal,
   nextTick,
   type CoreSettings,
   type NotifierState,
-} from '@runledger/notifier/core/state/state';
+} from '@runledger/notifier/core/state';
 import type { RunId } from '@runledger/contracts/ids';
 import type { NotifierSettings } from './notifier-settings.ts';
 

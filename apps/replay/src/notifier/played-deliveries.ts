@@ -1,9 +1,13 @@
 import type { RunId } from '@runledger/contracts/ids';
-import { planAttempt, type AttemptPlan } from '@runledger/notifier/core/delivery/attempt-plan';
-import type { AttemptReport } from '@runledger/notifier/core/delivery/attempt-report';
-import { isInTimers, type FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
-import type { Receiver } from '@runledger/notifier/core/receivers/receiver';
-import type { Effect } from '@runledger/notifier/core/state/effect';
+import {
+  planAttempt,
+  type AttemptPlan,
+  type AttemptReport,
+  isInTimers,
+  type FinalDelivery,
+} from '@runledger/notifier/core/delivery';
+import type { Receiver } from '@runledger/notifier/core/receiver';
+import type { Effect } from '@runledger/notifier/core/inputs-and-effects';
 import { decidedAttempt, decidedByConclusion, decidedStart } from './decided.ts';
 import type { NotifierDecisions } from './notifier-decisions.ts';
 import type { NotifiedRuns } from './notified-runs.ts';

@@ -1,5 +1,5 @@
-import type { AttemptReport } from '@runledger/notifier/core/delivery/attempt-report';
-import { conclusionOf, type Retry } from '@runledger/notifier/core/delivery/conclusion';
+import type { AttemptReport } from '@runledger/notifier/core/delivery';
+import { conclusionOf, type Retry } from '@runledger/notifier/core/conclusion';
 import type { PlayedCore } from './played-core.ts';
 import type { RetryTime } from './played-timers.ts';
 

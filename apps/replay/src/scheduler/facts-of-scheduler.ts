@@ -24,7 +24,7 @@ interface RunFactOfSlice {
   readonly after: RunState;
 }
 
-/** Takes facts as services/scheduler/src/log does; those of the scheduler are compared first. */
+/** Takes facts as services/scheduler/src/follow-log.ts does; those of the scheduler are compared first. */
 export class FactsOfScheduler {
   readonly #played: PlayedScheduler;
   readonly #comparison: Comparison<Decision>;

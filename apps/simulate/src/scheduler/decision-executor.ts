@@ -12,7 +12,7 @@ import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 import type { CheckedLoss } from './watcher.ts';
 
-/** As services/scheduler/src/effects, in virtual time. */
+/** As services/scheduler/src/execute-decisions.ts, in virtual time. */
 const MAX_CONCURRENT_DECISIONS = 64;
 const APPEND_WITHIN_MS = 12_000;
 const FIRST_RETRY_MS = 250;

@@ -2,14 +2,12 @@ import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
-import type { Retry } from '../core/delivery/conclusion.ts';
-import { isInTimers, type FinalDelivery } from '../core/delivery/final-delivery.ts';
-import type { Outcome } from '../core/state/input.ts';
-import { scheduleDelivery } from '../timers/write-timers.ts';
-import { finalWebhookId } from './attempt-final.ts';
-import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
-import { pendingOf } from './pending-deliveries.ts';
-import type { WebhookFacts } from './webhook-facts.ts';
+import type { Retry } from '../core/conclusion.ts';
+import { isInTimers, type FinalDelivery } from '../core/delivery.ts';
+import type { Outcome } from '../core/inputs-and-effects.ts';
+import { scheduleDelivery, pendingOf } from '../timers.ts';
+import { finalWebhookId } from './attempt.ts';
+import { atLog, guarded, type EffectContext, type EffectOf, type WebhookFacts } from './effect-context.ts';
 
 /** Stores what follows from an attempt. */
 export const concludeAttempt = async (

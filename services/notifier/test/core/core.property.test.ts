@@ -2,8 +2,8 @@ import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery
 import { newUuid } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Receiver } from '../../src/core/receivers/receiver.ts';
-import { NOTHING_LEFT } from '../../src/core/state/partition.ts';
+import type { Receiver } from '../../src/core/receiver.ts';
+import { NOTHING_LEFT } from '../../src/core/partition.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
 import { append, loseTimers, simulateLog, stallTimers, type SimulatedLog } from './simulated-log.ts';
 import type { Behaviour, Circumstances } from './simulated-attempts.ts';

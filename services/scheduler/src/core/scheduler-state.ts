@@ -14,7 +14,7 @@ export interface SchedulingSettings extends LiveRunsSettings {
 }
 
 /**
- * Everything that the scheduler knows. The functions in `decide/` apply an input and return decisions. They mutate the
+ * Everything that the scheduler knows. `decide.ts` and the files `on-….ts` apply an input and return decisions. They mutate the
  * state, because it indexes a million runs.
  */
 export interface SchedulerState {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Receiver } from '../../../src/core/receivers/receiver.ts';
-import { hasWaiting } from '../../../src/core/receivers/receiver-queues.ts';
+import type { Receiver } from '../../../src/core/receiver.ts';
+import { hasWaiting } from '../../../src/core/receiver-queues.ts';
 import {
   answers,
   inFlight,
