@@ -4,7 +4,7 @@ import { Fairness } from '@runledger/scheduler/invariants/fairness';
 import type { ShareOf } from '@runledger/scheduler/core/runs/fair-queue';
 import { organisationOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
-import type { Timeline } from '../time/timeline.ts';
+import type { Timeline } from '../virtual-time.ts';
 import type { KnownFleet, PlacementCheck } from './placement-check.ts';
 import type { Violate } from './violation.ts';
 

@@ -9,7 +9,7 @@ import {
 import type { Outcome, SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import type { Appended } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 import type { CheckedLoss } from './watcher.ts';
 
 /** As services/scheduler/src/execute-decisions.ts, in virtual time. */

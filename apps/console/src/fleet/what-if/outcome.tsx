@@ -2,7 +2,7 @@ import { Table } from '../../ui/list.tsx';
 import { useEffect, useMemo, type ReactNode } from 'react';
 import { useSession } from '../../session/use-session.ts';
 import { seconds, shortId } from '../../ui/words.ts';
-import type { Outcome as Played, OutcomeOfDay, Waits } from '@runledger/simulate/what-if/outcome/outcome';
+import type { Outcome as Played, OutcomeOfDay, Waits } from '@runledger/simulate/what-if/outcome';
 
 /** Of the organisations, those with the most runs. */
 const MOST_ORGANISATIONS = 20;

@@ -1,4 +1,4 @@
-import type { DaySummary, Outcome, Tried } from '@runledger/simulate/what-if/outcome/outcome';
+import type { DaySummary, Outcome, Tried } from '@runledger/simulate/what-if/outcome';
 import type { FromWorker, ToWorker } from '../../../worker/messages.ts';
 
 /** The simulator in a worker of the browser, which the day does not leave. */

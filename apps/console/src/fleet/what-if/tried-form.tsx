@@ -5,7 +5,7 @@ import type { ReactNode, SubmitEvent } from 'react';
 import { useSession } from '../../session/use-session.ts';
 import { submitted } from '../../ui/submitted.ts';
 import { shortId } from '../../ui/words.ts';
-import type { DaySummary, Tried } from '@runledger/simulate/what-if/outcome/outcome';
+import type { DaySummary, Tried } from '@runledger/simulate/what-if/outcome';
 import { fieldOf, triedIn } from './tried-settings.ts';
 
 interface TriedFormProps {

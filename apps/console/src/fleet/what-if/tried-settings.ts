@@ -1,5 +1,5 @@
 import type { Changes, FairShareSettings } from '@runledger/simulate/what-if/changes';
-import type { DaySummary, Tried } from '@runledger/simulate/what-if/outcome/outcome';
+import type { DaySummary, Tried } from '@runledger/simulate/what-if/outcome';
 
 /** The names of the fields of the form. */
 export const fieldOf = {

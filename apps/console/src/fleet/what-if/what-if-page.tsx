@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { FileDrop } from '../../ui/file-drop.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import type { Tried } from '@runledger/simulate/what-if/outcome/outcome';
+import type { Tried } from '@runledger/simulate/what-if/outcome';
 import { Outcome } from './outcome.tsx';
 import { Simulator } from './simulator.ts';
 import { TriedForm } from './tried-form.tsx';

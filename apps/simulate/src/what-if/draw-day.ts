@@ -1,6 +1,6 @@
 import { MAX_SERIES } from '@runledger/charts/palette';
 import { drawTimes, type TimePicture, type TimeSeries } from '@runledger/charts/time-picture';
-import { waitsOverTime, type Steps } from '../../statistics/over-time.ts';
+import { waitsOverTime, type Steps } from '../statistics.ts';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
 import type { MeasuredDay } from './measure-day.ts';
 import type { DrawnChart } from './outcome.ts';

@@ -1,9 +1,35 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import { isOrgId } from '@runledger/contracts/ids';
 import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
-import { MAX_SLOTS, type Changes, type FairShareSettings } from '../changes.ts';
+import { foldDay } from './captured-day.ts';
+import { describeDay } from './describe-day.ts';
+import { drawDay } from './draw-day.ts';
+import { measureDay } from './measure-day.ts';
+import { playDays } from './played-days.ts';
+import { MAX_SLOTS, type Changes, type FairShareSettings } from './changes.ts';
 
-export interface WhatIfOptions {
+/** Compares a captured day with what the simulator makes of it, with the settings of that day and with others. @throws {InvalidSlice} */
+export const whatIf = async (
+  { day: file, before, changes, charts }: WhatIfOptions,
+  print: (line: string) => void,
+): Promise<void> => {
+  const day = await foldDay(readSliceFile(file));
+  const { header } = day;
+  const measured = playDays(day, before, changes).map((played) => measureDay(header, played));
+  for (const line of describeDay(day, measured, { before, changes })) print(line);
+  if (charts === undefined) return;
+  await mkdir(charts, { recursive: true });
+  for (const { file: name, svg } of drawDay(header, measured)) {
+    const path = join(charts, name);
+    await writeFile(path, svg);
+    print(`Drew ${path}`);
+  }
+};
+
+interface WhatIfOptions {
   /** The file of the slice. */
   readonly day: string;
   /** What the schedulers of that day had. */

@@ -1,4 +1,4 @@
-import type { Changes, FairShareSettings } from '../changes.ts';
+import type { Changes, FairShareSettings } from './changes.ts';
 
 /** What a captured day was: as much as a person needs to say what is tried. */
 export interface DaySummary {

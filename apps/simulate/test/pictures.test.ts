@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { PICTURES } from '../../src/pictures/pictures.ts';
-import { isForeseen, type ForeseenStart } from '../../src/pictures/foreseen-starts.ts';
+import { PICTURES } from '../src/pictures/pictures.ts';
+import { isForeseen, type ForeseenStart } from '../src/pictures/foreseen-starts.ts';
 import {
   burst,
   BURST,
@@ -24,10 +24,10 @@ import {
   warm,
   weighed,
   WEIGHED_SLOTS,
-} from '../../src/pictures/scenarios.ts';
-import { waitMs, type PlayedRun } from '../../src/statistics/played-run.ts';
+} from '../src/pictures/scenarios.ts';
+import { waitMs, type PlayedRun } from '../src/statistics.ts';
 
-const FOLDER = fileURLToPath(new URL('../../../../docs/pictures/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../docs/pictures/', import.meta.url));
 
 describe('the pictures of docs/scheduling.md', () => {
   it.each([...PICTURES])('%s is the one that the command draws', async (name, draw) => {
@@ -40,7 +40,7 @@ describe('the pictures of docs/scheduling.md', () => {
   });
 });
 
-const page = (await readFile(new URL('../../../../docs/scheduling.md', import.meta.url), 'utf8')).replaceAll(
+const page = (await readFile(new URL('../../../docs/scheduling.md', import.meta.url), 'utf8')).replaceAll(
   /\s+/g,
   ' ',
 );

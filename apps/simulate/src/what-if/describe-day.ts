@@ -1,8 +1,8 @@
-import { duration, percent, table } from '../../report/text.ts';
-import { waitMs } from '../../statistics/played-run.ts';
+import { duration, percent, table } from '../text.ts';
+import { waitMs } from '../statistics.ts';
 import { quantile } from '@runledger/testing/measuring/quantile';
-import type { Changes, FairShareSettings } from '../changes.ts';
-import type { CapturedDay } from '../captured-day.ts';
+import type { Changes, FairShareSettings } from './changes.ts';
+import type { CapturedDay } from './captured-day.ts';
 import { waitsOf, type MeasuredDay } from './measure-day.ts';
 import type { Tried, Waits } from './outcome.ts';
 

@@ -1,5 +1,5 @@
 import type { RandomSource } from '@runledger/testing/random/random-source';
-import type { Timeline } from './timeline.ts';
+import TinyQueue from 'tinyqueue';
 
 /**
  * What faults do to a process: it is killed, and what it had scheduled is gone; it is paused, and continues with its old state; it is cut off
@@ -108,5 +108,112 @@ export class Process {
         this.#begin(this.#pausedUntil - this.#timeline.now, life, work);
       } else work();
     });
+  }
+}
+
+/** What executes in a process from its start until it is killed or has stopped. */
+export interface Life {
+  /** The connection to the broker was restored. */
+  onReconnect(): void;
+  /** Stops in order. `onStopped` is called when it has ended. */
+  stop(onStopped: () => void): void;
+}
+
+/** A process that is started, killed and stopped, and begins another life with each start. */
+export class Restartable<OfKind extends Life = Life> {
+  readonly process: Process;
+  readonly #begin: () => OfKind;
+  #life: OfKind | undefined;
+
+  /** `begin` is called at each start, after that of the process. */
+  constructor(process: Process, begin: () => OfKind) {
+    this.process = process;
+    this.#begin = begin;
+  }
+
+  /** Undefined while it is down. */
+  get life(): OfKind | undefined {
+    return this.#life;
+  }
+
+  start(): void {
+    this.process.start();
+    this.#life = this.#begin();
+  }
+
+  kill(): void {
+    this.process.kill();
+    this.#life = undefined;
+  }
+
+  stop(): void {
+    const life = this.#life;
+    life?.stop(() => {
+      if (this.#life === life) this.kill();
+    });
+  }
+
+  onReconnect(): void {
+    const life = this.#life;
+    if (life) this.process.receive(this.process.life, () => life.onReconnect());
+  }
+}
+
+interface Scheduled {
+  readonly at: number;
+  /** Of events at the same time the one that was scheduled first comes first. */
+  readonly order: number;
+  readonly work: () => void;
+}
+
+/** Virtual time, in milliseconds from 0. It stands still while an event does its work, and jumps to the next one. */
+export class Timeline {
+  #now = 0;
+  #scheduled = 0;
+  readonly #queue = new TinyQueue<Scheduled>([], (a, b) => a.at - b.at || a.order - b.order);
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** How many events there were. */
+  get events(): number {
+    return this.#scheduled - this.#queue.length;
+  }
+
+  after(ms: number, work: () => void): void {
+    this.#scheduled += 1;
+    this.#queue.push({ at: this.#now + Math.max(ms, 0), order: this.#scheduled, work });
+  }
+
+  /** Does the work of the next event. False when there is none. */
+  step(): boolean {
+    const next = this.#queue.pop();
+    if (!next) return false;
+    this.#now = next.at;
+    next.work();
+    return true;
+  }
+}
+
+/** Remembers at least so many entries, and forgets older ones. */
+export class Recent<Key, Value> {
+  readonly #least: number;
+  #entries = new Map<Key, Value>();
+  #before: ReadonlyMap<Key, Value> = new Map();
+
+  constructor(least: number) {
+    this.#least = least;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key) ?? this.#before.get(key);
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.set(key, value);
+    if (this.#entries.size < this.#least) return;
+    this.#before = this.#entries;
+    this.#entries = new Map();
   }
 }

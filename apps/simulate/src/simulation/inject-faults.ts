@@ -4,7 +4,7 @@ import { executorNameOf, OPERATOR } from '../plan/ids.ts';
 import type { PlannedFault } from '../plan/plan.ts';
 import type { GatewayLife } from '../gateway/gateway-life.ts';
 import type { SchedulerLife } from '../scheduler/scheduler-life.ts';
-import type { Restartable } from '../time/restartable.ts';
+import type { Restartable } from '../virtual-time.ts';
 
 export interface Victims {
   readonly schedulers: readonly Restartable<SchedulerLife>[];

@@ -1,9 +1,15 @@
-import { fairnessOverTime } from '../../statistics/fairness.ts';
-import { slotsOverTime, stepsBetween, type SlotsOverTime, type Steps } from '../../statistics/over-time.ts';
-import { waitMs, type PlayedRun } from '../../statistics/played-run.ts';
+import {
+  fairnessOverTime,
+  slotsOverTime,
+  stepsBetween,
+  type SlotsOverTime,
+  type Steps,
+  waitMs,
+  type PlayedRun,
+} from '../statistics.ts';
 import { quantile } from '@runledger/testing/measuring/quantile';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
-import type { PlayedDay } from '../played-days.ts';
+import type { PlayedDay } from './played-days.ts';
 import type { Waits } from './outcome.ts';
 
 const STEPS = 96;

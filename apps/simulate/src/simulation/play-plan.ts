@@ -1,6 +1,6 @@
 import type { Plan } from '../plan/plan.ts';
-import { simulate } from '../simulation/simulate.ts';
-import type { PlayedRun } from './played-run.ts';
+import { simulate } from './simulate.ts';
+import type { PlayedRun } from '../statistics.ts';
 
 /** Names of what a plan numbers. */
 export interface Names {

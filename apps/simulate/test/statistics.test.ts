@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { fairnessOverTime, jainIndex, maxMin } from '../../src/statistics/fairness.ts';
-import { slotsOverTime, stepsBetween, waitsOverTime } from '../../src/statistics/over-time.ts';
-import type { PlayedRun } from '../../src/statistics/played-run.ts';
+import {
+  fairnessOverTime,
+  jainIndex,
+  maxMin,
+  slotsOverTime,
+  stepsBetween,
+  waitsOverTime,
+  type PlayedRun,
+} from '../src/statistics.ts';
 import { quantile } from '@runledger/testing/measuring/quantile';
 
 const run = (

@@ -1,8 +1,7 @@
-import { gpuOf, isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import { gpuOf, isDeleted, isEnded, type FinalStatus } from '@runledger/contracts/fold/run';
 import type { Stored } from '../broker/run-log.ts';
-import type { Timeline } from '../time/timeline.ts';
+import type { Timeline } from '../virtual-time.ts';
 import { deploymentOf, organisationOf, runOf } from '../plan/ids.ts';
-import type { RunResult } from './run-result.ts';
 
 /** Makes the result of each run from its facts. */
 export const resultsFrom = (
@@ -33,3 +32,21 @@ export const resultsFrom = (
     });
   };
 };
+
+/** A run that has ended, in virtual milliseconds. */
+export interface RunResult {
+  readonly run: number;
+  readonly organisation: number;
+  readonly deployment: number;
+  readonly status: FinalStatus;
+  readonly queuedMs: number;
+  /** When its last attempt got its slot; null when it had none. */
+  readonly assignedMs: number | null;
+  readonly startedMs: number | null;
+  readonly endedMs: number;
+  /** Of its last attempt, such as `executor-2.000000000001 slot 0`. */
+  readonly slot: string | null;
+  /** Of its slot, else the first one that it asked for. */
+  readonly gpu: string;
+  readonly attempts: number;
+}

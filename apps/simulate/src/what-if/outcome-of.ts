@@ -1,5 +1,5 @@
-import type { CapturedDay } from '../captured-day.ts';
-import { playDays, recordedDay } from '../played-days.ts';
+import type { CapturedDay } from './captured-day.ts';
+import { playDays, recordedDay } from './played-days.ts';
 import { describeModel, describeSlice } from './describe-day.ts';
 import { drawDay } from './draw-day.ts';
 import { measureDay, waitsOf } from './measure-day.ts';
