@@ -7,7 +7,7 @@ import { TERMS } from '@runledger/contracts/subjects/terms';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { placeOf, surveySlice } from '../src/slice/survey.ts';
+import { placeOf, surveySlice } from '../src/slice.ts';
 import { SAMPLE } from './sample/sample.ts';
 import { sampleLines, sampleOptions, shadowed, type Line } from './fixtures/sample-slice.ts';
 

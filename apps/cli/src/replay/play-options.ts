@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
 import { isServiceName, SERVICE_NAMES, UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
 import { readPlaySettings } from '@runledger/replay/play-settings';
-import { NewerFact } from '@runledger/replay/slice/newer-fact';
+import { NewerFact } from '@runledger/replay/slice';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import type { Environment } from '../api-client/connection.ts';
 import type { Json } from '../command/command-context.ts';

@@ -12,8 +12,7 @@ import {
   type AttemptFacts,
 } from '@runledger/gpu-executor/attempt/core/attempt-facts';
 import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
-import { NewerFact } from '../slice/newer-fact.ts';
-import { oldestBeyond } from '../slice/oldest-beyond.ts';
+import { NewerFact, oldestBeyond } from '../slice.ts';
 
 /** An attempt, and what its executor knows of it. */
 export interface PlayedAttempt {

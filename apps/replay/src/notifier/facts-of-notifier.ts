@@ -10,7 +10,7 @@ import type { FinalDelivery } from '@runledger/notifier/core/delivery';
 import { runNotice } from '@runledger/notifier/webhook-targets';
 import type { Decided, RecordedDecision } from '../decisions/verdict.ts';
 import { messageOf } from '@runledger/contracts/slices/message-of';
-import { eventIn } from '../slice/event-in.ts';
+import { eventIn } from '../slice.ts';
 import { decidedAttempt, decidedByEvent, decidedStart, decidedState } from './decided.ts';
 import type { WhatIsKnown } from './known-to-notifier.ts';
 import type { NotifiedRun, NotifiedRuns } from './notified-runs.ts';

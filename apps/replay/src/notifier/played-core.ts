@@ -12,7 +12,10 @@ import {
   type NotifierState,
 } from '@runledger/notifier/core/state';
 import type { RunId } from '@runledger/contracts/ids';
+import type { AttemptReport } from '@runledger/notifier/core/delivery';
+import { conclusionOf, type Retry } from '@runledger/notifier/core/conclusion';
 import type { NotifierSettings } from './notifier-settings.ts';
+import type { RetryTime } from './played-timers.ts';
 
 /** By what chance retries are decided: in the middle of what the schedule allows. */
 const CHANCE = 0.5;
@@ -102,3 +105,18 @@ export class PlayedCore {
     }
   }
 }
+
+/** What the schedule allows after an attempt that ended so: it leaves a part of the delay to chance. */
+export const retryTimeOf = (
+  { at }: Retry,
+  sent: Extract<AttemptReport, { readonly kind: 'sent' }> | undefined,
+  { nowMs: now, settings }: Pick<PlayedCore, 'nowMs' | 'settings'>,
+): RetryTime => {
+  const atChance = (chance: number): number => {
+    const conclusion = sent && conclusionOf(sent, { now, chance }, settings);
+    return conclusion?.kind === 'retry' ? conclusion.at : at;
+  };
+  // Only a response can ask for more time.
+  const mayBeLater = typeof sent?.result.status === 'number';
+  return { earliestMs: atChance(0), latestMs: atChance(1), mayBeLater };
+};

@@ -12,10 +12,9 @@ import { decidedAttempt, decidedByConclusion, decidedStart } from './decided.ts'
 import type { NotifierDecisions } from './notifier-decisions.ts';
 import type { NotifiedRuns } from './notified-runs.ts';
 import type { NotifierSettings } from './notifier-settings.ts';
-import { PlayedCore } from './played-core.ts';
+import { PlayedCore, retryTimeOf } from './played-core.ts';
 import { PlayedTimers } from './played-timers.ts';
 import type { ForeseenAttempts, RecordedAttempt } from './recorded-attempts.ts';
-import { retryTimeOf } from './retry-time.ts';
 
 type EffectOf<Type> = Extract<Effect, { readonly type: Type }>;
 type Sent = Extract<AttemptReport, { readonly kind: 'sent' }>;

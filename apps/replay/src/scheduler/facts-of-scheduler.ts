@@ -10,7 +10,7 @@ import { readFleetMessage, type FleetFact } from '@runledger/scheduler/follow-fl
 import type { Comparison } from '../decisions/comparison.ts';
 import type { About, RecordedDecision } from '../decisions/verdict.ts';
 import { messageOf } from '@runledger/contracts/slices/message-of';
-import { NewerFact } from '../slice/newer-fact.ts';
+import { NewerFact } from '../slice.ts';
 import { decidedByEvent, lossOf } from './decided.ts';
 import { circumstancesOf } from './known-to-scheduler.ts';
 import type { PlayedScheduler } from './played-scheduler.ts';

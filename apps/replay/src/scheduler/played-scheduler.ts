@@ -13,7 +13,7 @@ import type { FleetFact } from '@runledger/scheduler/follow-fleet';
 import type { Comparison } from '../decisions/comparison.ts';
 import type { OpenDecision } from '../decisions/open-decisions.ts';
 import type { RecordedDecision } from '../decisions/verdict.ts';
-import type { Survey } from '../slice/survey.ts';
+import type { Survey } from '../slice.ts';
 import { decidedBy } from './decided.ts';
 import { DerivedHeartbeats, type DerivedHeartbeat } from './derived-heartbeats.ts';
 import type { ForeseenAssignment } from './foresight.ts';

@@ -1,7 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { isRunId } from '@runledger/contracts/ids';
-import type { Moment } from '../moments.ts';
+import type { Moment } from './moments.ts';
 
 /** A breakpoint is not written as one, or its expression is not valid. */
 export class InvalidBreakpoint extends Error {
