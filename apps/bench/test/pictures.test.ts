@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pictures } from '../../src/report/pictures.ts';
+import { pictures } from '../src/report/pictures.ts';
 
 it('the pictures show each figure that was measured, with its median', () => {
   const files = pictures([

@@ -1,11 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import autocannon from 'autocannon';
-import type { Api } from '../system/measured-standalone.ts';
+import type { Api, MeasuredStandalone } from './system/measured-standalone.ts';
 
 const CONNECTIONS = 64;
 const WARM_UP_SECONDS = 1;
 
 /** The same requests again and again, by paths that take turns. */
-export interface Requests {
+interface Requests {
   readonly paths: readonly string[];
   /** POST with these bodies in turns; GET without them. */
   readonly bodies?: readonly object[];
@@ -14,7 +15,7 @@ export interface Requests {
   readonly onAnswer?: (body: string) => void;
 }
 
-export interface ClosedLoop {
+interface ClosedLoop {
   readonly perSecond: number;
   /** In ms. */
   readonly p50: number;
@@ -65,4 +66,83 @@ export const closedLoop = async (
   if (refused > 0) throw new Error(`${refused} of ${result.requests.total} requests to ${paths[0]} failed`);
   const { p50, p99 } = result.latency;
   return { perSecond: result['2xx'] / (result.duration || seconds), p50, p99, seconds };
+};
+
+export const QUEUE = '/run/deployment/queue';
+
+/** What a request to queue a run of a deployment says: inputs of about 200 bytes. */
+export const queueBody = (deployment_id: string): object => ({
+  deployment_id,
+  inputs: {
+    prompt: 'a lighthouse on a cliff at dusk, volumetric light, 35mm, high detail',
+    negative_prompt: 'blurry, low quality, watermark',
+    seed: 1_234_567,
+    steps: 30,
+    cfg: 7.5,
+    width: 1_024,
+    height: 1_024,
+    sampler: 'euler',
+  },
+});
+
+interface QueuedRuns {
+  /** In the order of the answers. */
+  readonly ids: readonly string[];
+  readonly loop: ClosedLoop;
+}
+
+/** Queues so many runs over 64 connections, as fast as is answered. */
+export const queueRuns = async (api: Api, deployment: string, amount: number): Promise<QueuedRuns> => {
+  const ids: string[] = [];
+  const onAnswer = (answer: string): void => {
+    ids.push((JSON.parse(answer) as { readonly run_id: string }).run_id);
+  };
+  const loop = await closedLoop(
+    api,
+    { paths: [QUEUE], bodies: [queueBody(deployment)], onAnswer },
+    { amount },
+  );
+  return { ids, loop };
+};
+
+const READERS = 16;
+
+/** Asks until the run shows its end, and gives it. @throws when it did not succeed */
+export const endedRun = async (
+  { call }: Pick<MeasuredStandalone, 'call'>,
+  id: string,
+  askEveryMs: number,
+): Promise<Record<string, unknown>> => {
+  for (;;) {
+    const run = await call(`/run/${id}`);
+    if (run['finished'] === true) {
+      if (run['status'] !== 'success') throw new Error(`run ${id} failed: ${JSON.stringify(run['error'])}`);
+      return run;
+    }
+    await pause(askEveryMs);
+  }
+};
+
+/** Reads each once when it has ended, 16 at a time. */
+export const endedRuns = async (
+  system: Pick<MeasuredStandalone, 'call'>,
+  ids: readonly string[],
+  askEveryMs: number,
+): Promise<Record<string, unknown>[]> => {
+  const runs: Record<string, unknown>[] = [];
+  await atOnce(READERS, ids, async (id) => runs.push(await endedRun(system, id, askEveryMs)));
+  return runs;
+};
+
+/** Does the work on each item, with so many at once, in their order. */
+export const atOnce = async <Item>(
+  count: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> => {
+  const left = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: count }, worker));
 };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { closedLoop } from '../../src/load/closed-loop.ts';
+import { closedLoop } from '../src/load.ts';
 
 const anApi = async (listener: RequestListener): Promise<{ url: string; key: string }> => {
   const server = createServer(listener).listen(0, '127.0.0.1');
