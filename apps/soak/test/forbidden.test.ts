@@ -1,4 +1,4 @@
-import { brokerUsers } from '@runledger/standalone/keys/broker-users';
+import { brokerUsers } from '@runledger/standalone/keys';
 import { describe, expect, it } from 'vitest';
 import { forbiddenTo } from '../src/faults/trespass.ts';
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { executorToken } from '@runledger/contracts/ids';
-import { KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys/key-files';
+import { KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys';
 import { CommandError } from '../../output/command-error.ts';
 
 export const MARK = '# Made by "runledger broker-config';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm, stat } from 'node:fs/promises';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import type { UserKey } from '@runledger/event-log/connect/user-key';
-import { makeKeyFile } from '@runledger/standalone/keys/key-files';
+import { makeKeyFile } from '@runledger/standalone/keys';
 import { replaceFile } from '@runledger/standalone/write-file';
 import { configText, unusable, type ConfigFolder } from './config-folder.ts';
 import { writeNodes } from './write-nodes.ts';

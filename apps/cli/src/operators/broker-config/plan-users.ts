@@ -1,8 +1,7 @@
 import { executorToken } from '@runledger/contracts/ids';
 import { systemUser, type BrokerUser } from '@runledger/broker-access/broker-user';
 import type { UserKey } from '@runledger/event-log/connect/user-key';
-import { brokerUsers } from '@runledger/standalone/keys/broker-users';
-import { readKeyFile } from '@runledger/standalone/keys/key-files';
+import { brokerUsers, readKeyFile } from '@runledger/standalone/keys';
 import { CommandError } from '../../output/command-error.ts';
 import { planNodes, type NodeChanges, type NodesPlan } from './plan-nodes.ts';
 import { configFolder, knownExecutors, readConfigText, type ConfigFolder } from './config-folder.ts';

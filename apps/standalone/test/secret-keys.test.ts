@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDataFolder } from '../../src/data-folder/data-folder.ts';
-import type { DataFolder } from '../../src/data-folder/data-folder.ts';
-import { openSecretKeys } from '../../src/keys/secret-keys.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { openDataFolder, type DataFolder } from '../src/data-folder/data-folder.ts';
+import { openSecretKeys } from '../src/keys.ts';
+import { temporaryFolder } from './fixtures/temporary-folder.ts';
 
 const dataFolder = async (): Promise<DataFolder> => {
   const result = await openDataFolder(temporaryFolder(), () => new Date());

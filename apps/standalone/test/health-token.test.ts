@@ -1,9 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health/health-token';
 import { expect, it } from 'vitest';
-import { HEALTH_TOKEN_FILE, openHealthToken } from '../../src/keys/health-token.ts';
-import { held } from '../fixtures/opened-folder.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { HEALTH_TOKEN_FILE, openHealthToken } from '../src/keys.ts';
+import { held } from './fixtures/opened-folder.ts';
+import { temporaryFolder } from './fixtures/temporary-folder.ts';
 
 const GIVEN = 'a-token-that-somebody-has-chosen-for-it';
 

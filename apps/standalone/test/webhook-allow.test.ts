@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { webhookAllowOf } from '../../src/settings/webhook-allow.ts';
+import { webhookAllowOf } from '../src/settings.ts';
 
 describe('where webhooks may go besides public addresses, without a setting', () => {
   it.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', 'localhost', 'LOCALHOST'])(

@@ -9,10 +9,10 @@ import { authenticate } from '@runledger/gateway/records/keys/api-keys';
 import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openDataFolder, type DataFolder } from '../../src/data-folder/data-folder.ts';
-import { createOrganisation, OPERATOR_SCOPES } from '../../src/records/create-organisation.ts';
-import { openFirstOrganisation, type FirstOrganisation } from '../../src/records/first-organisation.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { openDataFolder, type DataFolder } from '../src/data-folder/data-folder.ts';
+import { createOrganisation, OPERATOR_SCOPES } from '../src/records/create-organisation.ts';
+import { openFirstOrganisation, type FirstOrganisation } from '../src/records/first-organisation.ts';
+import { temporaryFolder } from './fixtures/temporary-folder.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

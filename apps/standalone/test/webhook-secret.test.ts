@@ -5,8 +5,8 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { expect, it } from 'vitest';
-import { webhookSecretOf } from '../../src/records/webhook-secret.ts';
-import { StartRefused } from '../../src/settings/start-refused.ts';
+import { webhookSecretOf } from '../src/records/webhook-secret.ts';
+import { StartRefused } from '../src/settings.ts';
 
 it('a start returns the stored secret, and is refused without the keys that encrypted it', async () => {
   await using nats = await testAccount();

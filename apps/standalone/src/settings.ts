@@ -7,10 +7,11 @@ import { readConfig } from '@runledger/service-kit/config/config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health/health-token';
-import { Type } from 'typebox';
-import type { Static } from 'typebox';
+import { Type, type Static } from 'typebox';
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
-import { DATA_FOLDER } from '../data-folder/connection-files.ts';
+import { hostOf } from '@runledger/webhooks/hosts/host';
+import { callbackPolicy, isExempt } from '@runledger/webhooks/policy/callback-policy';
+import { DATA_FOLDER } from './data-folder/connection-files.ts';
 
 const wrongLogSettings = (text: string): string | undefined => {
   try {
@@ -116,3 +117,26 @@ export type Settings = Static<typeof settingsSchema>;
 
 /** @throws ConfigError that names all invalid settings */
 export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settingsSchema, env);
+
+export interface WebhookAllow {
+  /** Where webhooks may go besides public addresses. */
+  readonly entries: readonly string[];
+  /** Whether the operator has set it. */
+  readonly isSet: boolean;
+}
+
+const LOOPBACK = callbackPolicy({ allow: ['loopback'], ports: [], ownServices: [] });
+
+/**
+ * The setting, or loopback for an API that only this machine reaches: whoever uses it reaches the services of the machine anyway. Others
+ * must not reach them by a webhook.
+ */
+export const webhookAllowOf = (setting: readonly string[] | undefined, apiHost: string): WebhookAllow => {
+  if (setting !== undefined) return { entries: setting, isSet: true };
+  return { entries: isExempt(LOOPBACK, hostOf(apiHost)) ? ['loopback'] : [], isSet: false };
+};
+
+/** The standalone cannot start. The message says what the person at the terminal can do. */
+export class StartRefused extends Error {
+  override readonly name = 'StartRefused';
+}
