@@ -3,13 +3,7 @@ import { inSpan } from '@runledger/service-kit/tracing/spans';
 import type { Scheduling } from './core/scheduling.ts';
 import type { SchedulerInput, Outcome } from './core/scheduler-input.ts';
 import type { Decision, RunDecision } from './core/decision.ts';
-import {
-  type DecisionMetrics,
-  storeLoss,
-  type LossOptions,
-  storeDecision,
-  type StoreOptions,
-} from './store-decision.ts';
+import { storeLoss, storeDecision, type StoreOptions } from './store-decision.ts';
 
 /** Takes inputs into the core, and executes the decisions while this scheduler leads. */
 export interface DecisionLoop {
@@ -48,8 +42,7 @@ export const createDecisionLoop = (scheduling: Scheduling): DecisionLoop => {
   };
 };
 
-export interface DecisionExecutorOptions extends Omit<StoreOptions, 'metrics'>, Omit<LossOptions, 'metrics'> {
-  readonly metrics: DecisionMetrics;
+interface DecisionExecutorOptions extends StoreOptions {
   readonly settle: (decision: Decision, outcome: Outcome) => void;
 }
 

@@ -23,7 +23,7 @@ export interface FollowLogOptions {
   readonly whenAvailable: WhenAvailable;
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
-  readonly requests: Pick<RecentRequests, 'take'>;
+  readonly requests: RecentRequests;
   readonly clock: BrokerClock;
   /** The sequence in RUNS that the restored state ends with; undefined when it is rebuilt from the whole log. */
   readonly restoredUpTo: number | undefined;

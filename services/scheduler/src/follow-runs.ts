@@ -30,7 +30,7 @@ export interface FollowRunsOptions {
   readonly scheduling: Scheduling;
   readonly after: number;
   readonly take: (input: SchedulerInput) => void;
-  readonly requests: Pick<RecentRequests, 'take'>;
+  readonly requests: RecentRequests;
   /** Each fact of a run that was accepted, and the run after it. */
   readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message, once it is taken. */

@@ -12,29 +12,60 @@ import type { DecisionMetrics } from './store-decision.ts';
 import type { FollowedLog } from './follow-log.ts';
 import type { RecentRequests } from './follow-runs.ts';
 import { respondToRequests } from './respond-to-requests.ts';
-import type { SnapshotSaver } from './snapshot/snapshots.ts';
-import type { Scheduling } from './core/scheduling.ts';
-import type { SchedulerInput } from './core/scheduler-input.ts';
+import type { Snapshots } from './snapshot/snapshots.ts';
 
 export interface LeadOptions {
   readonly loop: DecisionLoop;
   readonly followed: FollowedLog;
   readonly requests: RecentRequests;
+  /** Distinguishes this process from others of the same service. */
   readonly instance: string;
   readonly metrics: DecisionMetrics;
   readonly clock: BrokerClock;
-  readonly snapshots: Pick<SnapshotSaver, 'saveOften'>;
+  readonly snapshots: Snapshots;
   readonly heartbeatPeriodMs: number;
-  /** The process stops. */
-  readonly stopping: AbortSignal;
 }
 
 const MAX_TICK_MS = 1_000;
 /** How long a stop waits for a broker that does not respond. */
 const STOP_WITHIN_MS = 2_000;
 
-/** Decides and responds to requests until the signal is aborted, or another term begins. Resolves when no decision is being stored. */
-export const lead = async (log: EventLog, options: LeadOptions, signal: AbortSignal): Promise<void> => {
+/** Stands by until it holds the lease `scheduler`, leads, and stands by again, until the process stops. */
+export const electLeader = async (
+  log: EventLog,
+  options: LeadOptions,
+  stopping: AbortSignal,
+): Promise<void> => {
+  while (!stopping.aborted) {
+    let lease: Lease;
+    try {
+      lease = await acquireLease(
+        log,
+        { name: 'scheduler', holder: options.instance, ttlMs: LEASE_TTL_MS },
+        stopping,
+      );
+    } catch (error) {
+      if (stopping.aborted) return;
+      throw error;
+    }
+    try {
+      await lead(log, options, lease, stopping);
+      // This process stops, and still holds the lease.
+      if (!lease.lost.aborted && log.connected()) await beforeStop(options.snapshots.saveLast());
+    } finally {
+      await lease.release();
+    }
+  }
+};
+
+/** Decides and responds to requests until the lease is lost, the process stops or another term begins. Resolves when no decision is being stored. */
+const lead = async (
+  log: EventLog,
+  options: LeadOptions,
+  lease: Lease,
+  stopping: AbortSignal,
+): Promise<void> => {
+  const signal = AbortSignal.any([lease.lost, stopping]);
   if (signal.aborted) return;
   const { scheduling } = options.loop;
   using responders = respondToRequests(log, {
@@ -45,14 +76,19 @@ export const lead = async (log: EventLog, options: LeadOptions, signal: AbortSig
   // At once, not after the current tick.
   signal.addEventListener('abort', () => responders[Symbol.dispose](), { once: true });
   log.logger.info({}, 'this scheduler leads');
-  const began = await untilAborted(takeOver(log, { ...options, scheduling }, signal), signal);
-  if (began) await decide(log, options, began);
+  const began = await untilAborted(takeOver(log, options, signal), signal);
+  if (began) await decide(log, options, began, stopping);
   log.logger.info({}, 'this scheduler stands by');
 };
 
 /** Decides until the term is over. */
-const decide = async (log: EventLog, options: LeadOptions, { term, over }: Term): Promise<void> => {
-  const { loop, followed, clock, snapshots, heartbeatPeriodMs, stopping } = options;
+const decide = async (
+  log: EventLog,
+  options: LeadOptions,
+  { term, over }: Term,
+  stopping: AbortSignal,
+): Promise<void> => {
+  const { loop, followed, snapshots } = options;
   const { take } = loop;
   await takeLogSize(log, take);
   if (over.aborted) return;
@@ -68,52 +104,13 @@ const decide = async (log: EventLog, options: LeadOptions, { term, over }: Term)
   );
   over.addEventListener('abort', loop.standBy, { once: true });
   loop.lead(executor, term);
-  const everyMs = Math.min(heartbeatPeriodMs / 6, MAX_TICK_MS);
-  await Promise.all([tickUntilAborted(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
+  await Promise.all([tickUntilAborted(log, options, over), snapshots.saveOften(over)]);
   await untilAborted(executor.idle(), stopping);
   await beforeStop(executor.idle());
 };
 
 /** Waits for the work, but at most as long as a stop may take. */
-export const beforeStop = (work: Promise<void>): Promise<void> =>
-  within(STOP_WITHIN_MS, work, () => undefined);
-
-export interface LeaderElection {
-  readonly holder: string;
-  /** Leads until the signal is aborted: the lease is lost, or this process stops. */
-  readonly lead: (over: AbortSignal) => Promise<void>;
-  /** Called when this process stops and still holds the lease. */
-  readonly beforeRelease: () => Promise<void>;
-}
-
-/** Stands by until it holds the lease `scheduler`, leads, and stands by again, until the signal is aborted. */
-export const electLeader = async (
-  log: EventLog,
-  { holder, lead, beforeRelease }: LeaderElection,
-  signal: AbortSignal,
-): Promise<void> => {
-  while (!signal.aborted) {
-    let lease: Lease;
-    try {
-      lease = await acquireLease(log, { name: 'scheduler', holder, ttlMs: LEASE_TTL_MS }, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
-    try {
-      await lead(AbortSignal.any([lease.lost, signal]));
-      if (!lease.lost.aborted) await beforeRelease();
-    } finally {
-      await lease.release();
-    }
-  }
-};
-
-interface TakeOverOptions {
-  readonly scheduling: Pick<Scheduling, 'mayBegin'>;
-  readonly followed: Pick<FollowedLog, 'readToEnd' | 'superseded'>;
-  readonly instance: string;
-}
+const beforeStop = (work: Promise<void>): Promise<void> => within(STOP_WITHIN_MS, work, () => undefined);
 
 /** A term in which this scheduler may decide. */
 interface Term {
@@ -131,7 +128,7 @@ const MAX_CONCURRENT_APPENDS = 256;
  */
 const takeOver = async (
   log: EventLog,
-  options: TakeOverOptions,
+  options: LeadOptions,
   signal: AbortSignal,
 ): Promise<Term | undefined> => {
   const { followed, instance } = options;
@@ -148,10 +145,10 @@ const takeOver = async (
 /** The last sequence at which one is told. */
 const tellExecutors = async (
   log: EventLog,
-  { scheduling, instance }: TakeOverOptions,
+  { loop, instance }: LeadOptions,
   { term, over }: Term,
 ): Promise<number> => {
-  const executors = scheduling.mayBegin().values();
+  const executors = loop.scheduling.mayBegin().values();
   const retrying = { signal: over, logger: log.logger };
   let last = 0;
   const tell = async (): Promise<void> => {
@@ -164,12 +161,6 @@ const tellExecutors = async (
   return last;
 };
 
-interface TickOptions {
-  readonly clock: BrokerClock;
-  readonly everyMs: number;
-  readonly take: (input: SchedulerInput) => void;
-}
-
 /** A broker that takes longer to respond may delay heartbeats as well. */
 const SLOW_MS = 1_000;
 const LOG_SIZE_EVERY_MS = 1_000;
@@ -180,9 +171,10 @@ const LOG_SIZE_EVERY_MS = 1_000;
  */
 const tickUntilAborted = async (
   log: EventLog,
-  { clock, everyMs, take }: TickOptions,
+  { clock, heartbeatPeriodMs, loop: { take } }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> => {
+  const everyMs = Math.min(heartbeatPeriodMs / 6, MAX_TICK_MS);
   let sizeReadMs = performance.now();
   while (!signal.aborted) {
     const sentMs = performance.now();
@@ -207,7 +199,7 @@ const tickUntilAborted = async (
 };
 
 /** Without a response, the last size stays. */
-const takeLogSize = async (log: EventLog, take: TickOptions['take']): Promise<void> => {
+const takeLogSize = async (log: EventLog, take: DecisionLoop['take']): Promise<void> => {
   const fill = await streamFill(log, 'RUNS');
   if (fill) take({ type: 'log_size', bytes: fill.bytes, maxBytes: fill.maxBytes ?? -1 });
 };

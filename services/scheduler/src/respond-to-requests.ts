@@ -50,7 +50,7 @@ export const respondToRequests = (
 
 export interface RedriveResponderOptions {
   readonly loop: DecisionLoop;
-  readonly followed: Pick<FollowedLog, 'isCurrent' | 'takeFleetFact'>;
+  readonly followed: FollowedLog;
   readonly onRedriven: () => void;
 }
 

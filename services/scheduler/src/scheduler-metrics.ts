@@ -91,7 +91,7 @@ const waitHistogram = (metrics: Metrics): Histogram =>
   });
 
 interface Observed {
-  readonly scheduling: Pick<Scheduling, 'queues' | 'queries' | 'drainedNames'>;
+  readonly scheduling: Scheduling;
   readonly leading: () => boolean;
   /** The broker's clock, milliseconds since 1970; undefined while it is not known. */
   readonly now: () => number | undefined;
@@ -108,7 +108,7 @@ const observeScheduler = (metrics: Metrics, observed: Observed, gpuLabels: GpuLa
   gauge(
     'runs_waiting_for_room',
     'Runs that wait while the log has no room for another attempt, although a slot is free; 0 otherwise.',
-    () => (scheduling.queries.isShortOfRoom() ? waitingRuns(scheduling.queues()) : 0),
+    () => (scheduling.queries.isShortOfCapacity() ? waitingRuns(scheduling.queues()) : 0),
   );
   gauge(
     'drained_names',

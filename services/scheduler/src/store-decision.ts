@@ -22,8 +22,17 @@ import {
 import type { Outcome } from './core/scheduler-input.ts';
 import type { RecentRequests, RequestedInputs } from './follow-runs.ts';
 
-export interface StoreOptions extends EventSources {
-  readonly metrics: Omit<DecisionMetrics, 'executorLost'>;
+/** What the leading scheduler stores its decisions with. */
+export interface StoreOptions {
+  readonly log: EventLog;
+  /** Distinguishes this process from others of the same service. */
+  readonly instance: string;
+  /** In which it decides. */
+  readonly term: number;
+  readonly requests: RecentRequests;
+  readonly metrics: DecisionMetrics;
+  /** Called with a stored heartbeat that the watch has not delivered yet. */
+  readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
 }
 
 /** Appends the event of a decision on the head that it rests on. */
@@ -84,26 +93,19 @@ const expired = ({ log }: StoreOptions, { key, type, expected }: RunDecision, he
   return 'expired';
 };
 
-const count = (metrics: StoreOptions['metrics'], event: RunEvent): void => {
+const count = (metrics: DecisionMetrics, event: RunEvent): void => {
   if (event.type === 'RunAssigned') metrics.assigned();
   else if (event.type === 'RunCancelEnforced') metrics.ended('cancel_enforced');
   else if (event.type === 'RunRequeued') metrics.ended(`requeued_${event.data.reason}`);
   else if (event.type === 'RunTimedOut' || event.type === 'RunGivenUp') metrics.ended(event.data.reason);
 };
 
-export interface LossOptions {
-  readonly log: EventLog;
-  readonly metrics: Pick<DecisionMetrics, 'executorLost'>;
-  /** Called with a stored heartbeat that the watch has not delivered yet. */
-  readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
-}
-
 /**
  * Stores the loss of an executor, unless the leader of the stream has a later heartbeat: a watch may be behind after the
  * broker was unavailable.
  */
 export const storeLoss = async (
-  { log, metrics, onHeartbeat }: LossOptions,
+  { log, metrics, onHeartbeat }: StoreOptions,
   { executor, message, lastHeartbeat: known, restarted }: DeclareLost,
 ): Promise<'stored' | 'refused'> => {
   try {
@@ -131,50 +133,41 @@ export const storeLoss = async (
   return 'stored';
 };
 
-interface EventSources {
-  readonly log: EventLog;
-  /** Distinguishes this process from others of the same service. */
-  readonly instance: string;
-  readonly requests: Pick<RecentRequests, 'inputsOf'>;
-  /** In which it decides. */
-  readonly term: number;
-}
-
 /**
  * The event of a decision. Reads what the scheduler does not keep in memory; undefined when that has left the log, and with it the
  * beginning of the run. @throws {LogUnavailable}
  */
-const makeEvent = async (sources: EventSources, decision: RunDecision): Promise<RunEvent | undefined> => {
+const makeEvent = async (options: StoreOptions, decision: RunDecision): Promise<RunEvent | undefined> => {
   switch (decision.type) {
     case 'assign':
-      return makeAssignment(sources, decision);
+      return makeAssignment(options, decision);
     case 'requeue':
-      return endingEvent(decision, stamp(sources));
+      return endingEvent(decision, stamp(options));
     case 'time_out':
     case 'give_up':
     case 'enforce_cancel':
-      return endingEvent(decision, stamp(sources), await progressOf(sources, decision));
+      return endingEvent(decision, stamp(options), await progressOf(options, decision));
   }
 };
 
 /** The event that ends a run whose assignment cannot be stored. */
-const makeGiveUp = (sources: EventSources, decision: Assign, message: string): RunEvent =>
-  endingEvent(giveUpInstead(decision, message), stamp(sources));
+const makeGiveUp = (options: StoreOptions, decision: Assign, message: string): RunEvent =>
+  endingEvent(giveUpInstead(decision, message), stamp(options));
 
-const makeAssignment = async (sources: EventSources, decision: Assign): Promise<RunEvent | undefined> => {
-  const requested = sources.requests.inputsOf(decision.run.number) ?? (await readRequest(sources, decision));
+const makeAssignment = async (options: StoreOptions, decision: Assign): Promise<RunEvent | undefined> => {
+  const requested = options.requests.inputsOf(decision.run.number) ?? (await readRequest(options, decision));
   if (!requested) return undefined;
   const { inputs, inputs_blob } = requested;
-  return assignedEvent(decision, stamp(sources), {
+  return assignedEvent(decision, stamp(options), {
     slot_allocation_id: newUuid(),
     inputs,
     inputs_blob,
-    term: sources.term,
+    term: options.term,
   });
 };
 
 const readRequest = async (
-  { log }: EventSources,
+  { log }: StoreOptions,
   { key, run }: Assign,
 ): Promise<RequestedInputs | undefined> => {
   const stored = await readStored(log, run.number);
@@ -187,14 +180,14 @@ const readRequest = async (
     : undefined;
 };
 
-const progressOf = async ({ log }: EventSources, { key, run }: RunDecision): Promise<number | undefined> => {
+const progressOf = async ({ log }: StoreOptions, { key, run }: RunDecision): Promise<number | undefined> => {
   if (!isExecuting(run)) return undefined;
   const { number, executor_id } = run.attempt;
   return (await lastProgress(log, key, number, executor_id))?.progress;
 };
 
 /** The time is for people; the broker's time counts. */
-const stamp = ({ instance }: EventSources): Stamp => ({
+const stamp = ({ instance }: StoreOptions): Stamp => ({
   event_id: newUuid(),
   time: new Date().toISOString(),
   instance,

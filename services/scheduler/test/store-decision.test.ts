@@ -8,7 +8,12 @@ import { storeDecision } from '../src/store-decision.ts';
 import { recentRequests } from '../src/follow-runs.ts';
 import { openTestScheduler } from './fixtures/scheduler-test-bed.ts';
 
-const metrics = { assigned: () => undefined, ended: () => undefined, conflict: () => undefined };
+const metrics = {
+  assigned: () => undefined,
+  executorLost: () => undefined,
+  ended: () => undefined,
+  conflict: () => undefined,
+};
 
 describe('an assignment', () => {
   it('needs the request of its run, and leaves the run to its end when that is gone', async () => {
@@ -33,7 +38,14 @@ describe('an assignment', () => {
         gpu: 'A10G',
         placement: { candidates: 1, choice: 'cold', waited_s: 0 },
       };
-      const options = { log, instance: 'test', term: 1, requests: recentRequests(), metrics };
+      const options = {
+        log,
+        instance: 'test',
+        term: 1,
+        requests: recentRequests(),
+        metrics,
+        onHeartbeat: () => undefined,
+      };
       return storeDecision(options, decision, AbortSignal.timeout(30_000));
     };
     expect(await store(run.number + 1)).toBe('expired');

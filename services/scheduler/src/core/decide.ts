@@ -6,7 +6,7 @@ import type { RegisteredExecutor, Slot } from './registered-executor.ts';
 import { decisionBase, type KnownRun } from './runs/known-run.ts';
 import { allRequirements, type Requirements } from './requirements.ts';
 import type { SlotRef } from './slot-allocation.ts';
-import { hasRoomForAttempt, type SchedulerState } from './scheduler-state.ts';
+import { fitsAnotherAttempt, type SchedulerState } from './scheduler-state.ts';
 import { allAttemptsLost, attemptLost, cancelledWithoutExecutor, type RemovalReason } from './messages.ts';
 
 /** Makes one decision for each head. While it is being stored, nothing else is decided on the run. */
@@ -173,15 +173,15 @@ const placement = (
 
 /** There may be room again. */
 export const fillAllSlots = (state: SchedulerState): Assign[] => {
-  if (!state.room.isShort || !hasRoomForAttempt(state)) return [];
-  state.room.isShort = false;
+  if (!state.capacity.isShort || !fitsAnotherAttempt(state)) return [];
+  state.capacity.isShort = false;
   return [...state.fleet.executors.values()].flatMap((executor) => fillSlots(state, executor));
 };
 
 /** Remembers that a run waits for room. */
 const isRoomFor = (state: SchedulerState): boolean => {
-  const hasRoom = hasRoomForAttempt(state);
-  if (!hasRoom) state.room.isShort = true;
+  const hasRoom = fitsAnotherAttempt(state);
+  if (!hasRoom) state.capacity.isShort = true;
   return hasRoom;
 };
 
@@ -220,7 +220,7 @@ const assign = (state: SchedulerState, known: KnownRun, chosen: Slot, reason: Pl
   const { run } = known;
   if (run.status !== 'queued') return [];
   const { executor, number: slot, gpu } = chosen;
-  state.room.assignments += 1;
+  state.capacity.assignments += 1;
   state.runs.allocateSlot(known, { executor: executor.id, slot, gpu });
   refreshSlot(state.fleet, chosen);
   return decide(state, known, {

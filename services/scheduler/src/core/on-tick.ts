@@ -18,7 +18,7 @@ import { beginLoss, giveUpLoss } from './fleet.ts';
 import type { RegisteredExecutor } from './registered-executor.ts';
 import { allRequirements, requirementsKey, type Requirements } from './requirements.ts';
 import { keyOfName } from './slot-allocation.ts';
-import { hasRoomForAttempt, type SchedulerState } from './scheduler-state.ts';
+import { fitsAnotherAttempt, type SchedulerState } from './scheduler-state.ts';
 import { decide, decideOn, fillSlots, recovery, recoverWithoutExecutor, refreshSlotOf } from './decide.ts';
 import { decisionBase, type KnownRun } from './runs/known-run.ts';
 
@@ -89,7 +89,7 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
     return has;
   };
   const { cancelEnforceMs } = settings;
-  const hasRoom = hasRoomForAttempt(state);
+  const hasRoom = fitsAnotherAttempt(state);
   const decisions: RunDecision[] = [];
   for (const run of runs.takeExpired(now)) {
     const limit = runs.limitFor(run);

@@ -10,7 +10,7 @@ import type { Shortage } from './capability-index.ts';
 import { isTaken } from './fleet.ts';
 import type { RegisteredExecutor } from './registered-executor.ts';
 import type { KnownRun } from './runs/known-run.ts';
-import { hasRoomForAttempt, type SchedulerState } from './scheduler-state.ts';
+import { fitsAnotherAttempt, type SchedulerState } from './scheduler-state.ts';
 import { delayedByGpu, poolStates, type GpuCount } from './pool-states.ts';
 import { executorStates, fleetCounts, type FleetCounts } from './executor-states.ts';
 import { etaOf } from './eta.ts';
@@ -29,7 +29,7 @@ export interface Queries {
   shortage(request: ShortageRequest): ShortageResponse['shortage'];
   fleetCounts(): FleetCounts;
   /** Whether runs wait only because the log has no room for another attempt. */
-  isShortOfRoom(): boolean;
+  isShortOfCapacity(): boolean;
   /** Those that wait for a time, and for no slot yet. */
   delayedRuns(): readonly GpuCount[];
   /** Of the executor without a heartbeat for the longest time, in milliseconds of connected time; 0 without executors. */
@@ -71,7 +71,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
         isResponsive: responsive,
         isTaken: (slot) => isTaken(fleet, slot),
       }),
-    isShortOfRoom: () => state.room.isShort && !hasRoomForAttempt(state),
+    isShortOfCapacity: () => state.capacity.isShort && !fitsAnotherAttempt(state),
     longestSilence: () => {
       const now = state.connectedMs;
       return Math.max(now - (fleet.lastSeen.oldest() ?? now), 0);
@@ -118,7 +118,7 @@ const capacityNow = (
   state: SchedulerState,
   known: KnownRun,
 ): Exclude<Capacity, Shortage | 'delayed' | 'retrying'> => {
-  if (!hasRoomForAttempt(state)) return 'storage_full';
+  if (!fitsAnotherAttempt(state)) return 'storage_full';
   const limit = state.runs.limitFor(known);
   if (limit) return limit;
   const isFree = state.runs.waitsFor(known).some((one) => state.fleet.freeSlots.firstFor(one) !== undefined);

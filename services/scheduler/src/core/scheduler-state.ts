@@ -25,7 +25,7 @@ export interface SchedulerState {
   readonly former: FormerExecutors;
   readonly drained: DrainedNames;
   readonly orphans: OrphanedRuns;
-  readonly room: AttemptRoom;
+  readonly capacity: LogCapacity;
   readonly starts: RecentStarts;
   readonly durations: Durations;
   leading: boolean;
@@ -47,7 +47,7 @@ export const emptyState = (settings: SchedulingSettings): SchedulerState => {
     former: new FormerExecutors(),
     drained: new DrainedNames(),
     orphans: new OrphanedRuns(),
-    room: newAttemptRoom(),
+    capacity: newLogCapacity(),
     starts: new RecentStarts(),
     durations: new Durations(),
     leading: false,
@@ -57,8 +57,8 @@ export const emptyState = (settings: SchedulingSettings): SchedulerState => {
   };
 };
 
-/** The room of the log for new attempts. */
-interface AttemptRoom {
+/** What the log can hold of new attempts. */
+interface LogCapacity {
   /** The last size of the log; undefined before the first. */
   size: { readonly bytes: number; readonly maxBytes: number } | undefined;
   /** Assignments that the size may not have yet: those decided since then, and those that were being stored. */
@@ -67,24 +67,22 @@ interface AttemptRoom {
   isShort: boolean;
 }
 
-const newAttemptRoom = (): AttemptRoom => ({ size: undefined, assignments: 0, isShort: false });
-
-interface Roomy {
-  readonly room: AttemptRoom;
-  readonly runs: LiveRuns;
-}
+const newLogCapacity = (): LogCapacity => ({ size: undefined, assignments: 0, isShort: false });
 
 /** Whether one more attempt, and all that accepted runs may still write, fit into the log. */
-export const hasRoomForAttempt = ({ room, runs }: Roomy): boolean => {
-  const { size, assignments } = room;
+export const fitsAnotherAttempt = ({ capacity, runs }: SchedulerState): boolean => {
+  const { size, assignments } = capacity;
   if (!size) return true;
   const needed = reservedBytes(runs.counts()) + (assignments + 1) * NEW_ATTEMPT_BYTES;
   return size.bytes + needed <= attemptsLimit(size.maxBytes);
 };
 
-export const setLogSize = ({ room, runs }: Roomy, size: NonNullable<AttemptRoom['size']>): void => {
-  room.size = size;
-  room.assignments = runs.counts().assigning;
+export const setLogSize = (
+  { capacity, runs }: SchedulerState,
+  size: NonNullable<LogCapacity['size']>,
+): void => {
+  capacity.size = size;
+  capacity.assignments = runs.counts().assigning;
 };
 
 /**

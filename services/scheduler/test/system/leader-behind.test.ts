@@ -19,7 +19,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-const uncounted = { assigned: () => undefined, ended: () => undefined, conflict: () => undefined };
+const uncounted = {
+  assigned: () => undefined,
+  executorLost: () => undefined,
+  ended: () => undefined,
+  conflict: () => undefined,
+};
 
 /** As the scheduler decides when it was handed the last fact of a queued run. */
 const assignment = async (log: EventLog, key: RunKey, lastFact: number): Promise<Assign> => {
@@ -57,7 +62,14 @@ const decided = async (
     return assignment(elsewhere, key, await append(elsewhere, ahead, head));
   });
   const requests = recentRequests();
-  const options = { log: behind, instance: 'test', term: 1, requests, metrics: uncounted };
+  const options = {
+    log: behind,
+    instance: 'test',
+    term: 1,
+    requests,
+    metrics: uncounted,
+    onHeartbeat: () => undefined,
+  };
   const outcome = await storeDecision(options, decision, AbortSignal.timeout(60_000));
   // A replica may not have it yet.
   if (outcome === 'stored') await waitFor('the decision', () => isStarted(behind, key));

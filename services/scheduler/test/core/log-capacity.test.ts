@@ -30,9 +30,9 @@ describe('a log without room for an attempt', () => {
     expect(bed.last).toEqual([]);
     const { queries } = bed.scheduling;
     expect(queries.queuePosition(bed.key('one'))).toEqual({ ahead: 0, capacity: 'storage_full' });
-    expect(queries.isShortOfRoom()).toBe(true);
+    expect(queries.isShortOfCapacity()).toBe(true);
     roomFor(1, 1)(bed);
-    expect(queries.isShortOfRoom()).toBe(false);
+    expect(queries.isShortOfCapacity()).toBe(false);
     expect(bed.last).toMatchObject([{ type: 'assign' }]);
     queued('two', { gpu: 'H100' })(bed);
     expect(queries.queuePosition(bed.key('two'))).toMatchObject({ capacity: 'no_gpu' });
@@ -60,7 +60,7 @@ describe('a log without room for an attempt', () => {
     const bed = new TestBed();
     bed.lead();
     for (const step of [full, queued('one')]) step(bed);
-    expect(bed.scheduling.queries.isShortOfRoom()).toBe(false);
+    expect(bed.scheduling.queries.isShortOfCapacity()).toBe(false);
   });
 
   it('ends a run that had no room until its start deadline', () =>
