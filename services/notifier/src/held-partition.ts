@@ -158,12 +158,6 @@ const isRequested = ({ reason }: AbortSignal): boolean =>
 
 const READ_EVERY_MS = 5_000;
 
-interface LogAgeWatchOptions {
-  readonly log: EventLog;
-  readonly take: (input: NotifierInput) => void;
-  readonly signal: AbortSignal;
-}
-
 interface LogAgeWatch {
   /** Resolves when the age was read for the first time, or at the signal. */
   readonly known: Promise<void>;
@@ -172,7 +166,11 @@ interface LogAgeWatch {
 }
 
 /** Reads the age of RUNS every five seconds: an operator may change it at any time. */
-export const watchLogAge = ({ log, take, signal }: LogAgeWatchOptions): LogAgeWatch => {
+export const watchLogAge = (
+  log: EventLog,
+  take: (input: NotifierInput) => void,
+  signal: AbortSignal,
+): LogAgeWatch => {
   const known = Promise.withResolvers<void>();
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {

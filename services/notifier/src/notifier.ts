@@ -22,7 +22,7 @@ import { effectsRunner } from './effects/perform.ts';
 import { notifierMetrics, observeNotifier } from './notifier-metrics.ts';
 import { holdPartition, watchLogAge } from './held-partition.ts';
 import { type ReadState, openSubscription } from './subscription.ts';
-import { openTimersRoom } from './timers-room.ts';
+import { openTimersCapacity } from './timers-capacity.ts';
 import {
   EXPIRED_TARGET,
   openWebhookTargets,
@@ -62,7 +62,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
   const holding = { log, now, finishWithinMs, subscription, ...core };
-  const age = watchLogAge({ log, take: core.take, signal: stop.signal });
+  const age = watchLogAge(log, core.take, stop.signal);
   const held = holdPartitions(
     log,
     { name: 'notifier', partitions: PARTITIONS, holder: instance, ttlMs: LEASE_TTL_MS },
@@ -114,7 +114,7 @@ const runCore = (options: NotifierOptions) => {
     take: (input) => take(input),
     hasFinal: ({ run_id }) => hasFinal(state, run_id),
     logAgeMs: () => state.logAgeMs,
-    room: openTimersRoom(log, clock),
+    capacity: openTimersCapacity(log, clock),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),
   });

@@ -1,5 +1,4 @@
 import { sleep } from '@runledger/resilience/abort';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { countExpiring, waitsInLog } from './core/reconciling.ts';
 import type { NotifierInput } from './core/inputs-and-effects.ts';
 import { hasFinal, type NotifierState } from './core/state.ts';
@@ -30,7 +29,7 @@ const MAX_INTERVALS = 10;
 
 /** Runs one round of the reconciliation after the other, until the signal. */
 export const reconcileOften = async (options: RepeatedReconciliation): Promise<void> => {
-  const { log, now, state, take, metrics, signal, giveUpAfterMs } = options;
+  const { log, state, metrics, signal, giveUpAfterMs } = options;
   const expireEveryMs = Math.min(FIND_EXPIRED_EVERY_MS, giveUpAfterMs / 10);
   const round: ReconciliationOptions = {
     ...options,
@@ -52,8 +51,7 @@ export const reconcileOften = async (options: RepeatedReconciliation): Promise<v
     try {
       if (began - expired >= expireEveryMs) {
         expired = began;
-        for (const partition of state.partitions.keys())
-          await giveUpExpired({ ...round, log, now, take }, partition);
+        for (const partition of state.partitions.keys()) await giveUpExpired(options, partition);
       }
       await reconcile(round);
     } catch (error) {
@@ -77,15 +75,6 @@ const untilNext = async (
   }
 };
 
-interface ExpiryOptions {
-  readonly log: EventLog;
-  readonly now: () => Date;
-  readonly take: (input: NotifierInput) => void;
-  /** How many deliveries are being given up right now. */
-  readonly countExpiring: () => number;
-  readonly signal: AbortSignal;
-}
-
 /** Given up in one search; the others in the next one. */
 const MAX_EXPIRED = 1_000;
 const MAX_AT_ONCE = 32;
@@ -93,11 +82,11 @@ const CHECK_AGAIN_MS = 20;
 
 /** Has deliveries given up that expired while they were deferred, or had no room in memory. @throws what ends the reading */
 const giveUpExpired = async (
-  { log, now, take, countExpiring, signal }: ExpiryOptions,
+  { log, now, take, state, signal }: RepeatedReconciliation,
   partition: number,
 ): Promise<void> => {
   for (const pending of await readExpired(log, partition, now(), MAX_EXPIRED)) {
-    while (countExpiring() >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
+    while (countExpiring(state) >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
     if (signal.aborted) return;
     take({ type: 'expired_found', delivery: deliveryIn(pending, pending.state, true) });
   }

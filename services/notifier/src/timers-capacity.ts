@@ -4,11 +4,11 @@ import { LRUCache } from 'lru-cache';
 import { countTimersOf, readFill } from './timers.ts';
 
 /** Whether TIMERS has room for more: the broker would drop the oldest message of anybody. */
-export interface TimersRoom {
+export interface TimersCapacity {
   /** For one more delivery of the organisation. Counts it when there is. @throws {LogUnavailable} */
-  takeFor(org_id: string): Promise<boolean>;
+  reserveFor(org_id: string): Promise<boolean>;
   /** For what belongs to no single organisation. @throws {LogUnavailable} */
-  hasAny(): Promise<boolean>;
+  hasSpace(): Promise<boolean>;
 }
 
 /** The rest is for positions of partitions, and for what several notifiers write between two measurements. */
@@ -38,7 +38,7 @@ interface Count {
  * An organisation may use as many bytes of TIMERS as are free. So one alone gets half, two get a third each, and there is always
  * room for one that has nothing there yet. `clock`: monotonic, in milliseconds.
  */
-export const openTimersRoom = (log: EventLog, clock: () => number): TimersRoom => {
+export const openTimersCapacity = (log: EventLog, clock: () => number): TimersCapacity => {
   let measured: { readonly at: number; readonly fill: Promise<Fill> } | undefined;
   const counted = new LRUCache<string, Count>(atMost(MAX_COUNTED));
 
@@ -59,7 +59,7 @@ export const openTimersRoom = (log: EventLog, clock: () => number): TimersRoom =
     return count;
   };
   return {
-    takeFor: async (org_id) => {
+    reserveFor: async (org_id) => {
       const fill = await fillNow();
       const free = (): number => fill.limit - fill.bytes;
       const own = fill.bytes > fill.limit * UNCOUNTED_PART ? await countNow(org_id) : undefined;
@@ -68,7 +68,7 @@ export const openTimersRoom = (log: EventLog, clock: () => number): TimersRoom =
       if (own) own.messages += 1;
       return true;
     },
-    hasAny: async () => {
+    hasSpace: async () => {
       const fill = await fillNow();
       return fill.bytes + fill.each <= fill.limit;
     },

@@ -6,7 +6,7 @@ import type { BreakerChange } from './breakers.ts';
 import { type NotifierState, takeDelivery, IDLE, hasFinal } from './state.ts';
 import { beginAttempt } from './attempts.ts';
 import { instantOf, postpone, AGAIN_MS, addFinal, advance, endWork, leaveInLog, settle } from './outboxes.ts';
-import { countWaiting, mayLoad, schedule, roomOf } from './queueing.ts';
+import { countWaiting, mayLoad, schedule, freePermitsOf } from './queueing.ts';
 import type { FinalDelivery } from './delivery.ts';
 import type { NotifierInput, Outcome, StoredOpening } from './inputs-and-effects.ts';
 
@@ -15,7 +15,7 @@ export const dispatch = (state: NotifierState): void => {
   while (state.limits.hasFree) {
     const queue = state.turns.next();
     if (!queue) break;
-    if (hasWaiting(queue) && roomOf(state, queue) > 0) beginNext(state, queue);
+    if (hasWaiting(queue) && freePermitsOf(state, queue) > 0) beginNext(state, queue);
   }
   for (;;) {
     const queue = state.loading.next((one) => mayLoad(state, one));
@@ -74,9 +74,9 @@ type Input<Type> = Extract<NotifierInput, { type: Type }>;
 /** Has the first deferred deliveries of the receiver read. */
 const load = (state: NotifierState, queue: ReceiverQueue): void => {
   const { deferred, receiver, partition } = queue;
-  const room = roomOf(state, queue);
+  const free = freePermitsOf(state, queue);
   // A single one is usually a probe: a second one would only be deferred again.
-  const max = room === 1 ? 1 : room * 2;
+  const max = free === 1 ? 1 : free * 2;
   // For a single one, begin at the start: from a position on, the broker also searches those of other receivers.
   if (max === 1) deferred.after = 0;
   deferred.loaded = 0;

@@ -8,7 +8,7 @@ import { isInTimers } from './delivery.ts';
 import { FIRST_LIMIT, hasWaiting, type ReceiverQueue } from './receiver-queues.ts';
 import { NO_RECORD, type ReceiverRecord, type Receiver, receiverKey } from './receiver.ts';
 import type { NotifierState } from './state.ts';
-import { isBlocked, roomOf } from './queueing.ts';
+import { isBlocked, freePermitsOf } from './queueing.ts';
 import { CLOSED, type Breaker } from './breaker.ts';
 import { instantOf } from './outboxes.ts';
 
@@ -93,7 +93,7 @@ const heldUpBy = (state: NotifierState, queue: ReceiverQueue): HeldUpBy | undefi
   const { receiver, health, deferred } = queue;
   if (isBlocked(state, receiver)) return 'breaker';
   if (!hasWaiting(queue) && !deferred.expected) return undefined;
-  if (roomOf(state, queue) <= 0) {
+  if (freePermitsOf(state, queue) <= 0) {
     const isProbing = [queue.key, receiver.origin].some((key) => breakers.state(key).kind === 'probing');
     return isProbing ? 'probe' : 'receiver_limit';
   }

@@ -24,13 +24,13 @@ export const takesFromLog = (state: NotifierState, receiver: Receiver): boolean 
 };
 
 /** How many more attempts may be in flight at the receiver now. */
-export const roomOf = ({ breakers, limits }: NotifierState, queue: ReceiverQueue): number => {
+export const freePermitsOf = ({ breakers, limits }: NotifierState, queue: ReceiverQueue): number => {
   const { receiver, key, inFlight, limit } = queue;
   const origin = breakers.state(receiver.origin);
   const own = breakers.state(key);
   if (origin.kind === 'open' || own.kind === 'open') return 0;
-  const room = Math.min(limit, own.kind === 'probing' ? own.limit : limit) - inFlight;
-  return origin.kind === 'probing' ? Math.min(room, origin.limit - limits.atOrigin(receiver.origin)) : room;
+  const free = Math.min(limit, own.kind === 'probing' ? own.limit : limit) - inFlight;
+  return origin.kind === 'probing' ? Math.min(free, origin.limit - limits.atOrigin(receiver.origin)) : free;
 };
 
 /** Whether deferred deliveries of the receiver are to be loaded now. */
@@ -38,13 +38,13 @@ export const mayLoad = (state: NotifierState, queue: ReceiverQueue): boolean => 
   const { expected, loaded } = queue.deferred;
   const partition = state.partitions.get(queue.partition);
   const isHeld = partition !== undefined && !partition.closing;
-  return isHeld && expected && loaded === undefined && !hasWaiting(queue) && roomOf(state, queue) > 0;
+  return isHeld && expected && loaded === undefined && !hasWaiting(queue) && freePermitsOf(state, queue) > 0;
 };
 
 /** Gives the receiver a turn if it may send or load. To be called after each change to its queue, permits or breakers. */
 export const schedule = (state: NotifierState, queue: ReceiverQueue): void => {
   if (hasWaiting(queue)) {
-    if (roomOf(state, queue) > 0) state.turns.add(queue);
+    if (freePermitsOf(state, queue) > 0) state.turns.add(queue);
   } else if (!queue.deferred.expected) state.queues.release(queue);
   else if (!state.loading.isLater(queue) && mayLoad(state, queue)) state.loading.add(queue);
 };

@@ -80,7 +80,8 @@ export const fits = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const { org_id } = delivery.key;
-  if (isInTimers(delivery) || (await atLog(context, signal)(() => context.room.takeFor(org_id)))) return true;
+  if (isInTimers(delivery) || (await atLog(context, signal)(() => context.capacity.reserveFor(org_id))))
+    return true;
   // Awaited: nothing else slows down ten thousand of them, and the broker must stay free for what counts.
   await recordState(context, delivery.key, {
     state: 'deferred',

@@ -85,7 +85,8 @@ export const keepOpening = async (
 ): Promise<void> => {
   const retrying = atLog(context, signal);
   const stored: OpenBreaker = { version: 1, ...opening, until: new Date(until).toISOString() };
-  if (await retrying(() => context.room.hasAny())) await retrying(() => storeOpening(context.log, stored));
+  if (await retrying(() => context.capacity.hasSpace()))
+    await retrying(() => storeOpening(context.log, stored));
 };
 
 /** The receiver needs no reminder any more. */

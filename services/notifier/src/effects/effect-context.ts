@@ -13,7 +13,7 @@ import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import type { Failed } from '../core/delivery.ts';
 import type { Effect, NotifierInput } from '../core/inputs-and-effects.ts';
-import type { TimersRoom } from '../timers-room.ts';
+import type { TimersCapacity } from '../timers-capacity.ts';
 import type { Sender } from '../sender.ts';
 import type { NotifierMetrics } from '../notifier-metrics.ts';
 
@@ -46,7 +46,7 @@ export interface EffectContext extends DeliveryOptions {
   readonly hasFinal: (key: RunKey) => boolean;
   /** Milliseconds for which RUNS keeps a fact. */
   readonly logAgeMs: () => number;
-  readonly room: TimersRoom;
+  readonly capacity: TimersCapacity;
   /** Aborted when nothing more may be sent or written for the partition. */
   readonly signalOf: (partition: number) => AbortSignal;
   /** Nothing is under way any more in a partition that is closing. */

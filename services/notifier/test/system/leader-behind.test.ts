@@ -16,7 +16,7 @@ import type { AttemptReport, FinalDelivery } from '../../src/core/delivery.ts';
 import { notifierMetrics } from '../../src/notifier-metrics.ts';
 import { effectsRunner } from '../../src/effects/perform.ts';
 import { openSender } from '../../src/sender.ts';
-import { openTimersRoom } from '../../src/timers-room.ts';
+import { openTimersCapacity } from '../../src/timers-capacity.ts';
 
 const opened = new AsyncDisposableStack();
 let cluster: LaggingCluster;
@@ -53,7 +53,7 @@ const attempted = async (log: EventLog, key: RunKey, fact: number): Promise<Atte
     take: (input) => void (input.type === 'attempt_finished' && resolve(input.report)),
     hasFinal: () => true,
     logAgeMs: () => Infinity,
-    room: openTimersRoom(log, () => performance.now()),
+    capacity: openTimersCapacity(log, () => performance.now()),
     signalOf: () => signal,
     onIdle: () => undefined,
   });
