@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
-import { DIMENSIONS } from './growth/dimensions.ts';
+import { DIMENSIONS } from './measures/growth.ts';
 
 export interface Options {
   readonly rounds: number;

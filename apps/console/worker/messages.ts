@@ -1,4 +1,4 @@
-import type { DaySummary, Outcome, Tried } from '@runledger/simulate/what-if/outcome/outcome';
+import type { DaySummary, Outcome, Tried } from '@runledger/simulate/what-if/outcome';
 
 export type ToWorker =
   | { readonly kind: 'read'; readonly file: File }

@@ -1,6 +1,6 @@
 import { readSlice } from '@runledger/contracts/slices/read-slice';
 import { foldDay, type CapturedDay } from '@runledger/simulate/what-if/captured-day';
-import { outcomeOf, summaryOf } from '@runledger/simulate/what-if/outcome/outcome-of';
+import { outcomeOf, summaryOf } from '@runledger/simulate/what-if/outcome-of';
 import { decompressed } from './decompressed.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 

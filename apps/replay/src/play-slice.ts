@@ -1,14 +1,13 @@
 import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
-import type { ReplayedService } from './decisions/replayed-service.ts';
+import type { ReplayedService } from './decisions/judged-at-once.ts';
 import type { Verdict } from './decisions/verdict.ts';
 import { replayedGateway } from './gateway/replayed-gateway.ts';
 import { replayedExecutor } from './gpu-executor/replayed-executor.ts';
 import { replayedNotifier } from './notifier/replayed-notifier.ts';
 import type { PlaySettings } from './play-settings.ts';
 import { replayedScheduler } from './scheduler/replayed-scheduler.ts';
-import { foreseen } from './slice/foreseen.ts';
-import { surveySlice, type Survey } from './slice/survey.ts';
+import { foreseen, surveySlice, type Survey } from './slice.ts';
 
 export const SERVICE_NAMES = ['scheduler', 'notifier', 'gpu-executor', 'gateway'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { breakpointOf } from '../src/breakpoints/breakpoints.ts';
+import { breakpointOf } from '../src/breakpoints.ts';
 import { momentsOf, type Moment } from '../src/moments.ts';
 import { playSlice } from '../src/play-slice.ts';
 import { sampleOptions } from './fixtures/sample-slice.ts';

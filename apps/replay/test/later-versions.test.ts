@@ -2,7 +2,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { aRun, assigned, failed, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { SERVICE_NAMES } from '../src/play-slice.ts';
-import { NewerFact } from '../src/slice/newer-fact.ts';
+import { NewerFact } from '../src/slice.ts';
 import { RecordedLog, shadowOfLines } from './fixtures/recorded-log.ts';
 
 type Versions = RunEventOf<'RunAssigned'>['data']['fact_versions'];

@@ -8,7 +8,7 @@ import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import { someOf } from '@runledger/testing/random/cases';
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { placeOf, surveySlice } from '../src/slice/survey.ts';
+import { placeOf, surveySlice } from '../src/slice.ts';
 import { SAMPLE } from './sample/sample.ts';
 import { sampleLines, sampleOptions, shadowed, type Line } from './fixtures/sample-slice.ts';
 

@@ -2,8 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PICTURES } from './pictures/pictures.ts';
-import { readWhatIf, WHAT_IF_USAGE } from './what-if/command/what-if-options.ts';
-import { whatIf } from './what-if/command/what-if.ts';
+import { readWhatIf, WHAT_IF_USAGE, whatIf } from './what-if/what-if.ts';
 
 /** What the command does besides looking for violations. */
 const COMMANDS: readonly {

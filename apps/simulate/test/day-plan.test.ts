@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { dayPlan } from '../src/plan/day-plan.ts';
 import { Summary } from '../src/simulation/summary.ts';
-import type { RunResult } from '../src/report/run-result.ts';
+import type { RunResult } from '../src/simulation/results.ts';
 import { simulate } from '../src/simulation/simulate.ts';
 
 const DAY = { seed: 1, runs: 1_000, gpus: 12, organisations: 5, faults: 10 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { StoredPlan } from '../src/plan/plan.ts';
-import { storyOf } from '../src/simulation/story.ts';
+import { storyOf } from '../src/simulation/find-violation.ts';
 import { simulate } from '../src/simulation/simulate.ts';
 
 const FOLDER = join(import.meta.dirname, 'regressions');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { randomPlan } from '../src/plan/random-plan.ts';
 import type { StoredPlan } from '../src/plan/plan.ts';
-import { shrink } from '../src/shrink/shrink.ts';
+import { shrink } from '../src/simulation/shrink.ts';
 
 const withFaults = Array.from({ length: 100 }, (_, seed) => randomPlan(seed)).find(
   ({ faults, runs, executors }) => faults.length > 4 && runs.length > 20 && executors.length > 2,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StoredPlan } from '../src/plan/plan.ts';
-import { storyOf } from '../src/simulation/story.ts';
+import { storyOf } from '../src/simulation/find-violation.ts';
 
 const PLAN: StoredPlan = {
   seed: 1,

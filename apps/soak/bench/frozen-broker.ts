@@ -15,7 +15,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { startCluster, type Cluster } from '../src/cluster/cluster.ts';
 import { steadyClock } from '../src/cluster/clock.ts';
 import type { Part } from '../src/cluster/part.ts';
-import { SMALL } from '../src/parameters/size.ts';
+import { SMALL } from '../src/size.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const FROZEN_MS = Number(process.argv[3] ?? 30) * 1_000;

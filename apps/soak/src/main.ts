@@ -1,4 +1,4 @@
-import { readOptions } from './parameters/options.ts';
+import { readOptions } from './options.ts';
 import { soak } from './soak.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

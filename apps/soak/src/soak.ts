@@ -1,32 +1,35 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import { violationsIn } from './checks/all-checks.ts';
-import type { ClientRecords, CreatedRecord, Drain, Exchange, RunStream } from './clients/client-records.ts';
-import type { Taking } from './clients/client-records.ts';
+import type {
+  ClientRecords,
+  CreatedRecord,
+  Drain,
+  Exchange,
+  RunStream,
+  Taking,
+} from './clients/client-records.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver } from './clients/receiver.ts';
-import { clientsOf, type Clients } from './clients/run-client.ts';
-import { runPlans } from './clients/run-plans.ts';
+import { clientsOf, type Clients, runPlans } from './clients/run-client.ts';
 import { steadyClock } from './cluster/clock.ts';
 import { FIRST_RECORDS } from './cluster/organisation.ts';
 import { startCluster } from './cluster/cluster.ts';
-import { residentBytes } from './cluster/resident-bytes.ts';
-import { collectEvidence } from './collection/collect-evidence.ts';
-import { recordLog, type RecordedLog } from './collection/read-log.ts';
-import { areSettledBy } from './collection/settled.ts';
-import type { Evidence, Violation } from './evidence/evidence.ts';
+import { collectEvidence } from './evidence/collect-evidence.ts';
+import { recordLog, type RecordedLog, areSettledBy } from './evidence/read-log.ts';
+import type { Evidence, Violation, Promises } from './evidence/evidence.ts';
 import { foldRuns, lastOf } from './evidence/logged-run.ts';
-import type { Promises } from './evidence/promises.ts';
-import { greedyLoad, type SoakSetup } from './greedy-load.ts';
-import type { Options } from './parameters/options.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
-import type { Size } from './parameters/size.ts';
-import { brokenPromises } from './report/broken-promises.ts';
-import { summary } from './report/summary.ts';
-import { violationReport, type ReportContext } from './report/violation-report.ts';
-import { troubleOf, type InjectedTrouble } from './trouble.ts';
+import { greedyLoad, type SoakSetup } from './clients/greedy-load.ts';
+import type { Options } from './options.ts';
+import type { Size } from './size.ts';
+import { brokenPromises } from './broken-promises.ts';
+import { summary } from './summary.ts';
+import { violationReport, type ReportContext } from './violation-report.ts';
+import { troubleOf, type InjectedTrouble } from './faults/trouble.ts';
+import type { Part } from './cluster/part.ts';
 
 export interface SoakResult {
   readonly passed: boolean;
@@ -35,7 +38,7 @@ export interface SoakResult {
 }
 
 /** What `soak` needs of its process. */
-export interface SoakEnvironment {
+interface SoakEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly print: (line: string) => void;
   /** Aborts to end the soak early. All its processes end then. */
@@ -166,4 +169,18 @@ const reportsOf = (
     .slice(0, MAX_FURTHER_VIOLATIONS)
     .map(({ run, message }) => `  ${run ?? 'no run'}: ${message}`);
   return [violationReport(first, evidence, context), `${others.length} more violations.`, ...lines];
+};
+
+/** The resident memory of each process, without those for which the kernel reports none. */
+const residentBytes = async (
+  parts: readonly Pick<Part, 'name' | 'pid'>[],
+): Promise<{ readonly part: string; readonly bytes: number }[]> => {
+  const found = await Promise.all(
+    parts.map(async ({ name, pid }) => {
+      const status = await readFile(`/proc/${pid()}/status`, 'utf8').catch(() => '');
+      const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];
+      return kibibytes === undefined ? [] : [{ part: name, bytes: Number(kibibytes) * 1024 }];
+    }),
+  );
+  return found.flat();
 };

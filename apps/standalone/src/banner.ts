@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
-import { HEALTH_TOKEN_FILE } from './keys/health-token.ts';
-import type { WebhookAllow } from './settings/webhook-allow.ts';
+import { HEALTH_TOKEN_FILE } from './keys.ts';
+import type { WebhookAllow } from './settings.ts';
 import { withoutCredentials, type Views } from './components/database.ts';
 import type { MetricsAddress } from './components/services.ts';
 

@@ -16,7 +16,7 @@ import type { Type } from 'typebox';
 import { chooseSlots } from './components/gpu-slots.ts';
 import { PROXY_SETTINGS, settingsGiven } from './components/given-settings.ts';
 import { serviceEnvironment } from './supervision/service-environment.ts';
-import { readSettings, settingsSchema, type Settings } from './settings/settings.ts';
+import { readSettings, settingsSchema, type Settings } from './settings.ts';
 
 /** What each service would get that this environment does not decide: all valid, and none of it is used. */
 const DECIDED_LATER = {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { withoutMisspelt } from './check-settings.ts';
 import { start } from './start.ts';
-import { StartRefused } from './settings/start-refused.ts';
+import { StartRefused } from './settings.ts';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);

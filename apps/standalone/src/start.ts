@@ -18,7 +18,7 @@ import {
 } from './data-folder/connection-files.ts';
 import { openDataFolder, type DataFolder } from './data-folder/data-folder.ts';
 import { endLeftoverProcesses } from './data-folder/leftovers.ts';
-import { openSecretKeys } from './keys/secret-keys.ts';
+import { openSecretKeys } from './keys.ts';
 import { writePrivateFile } from './data-folder/write-file.ts';
 import { choosePort, originOf } from './components/api-address.ts';
 import { startBroker } from './components/broker.ts';
@@ -28,12 +28,9 @@ import { chooseSlots, type Slots } from './components/gpu-slots.ts';
 import { startServices } from './components/services.ts';
 import { awaitWholeLog } from './components/await-whole-log.ts';
 import { openFirstOrganisation, type FirstOrganisation } from './records/first-organisation.ts';
-import { followWebhookSecret } from './records/follow-webhook-secret.ts';
-import { webhookSecretOf } from './records/webhook-secret.ts';
+import { followWebhookSecret, webhookSecretOf } from './records/webhook-secret.ts';
 import { checkSettings } from './check-settings.ts';
-import type { Settings } from './settings/settings.ts';
-import { StartRefused } from './settings/start-refused.ts';
-import { webhookAllowOf } from './settings/webhook-allow.ts';
+import { type Settings, StartRefused, webhookAllowOf } from './settings.ts';
 
 /** Nobody has it elsewhere: the owner of a standalone is whoever reads what it prints. */
 const OWNER_EMAIL = 'owner@standalone.local';

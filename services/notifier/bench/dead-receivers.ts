@@ -2,7 +2,7 @@ import { originOf, PARTITIONS } from '@runledger/contracts/deliveries/partition'
 import { appendAll, runOfHost } from './runs.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { storeOpening, storePosition, deferDelivery } from '../src/timers/write-timers.ts';
+import { storeOpening, storePosition, deferDelivery } from '../src/timers.ts';
 import { queued, timedOut } from '@runledger/testing/events/run-events';
 import { atOnce, range } from './at-once.ts';
 import type { Receivers } from './receivers.ts';

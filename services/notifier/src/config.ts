@@ -8,6 +8,7 @@ import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { Type, type Static } from 'typebox';
+import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 
 const KiB = 1024;
 const DAY_S = 86_400;
@@ -62,3 +63,10 @@ export const configSchema = Type.Object({
 export type NotifierConfig = Static<typeof configSchema>;
 
 export const readNotifierConfig = (env: Environment): NotifierConfig => readConfig(configSchema, env);
+
+/** Addresses of our own services that no webhook may reach, also where the policy allows more: `host:port`. */
+export const ownServices = (config: NotifierConfig, health: string): string[] => [
+  ...brokerHosts(config.NATS_URL),
+  ...httpHost(config.RUNLEDGER_PUBLIC_URL),
+  ...httpHost(health),
+];

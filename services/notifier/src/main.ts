@@ -16,13 +16,12 @@ import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
 import packageJson from '../package.json' with { type: 'json' };
-import { configSchema, readNotifierConfig, type NotifierConfig } from './config.ts';
+import { configSchema, readNotifierConfig, type NotifierConfig, ownServices } from './config.ts';
 import { contract } from './contract.ts';
-import { breakerSettings } from './core/breakers/breaker-settings.ts';
+import { breakerSettings } from './core/breaker.ts';
 import { openNotifier } from './notifier.ts';
-import { ownServices } from './own-services.ts';
-import { respondAboutReceivers } from './report/respond-about-receivers.ts';
-import { openSender } from './sending/sender.ts';
+import { respondAboutReceivers } from './respond-about-receivers.ts';
+import { openSender } from './sender.ts';
 
 const start = async (
   begun: ServiceBase<NotifierConfig>,

@@ -10,28 +10,25 @@ import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import { openAlarm } from './alarm.ts';
-import type { BreakerSettings } from './core/breakers/breaker-settings.ts';
-import { hasExpired, oldestFactOf } from './core/delivery/log-end.ts';
-import { take as takeInput } from './core/decide/take.ts';
-import type { NotifierInput } from './core/state/input.ts';
-import { positionOf } from './core/state/partition.ts';
-import { knownReceivers, type KnownReceivers } from './core/report/known-receivers.ts';
-import { createNotifierState, hasFinal, nextTick } from './core/state/state.ts';
+import type { BreakerSettings } from './core/breaker.ts';
+import { hasExpired, oldestFactOf } from './core/delivery.ts';
+import { take as takeInput } from './core/take.ts';
+import type { NotifierInput } from './core/inputs-and-effects.ts';
+import { positionOf } from './core/partition.ts';
+import { knownReceivers, type KnownReceivers } from './core/known-receivers.ts';
+import { createNotifierState, hasFinal, nextTick } from './core/state.ts';
 import type { DeliveryOptions } from './effects/effect-context.ts';
 import { effectsRunner } from './effects/perform.ts';
-import { notifierMetrics, observeNotifier } from './effects/notifier-metrics.ts';
-import { holdPartition } from './subscription/held-partition.ts';
-import type { ReadState } from './subscription/stream-reader.ts';
-import { watchLogAge } from './subscription/watch-log-age.ts';
-import { openTimersRoom } from './timers/timers-room.ts';
-import { openSubscription } from './subscription/subscription.ts';
+import { notifierMetrics, observeNotifier } from './notifier-metrics.ts';
+import { holdPartition, watchLogAge } from './held-partition.ts';
+import { type ReadState, openSubscription } from './subscription.ts';
+import { openTimersCapacity } from './timers-capacity.ts';
 import {
   EXPIRED_TARGET,
   openWebhookTargets,
   webhookTargetOf,
   type WebhookTarget,
-} from './subscription/webhook-targets.ts';
+} from './webhook-targets.ts';
 import { reconcileOften } from './reconcile-often.ts';
 
 export interface NotifierOptions extends DeliveryOptions {
@@ -65,7 +62,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
   const holding = { log, now, finishWithinMs, subscription, ...core };
-  const age = watchLogAge({ log, take: core.take, signal: stop.signal });
+  const age = watchLogAge(log, core.take, stop.signal);
   const held = holdPartitions(
     log,
     { name: 'notifier', partitions: PARTITIONS, holder: instance, ttlMs: LEASE_TTL_MS },
@@ -117,7 +114,7 @@ const runCore = (options: NotifierOptions) => {
     take: (input) => take(input),
     hasFinal: ({ run_id }) => hasFinal(state, run_id),
     logAgeMs: () => state.logAgeMs,
-    room: openTimersRoom(log, clock),
+    capacity: openTimersCapacity(log, clock),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),
   });
@@ -166,4 +163,31 @@ const readTarget = async (
     case 'newer_version':
       throw new NewerVersion(read);
   }
+};
+
+/** One timer for the next tick. */
+interface Alarm extends Disposable {
+  /** Rings at this time of the clock, or earlier. */
+  set(at: number): void;
+}
+
+/** `clock`: monotonic, in milliseconds. */
+const openAlarm = (clock: () => number, ring: () => void): Alarm => {
+  let armedFor = Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    set: (at) => {
+      if (at >= armedFor) return;
+      clearTimeout(timer);
+      armedFor = at;
+      timer = setTimeout(
+        () => {
+          armedFor = Infinity;
+          ring();
+        },
+        Math.max(at - clock(), 0),
+      );
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
 };

@@ -1,10 +1,11 @@
 import { sleep } from '@runledger/resilience/abort';
-import { countExpiring, waitsInLog } from './core/decide/reconciling.ts';
-import type { NotifierInput } from './core/state/input.ts';
-import { hasFinal, type NotifierState } from './core/state/state.ts';
-import type { NotifierMetrics } from './effects/notifier-metrics.ts';
-import { giveUpExpired } from './subscription/expired-deliveries.ts';
-import { reconcile, type ReconciliationOptions } from './subscription/reconciliation.ts';
+import { countExpiring, waitsInLog } from './core/reconciling.ts';
+import type { NotifierInput } from './core/inputs-and-effects.ts';
+import { hasFinal, type NotifierState } from './core/state.ts';
+import type { NotifierMetrics } from './notifier-metrics.ts';
+import { reconcile, type ReconciliationOptions } from './reconciliation.ts';
+import { deliveryIn } from './timers.ts';
+import { readExpired } from './follow-timers.ts';
 
 interface RepeatedReconciliation extends Pick<
   ReconciliationOptions,
@@ -28,7 +29,7 @@ const MAX_INTERVALS = 10;
 
 /** Runs one round of the reconciliation after the other, until the signal. */
 export const reconcileOften = async (options: RepeatedReconciliation): Promise<void> => {
-  const { log, now, state, take, metrics, signal, giveUpAfterMs } = options;
+  const { log, state, metrics, signal, giveUpAfterMs } = options;
   const expireEveryMs = Math.min(FIND_EXPIRED_EVERY_MS, giveUpAfterMs / 10);
   const round: ReconciliationOptions = {
     ...options,
@@ -50,8 +51,7 @@ export const reconcileOften = async (options: RepeatedReconciliation): Promise<v
     try {
       if (began - expired >= expireEveryMs) {
         expired = began;
-        for (const partition of state.partitions.keys())
-          await giveUpExpired({ ...round, log, now, take }, partition);
+        for (const partition of state.partitions.keys()) await giveUpExpired(options, partition);
       }
       await reconcile(round);
     } catch (error) {
@@ -72,5 +72,22 @@ const untilNext = async (
   for (let passed = 0; !signal.aborted && passed < latest; passed = performance.now() - began) {
     if (state.roundWanted && passed >= soonest) return;
     await sleep(Math.min(LOOK_EVERY_MS, latest - passed), signal);
+  }
+};
+
+/** Given up in one search; the others in the next one. */
+const MAX_EXPIRED = 1_000;
+const MAX_AT_ONCE = 32;
+const CHECK_AGAIN_MS = 20;
+
+/** Has deliveries given up that expired while they were deferred, or had no room in memory. @throws what ends the reading */
+const giveUpExpired = async (
+  { log, now, take, state, signal }: RepeatedReconciliation,
+  partition: number,
+): Promise<void> => {
+  for (const pending of await readExpired(log, partition, now(), MAX_EXPIRED)) {
+    while (countExpiring(state) >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
+    if (signal.aborted) return;
+    take({ type: 'expired_found', delivery: deliveryIn(pending, pending.state, true) });
   }
 };

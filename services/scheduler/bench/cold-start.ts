@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { openEventLog, type BrokerSettings } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { loadState } from '../src/snapshot/stored-state.ts';
+import { loadState } from '../src/snapshot/snapshot-store.ts';
 import { aScheduling, follow, leadAndDecide, message, timed, type QueueOwner } from './full-queue.ts';
 
 /** What it needs of the process that saved the snapshot. */

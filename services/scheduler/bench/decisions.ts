@@ -8,10 +8,10 @@ import process from 'node:process';
 import type { ExecutingRun, QueuedRun, Run } from '@runledger/contracts/fold/run';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { runRequest } from '@runledger/testing/events/run-events';
-import type { Assign, Decision } from '../src/core/decisions/decision.ts';
-import type { ReceivedHeartbeat } from '../src/core/fleet/heartbeats.ts';
+import type { Assign, Decision } from '../src/core/decision.ts';
+import type { ReceivedHeartbeat } from '../src/core/heartbeats.ts';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
-import type { RunUpdate } from '../src/core/state/scheduler-input.ts';
+import type { RunUpdate } from '../src/core/scheduler-input.ts';
 import { succeeded } from '../test/fixtures/succeeded-run.ts';
 
 const QUEUES = (process.argv[2] ?? '1000,100000,1000000').split(',').map(Number);

@@ -9,7 +9,7 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { newUuid } from '@runledger/contracts/ids';
 import { aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
-import { saveState } from '../src/snapshot/stored-state.ts';
+import { saveState } from '../src/snapshot/snapshot-store.ts';
 import type { ColdStart } from './cold-start.ts';
 import { aScheduling, executorIds, follow, leadAndDecide, message, NOW, timed } from './full-queue.ts';
 

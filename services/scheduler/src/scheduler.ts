@@ -8,14 +8,13 @@ import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { ShareOf } from './core/runs/fair-queue.ts';
 import { createScheduling } from './core/scheduling.ts';
-import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.ts';
-import { lead, beforeStop } from './leadership/lead.ts';
-import { electLeader } from './leadership/leader-election.ts';
-import { followLog, type FollowedLog, type WhenAvailable } from './log/follow-log.ts';
-import { recentRequests, type RecentRequests } from './log/recent-requests.ts';
-import { respondToSchedulerRedrives } from './requests/redrive.ts';
-import { schedulerMetrics, type SchedulerMetrics } from './metrics/scheduler-metrics.ts';
-import { liveRunsOf, openSnapshots, type Snapshots } from './snapshot/snapshots.ts';
+import { createDecisionLoop } from './execute-decisions.ts';
+import { electLeader, type LeadOptions } from './lead.ts';
+import { followLog, type WhenAvailable } from './follow-log.ts';
+import { recentRequests } from './follow-runs.ts';
+import { respondToSchedulerRedrives } from './respond-to-requests.ts';
+import { schedulerMetrics } from './scheduler-metrics.ts';
+import { liveRunsOf, openSnapshots } from './snapshot/snapshots.ts';
 import type { SnapshotRun } from './snapshot/snapshot-format.ts';
 
 export interface SchedulerSettings {
@@ -49,7 +48,7 @@ export const openScheduler = async (
   stopping: AbortSignal,
 ): Promise<RunningScheduler> => {
   await using opened = new AsyncDisposableStack();
-  const { heartbeatPeriodMs, cancelEnforceMs, shareOf } = settings;
+  const { instance, heartbeatPeriodMs, cancelEnforceMs, shareOf } = settings;
   const whenAvailable: WhenAvailable = (open) =>
     retryWhileUnavailable({ signal: stopping, logger: log.logger }, open);
   // A state that was restored in part is dropped.
@@ -90,7 +89,16 @@ export const openScheduler = async (
   );
   opened.use(respondToSchedulerRedrives(log, { loop, followed, onRedriven: snapshots.changed }));
   const leadership = opened.use(
-    openLeadership(log, settings, { loop, clock, requests, followed, snapshots, metrics: counted }),
+    openLeadership(log, {
+      loop,
+      clock,
+      requests,
+      followed,
+      snapshots,
+      metrics: counted,
+      instance,
+      heartbeatPeriodMs,
+    }),
   );
   const open = opened.move();
   return {
@@ -102,38 +110,17 @@ export const openScheduler = async (
   };
 };
 
-interface LeadershipParts {
-  readonly loop: DecisionLoop;
-  readonly clock: BrokerClock;
-  readonly requests: RecentRequests;
-  readonly followed: FollowedLog;
-  readonly snapshots: Snapshots;
-  readonly metrics: SchedulerMetrics;
-}
-
 interface Leadership extends AsyncDisposable {
   readonly failure: () => Extract<CheckOutcome, { readonly ok: false }> | undefined;
 }
 
 /** Takes part in the leader election as soon as the log is read up to its end. */
-const openLeadership = (
-  log: EventLog,
-  { instance, heartbeatPeriodMs }: SchedulerSettings,
-  parts: LeadershipParts,
-): Leadership => {
-  const { followed, snapshots } = parts;
+const openLeadership = (log: EventLog, options: LeadOptions): Leadership => {
+  const { followed } = options;
   const stop = new AbortController();
-  const options = { ...parts, instance, heartbeatPeriodMs, stopping: stop.signal };
-  const election = {
-    holder: instance,
-    lead: (over: AbortSignal) => lead(log, options, over),
-    beforeRelease: async () => {
-      if (log.connected()) await beforeStop(snapshots.saveLast());
-    },
-  };
   let failure: string | undefined;
   const leading = untilAborted(followed.caughtUp, stop.signal)
-    .then(() => electLeader(log, election, stop.signal))
+    .then(() => electLeader(log, options, stop.signal))
     .catch((error: unknown) => {
       log.logger.error({ err: error }, 'this scheduler can no longer lead; restart it');
       failure = `it can no longer lead: ${error instanceof Error ? error.message : String(error)}`;

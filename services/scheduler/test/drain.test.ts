@@ -6,7 +6,7 @@ import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { provision } from '@runledger/event-log/provision/provision';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { withoutRuns } from './fixtures/snapshots.ts';
-import { saveState } from '../src/snapshot/stored-state.ts';
+import { saveState } from '../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';

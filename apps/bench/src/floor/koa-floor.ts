@@ -1,7 +1,7 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
-import { QUEUE } from '../load/queue-runs.ts';
+import { QUEUE } from '../load.ts';
 
 /** What the HTTP libraries of the gateway alone can do: constants, as large as real answers. A process of its own. */
 const RUN = { id: 'floor', status: 'success', outputs: [{ data: { text: ['x'.repeat(1_000)] } }] };

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { closedLoop, warmUp } from '../load/closed-loop.ts';
-import { QUEUE, queueBody } from '../load/queue-runs.ts';
+import { closedLoop, warmUp, QUEUE, queueBody } from '../load.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 import { usedSince } from './used-since.ts';

@@ -2,8 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { closedLoop, warmUp } from '../load/closed-loop.ts';
-import { QUEUE, queueBody } from '../load/queue-runs.ts';
+import { closedLoop, warmUp, QUEUE, queueBody } from '../load.ts';
 import type { Readings } from './figures.ts';
 
 /** A bare Koa server under the same load: what machine and load generator allow. */

@@ -1,4 +1,4 @@
-import { closedLoop } from '../load/closed-loop.ts';
+import { closedLoop } from '../load.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 

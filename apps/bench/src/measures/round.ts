@@ -1,5 +1,4 @@
-import { endedRuns } from '../load/ended-run.ts';
-import { queueRuns } from '../load/queue-runs.ts';
+import { endedRuns, queueRuns } from '../load.ts';
 import { startStandalone, type StandaloneRequest } from '../system/measured-standalone.ts';
 import { acceptAlone, acceptAtWork } from './accepting.ts';
 import { commands } from './commands.ts';

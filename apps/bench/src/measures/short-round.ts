@@ -1,6 +1,4 @@
-import { closedLoop } from '../load/closed-loop.ts';
-import { endedRuns } from '../load/ended-run.ts';
-import { QUEUE, queueBody, queueRuns } from '../load/queue-runs.ts';
+import { closedLoop, endedRuns, QUEUE, queueBody, queueRuns } from '../load.ts';
 import type { Deployments } from '../system/deployments.ts';
 import type { Api, MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { quantile } from '@runledger/testing/measuring/quantile';
-import { endedRun } from '../load/ended-run.ts';
-import { QUEUE, queueBody } from '../load/queue-runs.ts';
+import { endedRun, QUEUE, queueBody } from '../load.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { atOnce } from '../load/at-once.ts';
+import { atOnce } from '../load.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { endedRuns } from '../load/ended-run.ts';
-import { queueRuns } from '../load/queue-runs.ts';
+import { endedRuns, queueRuns } from '../load.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 import { sum, usedSince } from './used-since.ts';

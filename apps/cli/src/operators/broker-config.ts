@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
-import { makeKeyFile } from '@runledger/standalone/keys/key-files';
+import { makeKeyFile } from '@runledger/standalone/keys';
 import { replaceFile } from '@runledger/standalone/write-file';
 import {
   configText,

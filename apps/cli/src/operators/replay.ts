@@ -1,4 +1,4 @@
-import { breakpointOf, InvalidBreakpoint, type Breakpoint } from '@runledger/replay/breakpoints/breakpoints';
+import { breakpointOf, InvalidBreakpoint, type Breakpoint } from '@runledger/replay/breakpoints';
 import { momentsOf, type Moment } from '@runledger/replay/moments';
 import { playSlice } from '@runledger/replay/play-slice';
 import { sleep, unlessAborted } from '@runledger/resilience/abort';

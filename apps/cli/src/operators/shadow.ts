@@ -5,7 +5,7 @@ import { shadowSlice, type Compared } from '@runledger/replay/shadow';
 import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
 import { isServiceName, SERVICE_NAMES, UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
 import { readPlaySettings } from '@runledger/replay/play-settings';
-import { NewerFact } from '@runledger/replay/slice/newer-fact';
+import { NewerFact } from '@runledger/replay/slice';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import type { Environment } from '../api/connection.ts';

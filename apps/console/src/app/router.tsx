@@ -5,7 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
-import { auditFilterIn } from '../audit/audit-filter.ts';
+import { auditFilterIn } from '../organisation/audit-filter.ts';
 import { runFilterIn } from '../runs/run-filter.ts';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { chosenVersionsIn } from '../deploy/versions/chosen-versions.ts';
@@ -81,7 +81,7 @@ const fleet = createRoute({
 const whatIf = createRoute({
   getParentRoute: () => shell,
   path: '/fleet/what-if',
-  component: lazyRouteComponent(() => import('../fleet/what-if/what-if-page.tsx'), 'WhatIfPage'),
+  component: lazyRouteComponent(() => import('../fleet/what-if-page.tsx'), 'WhatIfPage'),
 });
 
 const webhooks = createRoute({
@@ -94,26 +94,26 @@ const webhooks = createRoute({
 const keys = createRoute({
   getParentRoute: () => shell,
   path: '/keys',
-  component: lazyRouteComponent(() => import('../keys/keys-page.tsx'), 'KeysPage'),
+  component: lazyRouteComponent(() => import('../organisation/keys-page.tsx'), 'KeysPage'),
 });
 
 const people = createRoute({
   getParentRoute: () => shell,
   path: '/people',
-  component: lazyRouteComponent(() => import('../people/people-page.tsx'), 'PeoplePage'),
+  component: lazyRouteComponent(() => import('../organisation/people-page.tsx'), 'PeoplePage'),
 });
 
 const usage = createRoute({
   getParentRoute: () => shell,
   path: '/usage',
-  component: lazyRouteComponent(() => import('../usage/usage-page.tsx'), 'UsagePage'),
+  component: lazyRouteComponent(() => import('../organisation/usage-page.tsx'), 'UsagePage'),
 });
 
 const audit = createRoute({
   getParentRoute: () => shell,
   path: '/audit',
   validateSearch: auditFilterIn,
-  component: lazyRouteComponent(() => import('../audit/audit-page.tsx'), 'AuditPage'),
+  component: lazyRouteComponent(() => import('../organisation/audit-page.tsx'), 'AuditPage'),
 });
 
 const system = createRoute({

@@ -4,7 +4,7 @@ import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
-import { DialogButton } from '../ui/dialog/dialog-button.tsx';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';

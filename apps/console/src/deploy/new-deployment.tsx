@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../api/client.ts';
 import { useMay } from '../session/use-session.ts';
-import { DialogButton } from '../ui/dialog/dialog-button.tsx';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
 

@@ -5,7 +5,7 @@ import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages, type Pages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
-import { DialogButton } from '../ui/dialog/dialog-button.tsx';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
 import { Loading, Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';

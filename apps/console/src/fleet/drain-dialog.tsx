@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
-import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { counted } from '../ui/words.ts';
 
 interface DrainDialogProps {

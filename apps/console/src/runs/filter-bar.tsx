@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useDeployments } from '../deploy/use-deployments.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { submitted } from '../ui/submitted.ts';
-import { SearchField } from './search/search-field.tsx';
+import { SearchField } from './search-field.tsx';
 import { STATUSES, withMember, type RunFilter, type RunStatus } from './run-filter.ts';
 
 interface FilterBarProps {

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/schemas.ts';
-import { searchIn } from './search/search-text.ts';
+import { searchIn } from './search-text.ts';
 
 export type RunStatus = Schemas['RunStatus'];
 

@@ -4,7 +4,7 @@ import { answered, api } from '../api/client.ts';
 import { LIVE_MS, SEARCHED_MS } from '../api/query-client.ts';
 import { asRequested, type RunFilter } from './run-filter.ts';
 import { rowOf, type RunRow } from './run-row.ts';
-import { stoppedAt } from './search/search-text.ts';
+import { stoppedAt } from './search-text.ts';
 
 const PAGE = 100;
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { Loading, Problem } from '../ui/problem.tsx';
-import { DeadLetters } from './dead-letters/dead-letters.tsx';
+import { DeadLetters } from './dead-letters.tsx';
 import { Health } from './health.tsx';
 import { Leaders } from './leaders.tsx';
 import { Storage } from './storage.tsx';

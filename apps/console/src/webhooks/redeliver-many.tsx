@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
-import { Dialog } from '../ui/dialog/dialog.tsx';
+import { Dialog } from '../ui/dialog.tsx';
 import { Loading, Problem } from '../ui/problem.tsx';
 import { counted } from '../ui/words.ts';
 import type { DeliveryFilter } from './delivery-filter.ts';

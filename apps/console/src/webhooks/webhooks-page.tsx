@@ -4,9 +4,9 @@ import { useMay } from '../session/use-session.ts';
 import { submitted } from '../ui/submitted.ts';
 import { Deliveries } from './deliveries.tsx';
 import { deliveryFilterIn, WEBHOOK_STATUSES, type DeliveryFilter } from './delivery-filter.ts';
-import { Receivers } from './receivers/receivers.tsx';
+import { Receivers } from './receivers.tsx';
 import { RedeliverMany } from './redeliver-many.tsx';
-import { SigningSecret } from './secret/signing-secret.tsx';
+import { SigningSecret } from './signing-secret.tsx';
 
 const route = getRouteApi('/shell/webhooks');
 

@@ -1,11 +1,11 @@
-import { differencesOf } from './compare-decisions.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { OpenDecisions, type OpenDecision } from './open-decisions.ts';
-import type { About, PresentDecision, RecordedDecision, Verdict } from './verdict.ts';
+import type { About, PresentDecision, RecordedDecision, Verdict, Decided } from './verdict.ts';
 
 /** A decision that another fact came before was being stored for less than this. */
 const IN_FLIGHT_MS = 1_000;
 
-export interface ComparisonOptions {
+interface ComparisonOptions {
   readonly service: string;
   /** Decisions of this time and later are compared. Milliseconds since 1970. */
   readonly fromMs: number;
@@ -135,3 +135,10 @@ const presentOf = <Decision>({ decided, atMs }: OpenDecision<Decision>): Present
   ...decided,
   time: new Date(atMs).toISOString(),
 });
+
+/** The names of the members in which two decisions differ; `type` when they are decisions of different kinds. */
+const differencesOf = (one: Decided, other: Decided): string[] => {
+  if (one.type !== other.type) return ['type'];
+  const names = new Set([...Object.keys(one.members), ...Object.keys(other.members)]);
+  return [...names].filter((name) => !isDeepStrictEqual(one.members[name], other.members[name]));
+};

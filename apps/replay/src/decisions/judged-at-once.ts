@@ -1,7 +1,6 @@
 import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { Comparison } from './comparison.ts';
-import type { ReplayedService } from './replayed-service.ts';
-import type { Decided } from './verdict.ts';
+import type { Decided, Verdict } from './verdict.ts';
 
 /** What the code makes of what was known before a recorded decision. */
 export type Outcome =
@@ -19,7 +18,7 @@ export interface Judgement {
 }
 
 /** A service that decides when something outside happens, which only the fact shows that it stored then. */
-export interface JudgedService extends Pick<ReplayedService, 'name' | 'assumptions' | 'viewOf'> {
+interface JudgedService extends Pick<ReplayedService, 'name' | 'assumptions' | 'viewOf'> {
   /** Takes the next fact of the slice; returns what it decides now in place of it, if the fact is one of its decisions. */
   readonly judge: (fact: SliceFact) => Judgement | undefined;
 }
@@ -61,3 +60,18 @@ const compare = (
   comparison.judge(atMs, run_id, decision, known);
   comparison.close(run_id);
 };
+
+/** The code of a service, played in the time of a slice. It does no I/O: what it decides is compared, and executed nowhere. */
+export interface ReplayedService {
+  readonly name: string;
+  /** A fact that comes a little further on: it may show what the service knew before. Each is foreseen before it is taken. */
+  readonly foresee: (fact: SliceFact) => void;
+  /** Takes the next fact of the slice at its time, and returns what is known of decisions since the one before. */
+  readonly take: (fact: SliceFact) => readonly Verdict[];
+  /** The slice is over. */
+  readonly end: () => readonly Verdict[];
+  /** What the slice does not say, and what is assumed instead. For people, one sentence each. */
+  readonly assumptions: () => readonly string[];
+  /** What the service knows of a run, for people; undefined when it knows nothing of it. */
+  readonly viewOf: (run_id: string) => object | undefined;
+}

@@ -5,8 +5,7 @@ import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/we
 import { messageOf } from '@runledger/contracts/slices/message-of';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
-import { NewerFact } from '../slice/newer-fact.ts';
-import { oldestBeyond } from '../slice/oldest-beyond.ts';
+import { NewerFact, oldestBeyond } from '../slice.ts';
 
 /** A run as gateways know it from the log. */
 export interface KnownRun {

@@ -3,10 +3,13 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { SliceContent } from '@runledger/contracts/slices/content';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
-import { judgedAtOnce, type Judgement, type Outcome } from '../decisions/judged-at-once.ts';
-import type { ReplayedService } from '../decisions/replayed-service.ts';
-import { eventIn } from '../slice/event-in.ts';
-import type { Survey } from '../slice/survey.ts';
+import {
+  judgedAtOnce,
+  type Judgement,
+  type Outcome,
+  type ReplayedService,
+} from '../decisions/judged-at-once.ts';
+import { eventIn, type Survey } from '../slice.ts';
 import { decideAgain } from './decide-again.ts';
 import { decidedByEvent, isOfGateway, type FactOfGateway, type KnownContent } from './decided.ts';
 import { KnownRuns, type KnownRun } from './known-runs.ts';

@@ -12,8 +12,7 @@ import {
   underWay,
   type AttemptFacts,
 } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
-import { NewerFact } from '../slice/newer-fact.ts';
-import { oldestBeyond } from '../slice/oldest-beyond.ts';
+import { NewerFact, oldestBeyond } from '../slice.ts';
 
 /** An attempt, and what its executor knows of it. */
 export interface PlayedAttempt {

@@ -7,10 +7,13 @@ import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { TERMS } from '@runledger/contracts/subjects/terms';
 import { underWay } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
-import { judgedAtOnce, type Judgement, type Outcome } from '../decisions/judged-at-once.ts';
-import type { ReplayedService } from '../decisions/replayed-service.ts';
-import { eventIn } from '../slice/event-in.ts';
-import type { Survey } from '../slice/survey.ts';
+import {
+  judgedAtOnce,
+  type Judgement,
+  type Outcome,
+  type ReplayedService,
+} from '../decisions/judged-at-once.ts';
+import { eventIn, type Survey } from '../slice.ts';
 import { decideAgain } from './decide-again.ts';
 import { decidedByEvent, isOfExecutor, type FactOfExecutor } from './decided.ts';
 import { PlayedAttempts, type PlayedAttempt } from './played-attempts.ts';

@@ -1,7 +1,7 @@
 import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
-import type { Conclusion, Retry } from '@runledger/notifier/core/delivery/conclusion';
+import type { Conclusion, Retry } from '@runledger/notifier/core/conclusion';
 import type { Decided } from '../decisions/verdict.ts';
 
 /** A fact of the notifier, as a decision: without the id of the message, which follows from the run, and without its text. */

@@ -6,11 +6,11 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject, parseWebhookSubject } from '@runledger/contracts/subjects/run-subjects';
 import { settles } from '@runledger/event-log/read/read-webhook-end';
-import type { FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
-import { runNotice } from '@runledger/notifier/subscription/run-notice';
+import type { FinalDelivery } from '@runledger/notifier/core/delivery';
+import { runNotice } from '@runledger/notifier/webhook-targets';
 import type { Decided, RecordedDecision } from '../decisions/verdict.ts';
 import { messageOf } from '@runledger/contracts/slices/message-of';
-import { eventIn } from '../slice/event-in.ts';
+import { eventIn } from '../slice.ts';
 import { decidedAttempt, decidedByEvent, decidedStart, decidedState } from './decided.ts';
 import type { WhatIsKnown } from './known-to-notifier.ts';
 import type { NotifiedRun, NotifiedRuns } from './notified-runs.ts';
@@ -26,7 +26,7 @@ export interface FactsOfNotifierOptions {
   readonly known: WhatIsKnown;
 }
 
-/** Takes facts as services/notifier/src/subscription does; what the notifier wrote is compared first. */
+/** Takes facts as services/notifier/src/subscription.ts does; what the notifier wrote is compared first. */
 export class FactsOfNotifier {
   readonly #played: PlayedNotifier;
   readonly #runs: NotifiedRuns;

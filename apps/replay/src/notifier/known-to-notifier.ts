@@ -2,7 +2,7 @@ import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-att
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
 import type { RunId } from '@runledger/contracts/ids';
-import { receiverKey, type Receiver } from '@runledger/notifier/core/receivers/receiver';
+import { receiverKey, type Receiver } from '@runledger/notifier/core/receiver';
 import type { Decided } from '../decisions/verdict.ts';
 import { decidedState } from './decided.ts';
 import type { NotifiedRuns } from './notified-runs.ts';
@@ -14,7 +14,7 @@ const OLDER = 'the slice does not have the beginning of its run';
 const INTERMEDIATE =
   'intermediate notifications count for its receiver too, and the slice does not have them';
 const LIMITS = 'the slice does not say how many attempts at a time its receiver had earned before';
-/** The longest delay that a receiver can ask for: services/notifier/src/core/delivery/retry-schedule.ts. */
+/** The longest delay that a receiver can ask for: services/notifier/src/core/conclusion.ts. */
 const LONGEST_RETRY_AFTER_MS = 6 * 3_600_000;
 
 export interface WhatIsKnownOptions {

@@ -6,9 +6,8 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { ReadRun } from '@runledger/event-log/read/read-run';
 import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
-import { webhookTargetOf, type WebhookTarget } from '@runledger/notifier/subscription/webhook-targets';
-import { NewerFact } from '../slice/newer-fact.ts';
-import { oldestBeyond } from '../slice/oldest-beyond.ts';
+import { webhookTargetOf, type WebhookTarget } from '@runledger/notifier/webhook-targets';
+import { NewerFact, oldestBeyond } from '../slice.ts';
 
 /** A run with a webhook, of which the slice has the first fact. */
 export interface NotifiedRun {

@@ -1,19 +1,21 @@
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
-import { breakerSettings } from '@runledger/notifier/core/breakers/breaker-settings';
-import { isBlocked } from '@runledger/notifier/core/decide/queueing';
-import { take as takeInput } from '@runledger/notifier/core/decide/take';
-import { breakerKey, type Receiver } from '@runledger/notifier/core/receivers/receiver';
-import type { Effect } from '@runledger/notifier/core/state/effect';
-import type { NotifierInput } from '@runledger/notifier/core/state/input';
+import { breakerSettings } from '@runledger/notifier/core/breaker';
+import { isBlocked } from '@runledger/notifier/core/queueing';
+import { take as takeInput } from '@runledger/notifier/core/take';
+import { breakerKey, type Receiver } from '@runledger/notifier/core/receiver';
+import type { Effect, NotifierInput } from '@runledger/notifier/core/inputs-and-effects';
 import {
   createNotifierState,
   hasFinal,
   nextTick,
   type CoreSettings,
   type NotifierState,
-} from '@runledger/notifier/core/state/state';
+} from '@runledger/notifier/core/state';
 import type { RunId } from '@runledger/contracts/ids';
+import type { AttemptReport } from '@runledger/notifier/core/delivery';
+import { conclusionOf, type Retry } from '@runledger/notifier/core/conclusion';
 import type { NotifierSettings } from './notifier-settings.ts';
+import type { RetryTime } from './played-timers.ts';
 
 /** By what chance retries are decided: in the middle of what the schedule allows. */
 const CHANCE = 0.5;
@@ -103,3 +105,18 @@ export class PlayedCore {
     }
   }
 }
+
+/** What the schedule allows after an attempt that ended so: it leaves a part of the delay to chance. */
+export const retryTimeOf = (
+  { at }: Retry,
+  sent: Extract<AttemptReport, { readonly kind: 'sent' }> | undefined,
+  { nowMs: now, settings }: Pick<PlayedCore, 'nowMs' | 'settings'>,
+): RetryTime => {
+  const atChance = (chance: number): number => {
+    const conclusion = sent && conclusionOf(sent, { now, chance }, settings);
+    return conclusion?.kind === 'retry' ? conclusion.at : at;
+  };
+  // Only a response can ask for more time.
+  const mayBeLater = typeof sent?.result.status === 'number';
+  return { earliestMs: atChance(0), latestMs: atChance(1), mayBeLater };
+};

@@ -1,17 +1,20 @@
 import type { RunId } from '@runledger/contracts/ids';
-import { planAttempt, type AttemptPlan } from '@runledger/notifier/core/delivery/attempt-plan';
-import type { AttemptReport } from '@runledger/notifier/core/delivery/attempt-report';
-import { isInTimers, type FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
-import type { Receiver } from '@runledger/notifier/core/receivers/receiver';
-import type { Effect } from '@runledger/notifier/core/state/effect';
+import {
+  planAttempt,
+  type AttemptPlan,
+  type AttemptReport,
+  isInTimers,
+  type FinalDelivery,
+} from '@runledger/notifier/core/delivery';
+import type { Receiver } from '@runledger/notifier/core/receiver';
+import type { Effect } from '@runledger/notifier/core/inputs-and-effects';
 import { decidedAttempt, decidedByConclusion, decidedStart } from './decided.ts';
 import type { NotifierDecisions } from './notifier-decisions.ts';
 import type { NotifiedRuns } from './notified-runs.ts';
 import type { NotifierSettings } from './notifier-settings.ts';
-import { PlayedCore } from './played-core.ts';
+import { PlayedCore, retryTimeOf } from './played-core.ts';
 import { PlayedTimers } from './played-timers.ts';
 import type { ForeseenAttempts, RecordedAttempt } from './recorded-attempts.ts';
-import { retryTimeOf } from './retry-time.ts';
 
 type EffectOf<Type> = Extract<Effect, { readonly type: Type }>;
 type Sent = Extract<AttemptReport, { readonly kind: 'sent' }>;

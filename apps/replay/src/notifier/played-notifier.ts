@@ -1,7 +1,7 @@
 import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { RunId } from '@runledger/contracts/ids';
-import type { FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
-import { receiverKey, type Receiver } from '@runledger/notifier/core/receivers/receiver';
+import type { FinalDelivery } from '@runledger/notifier/core/delivery';
+import { receiverKey, type Receiver } from '@runledger/notifier/core/receiver';
 import { decidedAttempt } from './decided.ts';
 import type { NotifierDecisions } from './notifier-decisions.ts';
 import { PlayedDeliveries, type AttemptInFlight, type PlayedDeliveriesOptions } from './played-deliveries.ts';

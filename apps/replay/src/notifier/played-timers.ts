@@ -1,6 +1,6 @@
 import type { RunId } from '@runledger/contracts/ids';
-import type { FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
-import { receiverKey, type Receiver } from '@runledger/notifier/core/receivers/receiver';
+import type { FinalDelivery } from '@runledger/notifier/core/delivery';
+import { receiverKey, type Receiver } from '@runledger/notifier/core/receiver';
 import TinyQueue from 'tinyqueue';
 
 /** When the next attempt may be made, in milliseconds since 1970: the schedule leaves a part of it to chance. */

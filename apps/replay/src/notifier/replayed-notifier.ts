@@ -1,6 +1,6 @@
 import { isRunId } from '@runledger/contracts/ids';
-import type { ReplayedService } from '../decisions/replayed-service.ts';
-import type { Survey } from '../slice/survey.ts';
+import type { ReplayedService } from '../decisions/judged-at-once.ts';
+import type { Survey } from '../slice.ts';
 import { FactsOfNotifier } from './facts-of-notifier.ts';
 import { WhatIsKnown } from './known-to-notifier.ts';
 import { NotifiedRuns } from './notified-runs.ts';

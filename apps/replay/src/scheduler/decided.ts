@@ -1,7 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
-import { assignedEvent, endingEvent } from '@runledger/scheduler/core/decisions/decided-event';
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import { assignedEvent, endingEvent, type Decision } from '@runledger/scheduler/core/decision';
 import type { Decided } from '../decisions/verdict.ts';
 
 /** Members of facts that the core of the scheduler does not decide: ids, times, content, what its process adds, and what follows from others. */

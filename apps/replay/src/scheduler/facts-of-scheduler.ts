@@ -5,12 +5,12 @@ import { followsEnd, RUN_EVENTS, type RunEvent } from '@runledger/contracts/even
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { TERMS } from '@runledger/contracts/subjects/terms';
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
-import { readFleetMessage, type FleetFact } from '@runledger/scheduler/log/fleet-message';
+import type { Decision } from '@runledger/scheduler/core/decision';
+import { readFleetMessage, type FleetFact } from '@runledger/scheduler/follow-fleet';
 import type { Comparison } from '../decisions/comparison.ts';
 import type { About, RecordedDecision } from '../decisions/verdict.ts';
 import { messageOf } from '@runledger/contracts/slices/message-of';
-import { NewerFact } from '../slice/newer-fact.ts';
+import { NewerFact } from '../slice.ts';
 import { decidedByEvent, lossOf } from './decided.ts';
 import { circumstancesOf } from './known-to-scheduler.ts';
 import type { PlayedScheduler } from './played-scheduler.ts';
@@ -24,7 +24,7 @@ interface RunFactOfSlice {
   readonly after: RunState;
 }
 
-/** Takes facts as services/scheduler/src/log does; those of the scheduler are compared first. */
+/** Takes facts as services/scheduler/src/follow-log.ts does; those of the scheduler are compared first. */
 export class FactsOfScheduler {
   readonly #played: PlayedScheduler;
   readonly #comparison: Comparison<Decision>;

@@ -1,7 +1,7 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { orgId, runId } from '@runledger/contracts/ids';
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { Decision } from '@runledger/scheduler/core/decision';
 import type { Scheduling } from '@runledger/scheduler/core/scheduling';
 import type { Circumstances } from '../decisions/comparison.ts';
 import type { OpenDecision } from '../decisions/open-decisions.ts';

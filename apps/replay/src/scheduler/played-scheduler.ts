@@ -6,20 +6,20 @@ import {
 } from '@runledger/contracts/fold/run';
 import { RUN_EVENTS, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
 import { shareOfIn } from '@runledger/scheduler/config';
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { Decision } from '@runledger/scheduler/core/decision';
 import { createScheduling, type Scheduling } from '@runledger/scheduler/core/scheduling';
-import type { RunUpdate, SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
-import type { FleetFact } from '@runledger/scheduler/log/fleet-message';
+import type { RunUpdate, SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
+import type { FleetFact } from '@runledger/scheduler/follow-fleet';
 import type { Comparison } from '../decisions/comparison.ts';
 import type { OpenDecision } from '../decisions/open-decisions.ts';
 import type { RecordedDecision } from '../decisions/verdict.ts';
-import type { Survey } from '../slice/survey.ts';
+import type { Survey } from '../slice.ts';
 import { decidedBy } from './decided.ts';
 import { DerivedHeartbeats, type DerivedHeartbeat } from './derived-heartbeats.ts';
 import type { ForeseenAssignment } from './foresight.ts';
 import type { SchedulerSettings } from './scheduler-settings.ts';
 
-/** As services/scheduler/src/leadership/lead.ts. */
+/** As services/scheduler/src/lead.ts. */
 const MAX_TICK_MS = 1_000;
 /** The clock of the core goes on in such parts of a tick, so that nothing is later than a tick by more than that. */
 const STEPS_OF_TICK = 4;

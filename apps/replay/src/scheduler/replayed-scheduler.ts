@@ -1,7 +1,7 @@
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
-import type { ReplayedService } from '../decisions/replayed-service.ts';
+import type { Decision } from '@runledger/scheduler/core/decision';
+import type { ReplayedService } from '../decisions/judged-at-once.ts';
 import { Comparison } from '../decisions/comparison.ts';
-import { placeOf, type Survey } from '../slice/survey.ts';
+import { placeOf, type Survey } from '../slice.ts';
 import { FactsOfScheduler } from './facts-of-scheduler.ts';
 import { viewOf } from './known-to-scheduler.ts';
 import { Foresight } from './foresight.ts';

@@ -1,6 +1,5 @@
 import type { RandomSource } from '@runledger/testing/random/random-source';
-import type { Process } from '../time/process.ts';
-import type { Timeline } from '../time/timeline.ts';
+import type { Process, Timeline } from '../virtual-time.ts';
 
 /** When the simulations begin by the broker's clock: 2026-01-01. */
 const EPOCH_MS = 1_767_225_600_000;

@@ -1,5 +1,5 @@
 import type { FleetEvent, Heartbeat } from '@runledger/contracts/events/fleet-event';
-import type { Timeline } from '../time/timeline.ts';
+import type { Timeline } from '../virtual-time.ts';
 import type { Broker } from './broker.ts';
 
 /** A fact of the fleet, its sequence in FLEET, and the broker's time. */

@@ -15,7 +15,7 @@ import { termBegan, toldTermSubject } from '@runledger/contracts/subjects/terms'
 import type { LogAge } from '@runledger/event-log/messages/log-age';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { runOf } from '../plan/ids.ts';
-import type { Timeline } from '../time/timeline.ts';
+import type { Timeline } from '../virtual-time.ts';
 import { timeAt, type Broker } from './broker.ts';
 
 export type Appended =

@@ -1,14 +1,11 @@
 import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
 import { eventIdOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
-import { Process } from '../time/process.ts';
-import { Timeline } from '../time/timeline.ts';
-import { ArchiveStore } from './archive-store.ts';
+import { Process, Timeline } from '../virtual-time.ts';
+import { ArchiveStore, LeaseStore, SnapshotStore, ViewStore } from './stores.ts';
 import { Broker } from './broker.ts';
 import { FleetLog } from './fleet-log.ts';
 import { RunLog } from './run-log.ts';
-import { LeaseStore, SnapshotStore } from './scheduler-stores.ts';
-import { ViewStore } from './view-store.ts';
 
 /** What all processes of a simulation share. */
 export interface World {

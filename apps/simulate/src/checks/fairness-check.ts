@@ -1,10 +1,10 @@
-import type { Assign, Decision } from '@runledger/scheduler/core/decisions/decision';
-import { beforeDecision, type RunThen } from '@runledger/scheduler/core/invariants/before-decision';
-import { Fairness } from '@runledger/scheduler/core/invariants/fairness';
+import type { Assign, Decision } from '@runledger/scheduler/core/decision';
+import { beforeDecision, type RunThen } from '@runledger/scheduler/invariants/known-slots';
+import { Fairness } from '@runledger/scheduler/invariants/fairness';
 import type { ShareOf } from '@runledger/scheduler/core/runs/fair-queue';
 import { organisationOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
-import type { Timeline } from '../time/timeline.ts';
+import type { Timeline } from '../virtual-time.ts';
 import type { KnownFleet, PlacementCheck } from './placement-check.ts';
 import type { Violate } from './violation.ts';
 

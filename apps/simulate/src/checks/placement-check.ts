@@ -1,7 +1,7 @@
-import type { Assign, Decision } from '@runledger/scheduler/core/decisions/decision';
-import { knownSlots } from '@runledger/scheduler/core/invariants/known-slots';
-import { freeWarmSlot, modelsAt, type TickClock } from '@runledger/scheduler/core/invariants/placement-rules';
-import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import type { Assign, Decision } from '@runledger/scheduler/core/decision';
+import { knownSlots } from '@runledger/scheduler/invariants/known-slots';
+import { freeWarmSlot, modelsAt, type TickClock } from '@runledger/scheduler/invariants/placement';
+import type { SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import type { Scheduling } from '@runledger/scheduler/core/scheduling';
 import { runOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';

@@ -1,7 +1,7 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { World } from '../broker/world.ts';
-import type { Clients } from '../clients/clients.ts';
-import type { Victims } from '../faults/inject-faults.ts';
+import type { Clients } from '../gateway/clients.ts';
+import type { Victims } from '../simulation/inject-faults.ts';
 import { runIdOf } from '../plan/ids.ts';
 import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
 import type { ViewsCheck } from './views-check.ts';

@@ -1,9 +1,9 @@
 import { executorName } from '@runledger/contracts/ids';
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
-import { misjudgedSlot } from '@runledger/scheduler/core/invariants/misjudged-slot';
-import { waitsBesideSlot } from '@runledger/scheduler/core/invariants/waits-beside-slot';
-import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import type { Decision } from '@runledger/scheduler/core/decision';
+import { misjudgedSlot } from '@runledger/scheduler/invariants/known-slots';
+import { waitsBesideSlot } from '@runledger/scheduler/invariants/placement';
+import type { SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import { runOf } from '../plan/ids.ts';
 import type { WatchedScheduler } from '../scheduler/watcher.ts';
 import { FairnessCheck, shareOfIn, type SchedulerCheckOptions } from './fairness-check.ts';

@@ -12,10 +12,10 @@ import {
   type Ending,
   type Storing,
 } from '@runledger/gpu-executor/attempt/end-of-attempt.decide';
+import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { World } from '../broker/world.ts';
 import type { PlannedRun } from '../plan/plan.ts';
-import type { Process } from '../time/process.ts';
-import type { Program } from './loaded-programs.ts';
+import type { Process } from '../virtual-time.ts';
 import { Ledger } from './ledger.ts';
 
 /** A program that has to stop may take so long. */
@@ -27,7 +27,7 @@ type Result = Ending['result'];
 const SUCCEEDED: Result = { outcome: 'succeeded', data: {}, files: [] };
 const CRASHED: Result = { outcome: 'failed', error: errorOf('crashed', 'the program is gone'), files: [] };
 
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly world: World;
   readonly process: Process;
   readonly run: PlannedRun;
@@ -154,3 +154,58 @@ export class Attempt {
 }
 
 const cancelled = (forced: boolean): Result => ({ outcome: 'cancelled', forced, files: [] });
+
+/** The program that an attempt executes in its slot. */
+interface Program {
+  /** Whether it is there already, from a run before. */
+  readonly isLoaded: () => boolean;
+  /** What was there has to go first. */
+  readonly load: () => void;
+  readonly onLoaded: () => void;
+  /** It crashed, or was killed. */
+  readonly onEnded: () => void;
+}
+
+/** It ends with its run, and leaves alone what the slot keeps. */
+const ENDS_WITH_RUN: Program = {
+  isLoaded: () => false,
+  load: () => undefined,
+  onLoaded: () => undefined,
+  onEnded: () => undefined,
+};
+
+/** As services/gpu-executor/src/resident-process: the program that each slot keeps between runs, by its workflow version. */
+export class LoadedPrograms {
+  readonly #onChange: () => void;
+  readonly #versions = new Map<number, string>();
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** For heartbeats. */
+  versions(): NonNullable<Heartbeat['loaded']> {
+    return [...this.#versions].map(([slot, workflow_version_id]) => ({ slot, workflow_version_id }));
+  }
+
+  programIn(
+    slot: number,
+    { version, staysLoaded }: { readonly version: string; readonly staysLoaded: boolean },
+  ): Program {
+    if (!staysLoaded) return ENDS_WITH_RUN;
+    const isLoaded = (): boolean => this.#versions.get(slot) === version;
+    const remove = (): void => {
+      if (this.#versions.delete(slot)) this.#onChange();
+    };
+    return {
+      isLoaded,
+      load: remove,
+      onLoaded: () => {
+        if (isLoaded()) return;
+        this.#versions.set(slot, version);
+        this.#onChange();
+      },
+      onEnded: remove,
+    };
+  }
+}

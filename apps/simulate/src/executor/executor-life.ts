@@ -13,12 +13,9 @@ import {
 import type { World } from '../broker/world.ts';
 import { executorIdOf } from '../plan/ids.ts';
 import type { PlannedExecutor, PlannedRun } from '../plan/plan.ts';
-import type { Process } from '../time/process.ts';
-import { Recent } from '../time/recent.ts';
-import type { Life } from '../time/restartable.ts';
-import { Attempt } from './attempt.ts';
+import { type Process, Recent, type Life } from '../virtual-time.ts';
+import { Attempt, LoadedPrograms } from './attempt.ts';
 import { Ledger } from './ledger.ts';
-import { LoadedPrograms } from './loaded-programs.ts';
 import { Presence } from './presence.ts';
 
 export interface ExecutorLifeOptions {

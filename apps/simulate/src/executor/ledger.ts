@@ -15,7 +15,7 @@ import {
 } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import type { Appended } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 /** As services/gpu-executor/src/attempt/attempt-ledger.ts, in virtual time. */
 const APPEND_WITHIN_MS = 12_000;

@@ -3,7 +3,7 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import { gpuModel } from '@runledger/contracts/gpu';
 import type { KnownTerms } from '@runledger/gpu-executor/attempt/assignment.decide';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 /** As services/gpu-executor/src/fleet-presence.ts, in virtual time. */
 const RETRY_AFTER_MS = 500;

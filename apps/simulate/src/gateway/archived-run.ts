@@ -2,7 +2,7 @@ import { recoveredView } from '@runledger/gateway/views/recovered-view.decide';
 import type { StoredView } from '@runledger/gateway/views/run-view';
 import type { LoggedMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 type Archived = Pick<World, 'log' | 'archive'>;
 

@@ -1,7 +1,7 @@
-import type { ArchiveStore } from '../broker/archive-store.ts';
+import type { ArchiveStore } from '../broker/stores.ts';
 import type { LoggedMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 const ASK_WITHIN_MS = 5_000;
 /** As services/gateway/src/archive/archive-round.ts. */

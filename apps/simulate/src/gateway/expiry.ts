@@ -14,7 +14,7 @@ import {
   type LostRun,
 } from '@runledger/gateway/runs/facts/expiring.decide';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 import { archivedRun, readArchive } from './archived-run.ts';
 
 const ASK_WITHIN_MS = 5_000;

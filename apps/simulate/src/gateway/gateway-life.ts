@@ -1,7 +1,6 @@
 import type { World } from '../broker/world.ts';
 import type { PlannedGateway } from '../plan/plan.ts';
-import type { Process } from '../time/process.ts';
-import type { Life } from '../time/restartable.ts';
+import type { Process, Life } from '../virtual-time.ts';
 import { openArchiver } from './archiver.ts';
 import { openExpiry } from './expiry.ts';
 import { Projection } from './projection.ts';

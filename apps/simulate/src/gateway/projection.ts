@@ -12,7 +12,7 @@ import type { StoredView } from '@runledger/gateway/views/run-view';
 import type { LoggedMessage, ToldMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import { LogReader } from '../scheduler/log-reader.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 /** One that is slow is behind by minutes. */
 const BATCH = 4;

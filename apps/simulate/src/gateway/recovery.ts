@@ -1,6 +1,6 @@
 import { recoveredView } from '@runledger/gateway/views/recovered-view.decide';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 import { messagesOf, readArchive } from './archived-run.ts';
 import type { Projection } from './projection.ts';
 

@@ -1,6 +1,6 @@
-import { Durations, type DurationEstimate } from '@runledger/scheduler/core/forecast/durations';
-import { forecast, type Forecast, type Line } from '@runledger/scheduler/core/forecast/forecast';
-import type { PlayedRun } from '../statistics/played-run.ts';
+import { Durations, type DurationEstimate } from '@runledger/scheduler/core/durations';
+import { forecast, type Forecast, type Line } from '@runledger/scheduler/core/forecast';
+import type { PlayedRun } from '../statistics.ts';
 
 /** When a waiting run was expected to start, and when it started, in seconds from then. */
 export interface ForeseenStart extends Forecast {

@@ -1,7 +1,6 @@
 import type { SlotBar } from '@runledger/charts/slot-picture';
 import type { TimeSeries } from '@runledger/charts/time-picture';
-import { slotsOverTime, stepsBetween } from '../statistics/over-time.ts';
-import { waitMs, type PlayedRun } from '../statistics/played-run.ts';
+import { slotsOverTime, stepsBetween, waitMs, type PlayedRun } from '../statistics.ts';
 import type { ForeseenStart } from './foreseen-starts.ts';
 import { MINUTE_MS } from './scenario.ts';
 

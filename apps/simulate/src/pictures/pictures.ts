@@ -1,6 +1,6 @@
 import { drawSlots } from '@runledger/charts/slot-picture';
 import { drawTimes } from '@runledger/charts/time-picture';
-import type { PlayedRun } from '../statistics/played-run.ts';
+import type { PlayedRun } from '../statistics.ts';
 import { barsOf, foreseenBars, FORESEEN_BARS, LOADING, slotSeries, waitPoints } from './picture-data.ts';
 import {
   BURST,

@@ -1,8 +1,8 @@
 import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
-import { executorsOf } from '../plan/executors-of.ts';
+import { executorsOf } from '../plan/ids.ts';
 import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
-import { playPlan } from '../statistics/play-plan.ts';
-import type { PlayedRun } from '../statistics/played-run.ts';
+import { playPlan } from '../simulation/play-plan.ts';
+import type { PlayedRun } from '../statistics.ts';
 
 export const MINUTE_MS = 60_000;
 const GPU = 'L4';

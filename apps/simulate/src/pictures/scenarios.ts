@@ -1,6 +1,6 @@
 import { foreseenStarts, type ForeseenStart } from './foreseen-starts.ts';
 import { MINUTE_MS, playScenario, type Arrivals } from './scenario.ts';
-import type { PlayedRun } from '../statistics/played-run.ts';
+import type { PlayedRun } from '../statistics.ts';
 
 /** The situations that docs/scheduling.md shows. Names of organisations are made up. */
 

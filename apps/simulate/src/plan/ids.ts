@@ -1,4 +1,5 @@
 import { executorId, orgId, runId, type ExecutorId, type OrgId, type RunId } from '@runledger/contracts/ids';
+import type { PlannedExecutor } from './plan.ts';
 
 /** Ids that say what they are of, and their number. */
 
@@ -24,3 +25,11 @@ export const executorIdOf = (process: string, start: number): ExecutorId =>
 export const organisationOf = numberIn;
 export const deploymentOf = numberIn;
 export const runOf = numberIn;
+
+const SLOTS_OF_ONE = 8;
+
+/** Executors for so many slots, at most eight on each. */
+export const executorsOf = (slots: number, gpu: string): PlannedExecutor[] =>
+  Array.from({ length: Math.ceil(slots / SLOTS_OF_ONE) }, (_, n) => ({
+    slots: Array.from({ length: Math.min(SLOTS_OF_ONE, slots - n * SLOTS_OF_ONE) }, () => gpu),
+  }));

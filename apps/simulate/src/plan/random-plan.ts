@@ -1,7 +1,12 @@
 import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
-import { withGateway } from './random-gateway.ts';
-import { withPlacement } from './random-placement.ts';
-import type { FaultKind, PlannedDeployment, PlannedFault, PlannedRun, StoredPlan } from './plan.ts';
+import type {
+  FaultKind,
+  PlannedDeployment,
+  PlannedFault,
+  PlannedRun,
+  StoredPlan,
+  PlannedExecutor,
+} from './plan.ts';
 
 /** Of which kinds faults are, and how often. */
 const KINDS: readonly [FaultKind, ...FaultKind[]] = [
@@ -154,4 +159,121 @@ const faults = (
       ...(kind === 'broker_change' && random.chance(50) && { clockStepMs: random.integer(-500, 500) }),
     };
   });
+};
+
+/** What keeps a gateway behind, the archive from having something, or the log from keeping it. */
+const GATEWAY_KINDS: readonly [FaultKind, ...FaultKind[]] = [
+  'pause',
+  'pause',
+  'lag',
+  'lag',
+  'kill',
+  'cut',
+  'old_views',
+  'short_log',
+  'archive_down',
+  'archive_slow',
+  'archive_slow',
+];
+const OF_GATEWAY: readonly FaultKind[] = ['pause', 'lag', 'kill', 'cut', 'old_views'];
+/** Of the log's age: schedulers and executors are not away for as long as it keeps its messages. */
+const MOST_OF_OTHERS = 1 / 3;
+
+/** A log that forgets soon, in a quarter of the plans, and a gateway that is often behind it. */
+const withGateway = (random: RandomSource, plan: StoredPlan, activeMs: number): StoredPlan => {
+  if (!random.chance(25)) return plan;
+  const logAgeMs = random.pick([20_000, 30_000, 45_000]);
+  const others = plan.faults.map((fault) => ({
+    ...fault,
+    forMs: Math.min(fault.forMs, MOST_OF_OTHERS * logAgeMs),
+  }));
+  const faults = Array.from({ length: random.integer(2, 5) }, (): PlannedFault => {
+    const kind = random.pick(GATEWAY_KINDS);
+    return {
+      atMs: random.integer(0, activeMs),
+      kind,
+      ...(OF_GATEWAY.includes(kind) && { who: 'gateway 0' }),
+      forMs: Math.round(random.pick([0.3, 1, 2]) * random.fraction() * logAgeMs),
+    };
+  });
+  return {
+    ...plan,
+    gateway: {
+      logAgeMs,
+      ...(random.chance(75) && { archiveAfterMs: random.pick([1_000, 3_000, 10_000]) }),
+    },
+    faults: [...others, ...faults],
+  };
+};
+
+const PLACEMENT_GPUS = ['A10G', 'H100', 'L4'] as const;
+const LABELS = ['nvlink', 'zone:eu'] as const;
+
+/** Adds what makes runs choosy about slots and times, to half of the plans: lists of GPU models, labels, delays, and waits for warm slots. */
+const withPlacement = (random: RandomSource, plan: StoredPlan): StoredPlan => {
+  if (random.chance(45)) return plan;
+  const kinds = [
+    ...(random.chance(45) ? [withLists] : []),
+    ...(random.chance(30) ? [withLabels] : []),
+    ...(random.chance(30) ? [withDelays] : []),
+    ...(random.chance(45) ? [withWarmSlots] : []),
+  ];
+  return kinds.reduce((changed, add) => ({ ...changed, ...add(random, changed) }), plan);
+};
+
+type Add = (random: RandomSource, plan: StoredPlan) => Partial<StoredPlan>;
+
+const withLists: Add = (random, { executors, deployments }) => ({
+  executors: executors.map((executor) => ({
+    ...executor,
+    slots: executor.slots.map((gpu) => (random.chance(50) ? gpu : random.pick(PLACEMENT_GPUS))),
+  })),
+  deployments: deployments.map((one) => (random.chance(35) ? one : { ...one, ...list(random, one) })),
+});
+
+const list = (random: RandomSource, { gpu }: PlannedDeployment): Pick<PlannedDeployment, 'gpu_fallbacks'> => {
+  let after_s = 0;
+  const others = PLACEMENT_GPUS.filter((other) => other !== gpu).slice(random.integer(0, 1));
+  return {
+    gpu_fallbacks: others.map((other) => {
+      after_s += random.pick([0, 0, 2, 8, 30]);
+      return { gpu: other, after_s };
+    }),
+  };
+};
+
+const withLabels: Add = (random, { executors, deployments }) => ({
+  executors: executors.map((executor): PlannedExecutor => {
+    const labels = LABELS.filter(() => random.chance(50));
+    return labels.length === 0 ? executor : { ...executor, labels };
+  }),
+  deployments: deployments.map((one) =>
+    random.chance(50) ? one : { ...one, labels: [random.pick(LABELS)] },
+  ),
+});
+
+const withDelays: Add = (random, { runs }) => ({
+  runs: runs.map((run) => ({ ...run, ...delay(random, run) })),
+});
+
+const delay = (random: RandomSource, { atMs }: PlannedRun): Pick<PlannedRun, 'delay_s' | 'startAtMs'> => {
+  if (random.chance(75)) return {};
+  if (random.chance(50)) return { delay_s: random.pick([0.5, 3, 12]) };
+  return { startAtMs: Math.max(0, atMs + random.integer(-2_000, 15_000)) };
+};
+
+/** Loading takes long then, compared with executing. */
+const withWarmSlots: Add = (random, { deployments, runs }) => {
+  const warm = deployments.map((one): PlannedDeployment => {
+    if (random.chance(30)) return one;
+    const version = random.integer(0, 2);
+    return { ...one, version, ...(random.chance(60) && { warm_wait_s: random.pick([2, 10, 60]) }) };
+  });
+  return {
+    deployments: warm,
+    runs: runs.map((run) => {
+      const isKept = warm[run.deployment]?.version !== undefined;
+      return isKept && random.chance(60) ? { ...run, loadMs: random.integer(500, 6_000) } : run;
+    }),
+  };
 };

@@ -1,13 +1,18 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { assignedEvent, endingEvent } from '@runledger/scheduler/core/decisions/decided-event';
-import type { Decision, DeclareLost, RunDecision } from '@runledger/scheduler/core/decisions/decision';
-import type { Outcome, SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import {
+  assignedEvent,
+  endingEvent,
+  type Decision,
+  type DeclareLost,
+  type RunDecision,
+} from '@runledger/scheduler/core/decision';
+import type { Outcome, SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import type { Appended } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 import type { CheckedLoss } from './watcher.ts';
 
-/** As services/scheduler/src/effects, in virtual time. */
+/** As services/scheduler/src/execute-decisions.ts, in virtual time. */
 const MAX_CONCURRENT_DECISIONS = 64;
 const APPEND_WITHIN_MS = 12_000;
 const FIRST_RETRY_MS = 250;

@@ -1,5 +1,5 @@
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 /** As packages/coordination/src/lease.ts, in virtual time. */
 const TTL_MS = 3_000;

@@ -1,5 +1,5 @@
 import type { World } from '../broker/world.ts';
-import type { Process } from '../time/process.ts';
+import type { Process } from '../virtual-time.ts';
 
 export interface LogReaderOptions {
   /** Takes the next one. False when there is none. */

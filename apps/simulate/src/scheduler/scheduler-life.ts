@@ -1,13 +1,12 @@
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { createScheduling, type Scheduling } from '@runledger/scheduler/core/scheduling';
-import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import type { SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
 import type { World } from '../broker/world.ts';
 import type { FleetFact, StoredHeartbeat } from '../broker/fleet-log.ts';
 import type { LoggedMessage } from '../broker/run-log.ts';
 import { organisationOf } from '../plan/ids.ts';
-import type { Process } from '../time/process.ts';
-import type { Life } from '../time/restartable.ts';
+import type { Process, Life } from '../virtual-time.ts';
 import { DecisionExecutor } from './decision-executor.ts';
 import { LeaseHolder, type HeldLease } from './lease-holder.ts';
 import { LogReader } from './log-reader.ts';
@@ -189,7 +188,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
     return true;
   }
 
-  /** As services/scheduler/src/log/follow-runs.ts. Missing is only what the log has forgotten, or the end before a fact that is refused. */
+  /** As services/scheduler/src/follow-runs.ts. Missing is only what the log has forgotten, or the end before a fact that is refused. */
   #readAgain({ key, sequence }: LoggedMessage): void {
     const { log } = this.#world;
     const read = log.read(key.run_id);
@@ -282,7 +281,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
     });
   }
 
-  /** As services/scheduler/src/leadership/take-over.ts. */
+  /** As services/scheduler/src/lead.ts. */
   #beginTerm(leadership: Leadership): void {
     const { fleet } = this.#world;
     this.#askAsLeader(

@@ -1,7 +1,7 @@
-import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { Decision } from '@runledger/scheduler/core/decision';
 import type { Scheduling } from '@runledger/scheduler/core/scheduling';
-import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
-import type { Process } from '../time/process.ts';
+import type { SchedulerInput } from '@runledger/scheduler/core/scheduler-input';
+import type { Process } from '../virtual-time.ts';
 
 /** A scheduler as the checks see it. */
 export interface WatchedScheduler {

@@ -6,19 +6,17 @@ import { checkAttempts, checkLimits } from '../checks/fact-checks.ts';
 import { QuietPhase, withProbes } from '../checks/quiet-phase.ts';
 import { VoidAssignments } from '../checks/void-assignments.ts';
 import type { Violate, Violation } from '../checks/violation.ts';
-import { Clients } from '../clients/clients.ts';
+import { Clients } from '../gateway/clients.ts';
 import { ExecutorLife } from '../executor/executor-life.ts';
 import { ViewsCheck } from '../checks/views-check.ts';
-import { calmFrom, injectFaults, processesOf, type Victims } from '../faults/inject-faults.ts';
+import { calmFrom, injectFaults, processesOf, type Victims } from './inject-faults.ts';
 import { GatewayLife } from '../gateway/gateway-life.ts';
 import type { Plan, PlannedRun } from '../plan/plan.ts';
 import { executorNameOf } from '../plan/ids.ts';
-import { describeFact } from '../report/describe-fact.ts';
-import { resultsFrom } from '../report/results.ts';
-import type { RunResult } from '../report/run-result.ts';
+import { describeFact, fleetFactOf, runFactOf, termOf } from './stored-facts.ts';
+import { resultsFrom, type RunResult } from './results.ts';
 import { SchedulerLife } from '../scheduler/scheduler-life.ts';
-import { Restartable } from '../time/restartable.ts';
-import { fleetFactOf, runFactOf, termOf } from './stored-facts.ts';
+import { Restartable } from '../virtual-time.ts';
 import { countFact, noCounts, watchSchedulers, type SimulationCounts } from './watch.ts';
 
 export interface SimulationOptions {

@@ -1,7 +1,7 @@
 import type { Plan } from '../plan/plan.ts';
 import type { Simulated } from './simulate.ts';
-import { duration, percent, table } from '../report/text.ts';
-import type { RunResult } from '../report/run-result.ts';
+import { duration, percent, table } from '../text.ts';
+import type { RunResult } from './results.ts';
 
 const MAX_ORGANISATIONS = 20;
 

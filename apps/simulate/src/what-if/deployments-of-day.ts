@@ -1,8 +1,17 @@
-import type { Run } from '@runledger/contracts/fold/run';
+import { type Run, gpuOf, isEnded, isExecuting } from '@runledger/contracts/fold/run';
+import { quantile } from '@runledger/testing/measuring/quantile';
+import { gpuModel } from '@runledger/contracts/gpu';
+import {
+  canServe,
+  requirementsKey,
+  requirementsOf,
+  type Requirements,
+} from '@runledger/scheduler/core/requirements';
 import type { PlannedDeployment } from '../plan/plan.ts';
-import type { Needs } from './needs-of-day.ts';
+import type { CapturedDay } from './captured-day.ts';
+import type { ExecutorLifetime } from './fleet-of-day.ts';
 
-export interface DeploymentsOfDay {
+interface DeploymentsOfDay {
   readonly planned: PlannedDeployment[];
   /** The ids, in the same order. */
   readonly ids: readonly string[];
@@ -93,3 +102,89 @@ const keptVersions = (runs: readonly Run[]): ((run: Run) => number | undefined) 
   }
   return ({ request }) => versions.get(request.workflow_version_id);
 };
+
+export interface Duration {
+  readonly loadMs: number;
+  readonly durationMs: number;
+}
+
+/** Alike are runs of a deployment on one GPU model. */
+const keyOf = (run: Run): string => `${run.request.deployment_id} ${gpuOf(run)}`;
+
+const isWarm = ({ attempt }: Run): boolean => attempt?.placement?.choice === 'warm';
+
+/**
+ * How long each run loads and executes. Nobody knows it of one that had not started, was cancelled or had not ended: it is the median of its
+ * deployment on that GPU model, and not less than what was seen. A run that was warm would have loaded as long as others of it if it were not.
+ */
+export const durationsOf = (runs: readonly Run[], toMs: number): ((run: Run) => Duration) => {
+  const seen = (run: Run): Duration | undefined => {
+    const startedAt = isEnded(run) || (isExecuting(run) && run.status !== 'started') ? run.started_at : null;
+    if (startedAt === null || run.attempt === null) return undefined;
+    const [assignedMs, startedMs] = [Date.parse(run.attempt.assigned_at), Date.parse(startedAt)];
+    const endMs = isEnded(run) ? Date.parse(run.ended_at) : toMs;
+    return { loadMs: Math.max(0, startedMs - assignedMs), durationMs: Math.max(0, endMs - startedMs) };
+  };
+  const whole = runs.filter((run) => isEnded(run) && run.status !== 'cancelled');
+  const medians = new Map(
+    [...Map.groupBy(whole, keyOf)].map(([key, of]) => {
+      const median = (some: readonly Run[], part: keyof Duration): number =>
+        quantile(
+          some.flatMap((run) => seen(run)?.[part] ?? []),
+          0.5,
+        );
+      const cold = of.filter((run) => !isWarm(run));
+      return [key, { loadMs: median(cold, 'loadMs'), durationMs: median(of, 'durationMs') }] as const;
+    }),
+  );
+  return (run) => {
+    const own = seen(run);
+    const median = medians.get(keyOf(run)) ?? { loadMs: 0, durationMs: 0 };
+    const loadMs = own && !isWarm(run) ? own.loadMs : median.loadMs;
+    if (own && isEnded(run) && run.status !== 'cancelled') return { loadMs, durationMs: own.durationMs };
+    return { loadMs, durationMs: Math.max(own?.durationMs ?? 0, median.durationMs) };
+  };
+};
+
+/**
+ * What runs of a day need of an executor beside its GPU: machine, program and labels. A plan has labels only, so each such need that some
+ * executor of the day lacks is a label of the plan, and executors have the labels of what they can execute.
+ */
+export interface Needs {
+  readonly ofRun: (run: Run) => readonly string[];
+  readonly servedBy: (executor: ExecutorLifetime) => readonly string[];
+  /** Of an executor that can execute everything. */
+  readonly all: readonly string[];
+}
+
+export const needsOf = ({ runs, fleet }: Pick<CapturedDay, 'runs' | 'fleet'>): Needs => {
+  const known = new Map<string, Requirements>();
+  const nameOf = (run: Run): string => {
+    const requirements = { ...requirementsOf(run), gpu: ANY, later: [] };
+    const key = requirementsKey(requirements);
+    if (!known.has(key)) known.set(key, requirements);
+    return key;
+  };
+  const names = new Map(runs.map((run) => [run.run_id, nameOf(run)] as const));
+  const labels = new Map<string, string>();
+  for (const [key, requirements] of known) {
+    if (!fleet.executors.every((executor) => serves(executor, requirements)))
+      labels.set(key, `need-${labels.size}`);
+  }
+  const labelOf = (key: string): string[] => {
+    const label = labels.get(key);
+    return label === undefined ? [] : [label];
+  };
+  return {
+    ofRun: ({ run_id }) => labelOf(names.get(run_id) ?? ''),
+    servedBy: (executor) =>
+      [...known].flatMap(([key, requirements]) => (serves(executor, requirements) ? labelOf(key) : [])),
+    all: [...labels.values()],
+  };
+};
+
+/** The GPU is another matter: lists of models are played as they are. */
+const ANY = gpuModel('ANY');
+
+const serves = ({ capabilities }: ExecutorLifetime, requirements: Requirements): boolean =>
+  canServe({ ...capabilities, gpus: new Set([ANY]) }, requirements);

@@ -1,6 +1,6 @@
 import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { executorId, executorName } from '@runledger/contracts/ids';
-import { capabilitiesOf, type Capabilities } from '@runledger/scheduler/core/slots/requirements';
+import { capabilitiesOf, type Capabilities } from '@runledger/scheduler/core/requirements';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 
 /** An executor from its start to its end, in milliseconds of the clock. */

@@ -1,6 +1,6 @@
 import { gpuOf, isEnded } from '@runledger/contracts/fold/run';
-import { playPlan } from '../statistics/play-plan.ts';
-import type { PlayedRun } from '../statistics/played-run.ts';
+import { playPlan } from '../simulation/play-plan.ts';
+import type { PlayedRun } from '../statistics.ts';
 import type { CapturedDay } from './captured-day.ts';
 import { changedBy, type Changes, type FairShareSettings } from './changes.ts';
 import { arrivalMs, planOfDay } from './plan-of-day.ts';

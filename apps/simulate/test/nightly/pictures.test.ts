@@ -25,7 +25,7 @@ import {
   weighed,
   WEIGHED_SLOTS,
 } from '../../src/pictures/scenarios.ts';
-import { waitMs, type PlayedRun } from '../../src/statistics/played-run.ts';
+import { waitMs, type PlayedRun } from '../../src/statistics.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../../docs/pictures/', import.meta.url));
 

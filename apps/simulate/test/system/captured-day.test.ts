@@ -6,8 +6,7 @@ import { promisify } from 'node:util';
 import { createOrganisation, type CreatedOrganisation } from '@runledger/standalone/create-organisation';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readWhatIf } from '../../src/what-if/command/what-if-options.ts';
-import { whatIf } from '../../src/what-if/command/what-if.ts';
+import { readWhatIf, whatIf } from '../../src/what-if/what-if.ts';
 import { call, startRealStack, type RealStack } from '../fixtures/real-stack.ts';
 
 const RUNLEDGER = join(import.meta.dirname, '../../../cli/bin/runledger.mjs');

@@ -5,7 +5,7 @@ import { aRun } from '@runledger/testing/events/run-events';
 import { webhookEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { foldDay, type CapturedDay } from '../../src/what-if/captured-day.ts';
-import { describeDay } from '../../src/what-if/outcome/describe-day.ts';
+import { describeDay } from '../../src/what-if/describe-day.ts';
 import { capturedSlice } from '../fixtures/captured-slice.ts';
 
 const HOUR_MS = 3_600_000;

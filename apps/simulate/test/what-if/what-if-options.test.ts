@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import { readWhatIf } from '../../src/what-if/command/what-if-options.ts';
+import { readWhatIf } from '../../src/what-if/what-if.ts';
 
 const ORG = newUuid();
 

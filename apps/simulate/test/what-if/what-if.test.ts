@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { playScenario } from '../../src/pictures/scenario.ts';
 import { foldDay, type CapturedDay } from '../../src/what-if/captured-day.ts';
 import type { Changes } from '../../src/what-if/changes.ts';
-import { describeDay } from '../../src/what-if/outcome/describe-day.ts';
-import { drawDay } from '../../src/what-if/outcome/draw-day.ts';
-import { measureDay, type MeasuredDay } from '../../src/what-if/outcome/measure-day.ts';
+import { describeDay } from '../../src/what-if/describe-day.ts';
+import { drawDay } from '../../src/what-if/draw-day.ts';
+import { measureDay, type MeasuredDay } from '../../src/what-if/measure-day.ts';
 import { playDays } from '../../src/what-if/played-days.ts';
 import { capturedSlice } from '../fixtures/captured-slice.ts';
 

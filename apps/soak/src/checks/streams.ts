@@ -1,6 +1,5 @@
 import type { Check } from '../evidence/evidence.ts';
-import { forgottenBefore } from '../evidence/kept-messages.ts';
-import { factsUntilEnd, type LoggedRun } from '../evidence/logged-run.ts';
+import { forgottenBefore, factsUntilEnd, type LoggedRun } from '../evidence/logged-run.ts';
 import type { RunStream } from '../clients/client-records.ts';
 
 const guarantee = 'A subscription to a run delivers each of its facts once and in order.';

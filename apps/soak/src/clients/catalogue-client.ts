@@ -4,9 +4,9 @@ import {
   sendUntilAnswered,
   SHORTAGES,
   type ClientContext,
+  refusalOf,
 } from './client-context.ts';
 import type { Answer, CreatedRecord } from './client-records.ts';
-import { refusalOf } from './refusal-kinds.ts';
 
 /** Creates records of the catalogue, and deletes some of them when that is allowed. */
 export interface CatalogueClient {

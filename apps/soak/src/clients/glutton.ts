@@ -5,7 +5,7 @@ import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
 import type { RandomSource } from '@runledger/testing/random/random-source';
 import { reasonOf } from './api.ts';
 import type { Taking } from './client-records.ts';
-import { cancelAllRuns } from './cancel-all-runs.ts';
+import { cancelAllRuns } from './share-slots.ts';
 
 export interface GluttonOptions {
   readonly glutton: Organisation;

@@ -1,7 +1,6 @@
-import type { DeploymentName } from '../cluster/organisation.ts';
-import { MISSING_GPU } from '../cluster/organisation.ts';
+import { type DeploymentName, MISSING_GPU } from '../cluster/organisation.ts';
 import type { RandomSource } from '@runledger/testing/random/random-source';
-import type { Size } from '../parameters/size.ts';
+import type { Size } from '../size.ts';
 
 /** What a client does with one run. Times are in milliseconds. */
 export interface RunPlan {

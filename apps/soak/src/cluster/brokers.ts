@@ -1,16 +1,14 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
-import type { StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
-import { whyNoSmallDisk } from '@runledger/testing/servers/small-disk';
-import { openBrokerDisk, type BrokerDisk } from './broker-disk.ts';
-import { untilHealthy } from './broker-health.ts';
-import type { PartOptions } from './part.ts';
+import { startNatsServer, type StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
+import { whyNoSmallDisk, openSmallDisk } from '@runledger/testing/servers/small-disk';
 import { freePorts } from '@runledger/local-servers/free-port';
+import type { PartOptions, PartDisk } from './part.ts';
 import { restartable } from './servers.ts';
 
-export interface BrokersOptions {
+interface BrokersOptions {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly print: (line: string) => void;
@@ -20,7 +18,7 @@ export interface BrokersOptions {
   readonly authorization: string;
 }
 
-export interface Brokers extends AsyncDisposable {
+interface Brokers extends AsyncDisposable {
   /** Of all brokers, with commas between them. */
   readonly url: string;
   readonly parts: readonly BrokerPart[];
@@ -110,4 +108,80 @@ const brokerPart = (
     },
   };
   return { name, role: 'broker', start, ...(isClustered ? { store } : {}), ...(disk ? { disk } : {}) };
+};
+
+interface BrokerDiskOptions {
+  /** Of the server, with its configuration. */
+  readonly storeDir: string;
+  /** The path of nats-server. */
+  readonly binary: string;
+  readonly monitorPort: number;
+}
+
+/** A disk for what a broker stores. Its configuration stays outside. */
+interface BrokerDisk extends PartDisk, AsyncDisposable {
+  /** Runs nats-server with the disk. */
+  readonly binary: string;
+  readonly empty: () => void;
+}
+
+/** In memory. A soak stores less. */
+const BYTES = 512 * 1024 ** 2;
+const FULL_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 500;
+
+/** @throws Error if this machine has no such disk */
+const openBrokerDisk = async ({ storeDir, binary, monitorPort }: BrokerDiskOptions): Promise<BrokerDisk> => {
+  const disk = await openSmallDisk(join(storeDir, 'jetstream'), BYTES);
+  const script = `${storeDir}.sh`;
+  const command = [...disk.through, binary].map((word) => `'${word}'`).join(' ');
+  await writeFile(script, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o700 });
+  return {
+    binary: script,
+    empty: disk.empty,
+    makeRoom: disk.makeRoom,
+    // The broker frees space itself: it compacts what it stores.
+    fill: async (ended) => {
+      const over = new AbortController();
+      void ended.then(() => over.abort());
+      for (const deadline = performance.now() + FULL_WITHIN_MS; ; await pause(LOOK_EVERY_MS)) {
+        disk.fill();
+        if (over.signal.aborted || (await whyUnhealthy(monitorPort)) !== undefined) return true;
+        if (performance.now() > deadline) return false;
+      }
+    },
+    [Symbol.asyncDispose]: () => disk[Symbol.asyncDispose](),
+  };
+};
+
+/** After every broker was away: elections, and all that one of them missed, on a busy machine. */
+const HEALTHY_WITHIN_MS = 120_000;
+const POLL_EVERY_MS = 200;
+const RESPONSE_WITHIN_MS = 5_000;
+
+/** Until the broker says that it has every stream and consumer as the others have them, or until it has ended. */
+const untilHealthy = async (monitorPort: number, ended: Promise<unknown>): Promise<void> => {
+  const over = new AbortController();
+  void ended.then(() => over.abort());
+  const deadline = performance.now() + HEALTHY_WITHIN_MS;
+  while (!over.signal.aborted) {
+    const why = await whyUnhealthy(monitorPort);
+    if (why === undefined) return;
+    if (performance.now() > deadline)
+      throw new Error(`after ${HEALTHY_WITHIN_MS / 1_000} s its /healthz still answers: ${why}`);
+    await pause(POLL_EVERY_MS);
+  }
+};
+
+/** Undefined if it is healthy. */
+const whyUnhealthy = async (monitorPort: number): Promise<string | undefined> => {
+  try {
+    const response = await fetch(`http://127.0.0.1:${monitorPort}/healthz`, {
+      signal: AbortSignal.timeout(RESPONSE_WITHIN_MS),
+    });
+    const text = await response.text();
+    return response.ok ? undefined : text.trim();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 };

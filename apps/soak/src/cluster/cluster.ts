@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import type { Size } from '../parameters/size.ts';
+import type { Size } from '../size.ts';
 import { newBrokerAccess, type BrokerAccess, type BrokerUsers } from './broker-access.ts';
 import { brokersOf } from './brokers.ts';
 import type { Clock } from './clock.ts';

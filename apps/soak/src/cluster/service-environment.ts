@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serviceEnvironment } from '@runledger/standalone/service-environment';
-import type { Size } from '../parameters/size.ts';
+import type { Size } from '../size.ts';
 import type { ServiceName } from './service.ts';
 
 /** What the environments of all services of a cluster have in common. */
@@ -26,7 +26,7 @@ export const GPU = 'A10G';
 /** Each executor has one slot of this model too, which only some organisations use. */
 export const SHARED_GPU = 'L4';
 
-const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
+const WORK = fileURLToPath(new URL('work.sh', import.meta.url));
 
 /** Programs append a line to this file when they start. The services do not know of it. */
 export const programStartsPath = (folder: string): string => join(programsFolder(folder), 'starts.txt');

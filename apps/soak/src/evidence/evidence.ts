@@ -4,11 +4,10 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { FaultRecords } from '../cluster/outages.ts';
-import type { BrokerFaultMade } from '../faults/inject-broker-faults.ts';
-import type { Trespass } from '../permissions/trespass.ts';
-import type { LimitChange } from '../limits/limit-changes.ts';
-import type { Size } from '../parameters/size.ts';
-import type { Promises } from './promises.ts';
+import type { BrokerFaultMade, BrokerFault } from '../faults/broker-faults.ts';
+import type { Trespass } from '../faults/trespass.ts';
+import type { LimitChange } from '../faults/limit-changes.ts';
+import type { Size } from '../size.ts';
 import type { LoggedRuns } from './logged-run.ts';
 
 /** What one gateway shows after everything has ended. */
@@ -130,3 +129,13 @@ export const unplannedIn = ({ glutton_id, sharing }: Evidence): ReadonlySet<stri
 /** Nobody waits for its slots or holds one. */
 export const isIdle = ({ busy_slots, organisations }: Pool): boolean =>
   busy_slots === 0 && organisations.length === 0;
+
+/** What a seed says that it does, as planned. The timing decides what comes of it. */
+export interface Promises {
+  /** Changes of limits, each store once at least. */
+  readonly limits: readonly Pick<LimitChange, 'store' | 'kind'>[];
+  /** The database is emptied, or gets an older copy back. */
+  readonly databaseLosesData: boolean;
+  /** Faults of a cluster of brokers. */
+  readonly brokerFaults: readonly Pick<BrokerFault, 'kind' | 'victims'>[];
+}

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isImpossible, type StoredMessage } from '@runledger/contracts/fold/chain';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
@@ -5,9 +6,11 @@ import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain'
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { isDeleted, isEnded, type RunFact, type Run, type RunState } from '@runledger/contracts/fold/run';
-import { INPUT_FILE } from '../cluster/organisation.ts';
 import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
+import { INPUT_FILE } from '../cluster/organisation.ts';
+import type { LimitChange } from '../faults/limit-changes.ts';
+import type { Size } from '../size.ts';
 
 /** The state of a run after a fact. */
 interface Situation {
@@ -123,4 +126,42 @@ export const linesRequestedBy = (logged: LoggedRun): number => Number(inputsOf(l
 export const inputFileRequestOf = (logged: LoggedRun): number | undefined => {
   const { [INPUT_FILE]: file, request } = inputsOf(logged);
   return file === undefined || typeof request !== 'number' ? undefined : request;
+};
+
+/** What was seen while the soak ran and what is stored after it. A log that forgets has lost a part of the first. */
+export const everyMessage = (
+  seen: readonly StoredMessage[],
+  stored: readonly StoredMessage[],
+): StoredMessage[] => {
+  const last = seen.at(-1)?.sequence ?? 0;
+  return [...seen, ...stored.filter(({ sequence }) => sequence > last)];
+};
+
+/** The broker's clock is that of this machine. It expires messages in rounds. */
+const SLACK_MS = 1_000;
+
+/** What is older than this may have left the log, which forgot. In milliseconds since the epoch. */
+export const forgottenBefore = (
+  limits: readonly LimitChange[],
+  { shortLogAgeMs }: Pick<Size, 'shortLogAgeMs'>,
+): number =>
+  Math.max(
+    ...limits.map(({ kind, to = Infinity }) => (kind === 'forgetful' ? to - shortLogAgeMs + SLACK_MS : 0)),
+    0,
+  );
+
+/** Messages that were seen and are missing or different now, without those that were old when the log forgot. */
+export const vanishedFrom = (
+  stored: readonly StoredMessage[],
+  seen: readonly StoredMessage[],
+  limits: readonly LimitChange[],
+  { shortLogAgeMs }: Pick<Size, 'shortLogAgeMs'>,
+): StoredMessage[] => {
+  const now = new Map(stored.map((message) => [message.sequence, message]));
+  const before = forgottenBefore(limits, { shortLogAgeMs });
+  return seen.filter((message) => {
+    const found = now.get(message.sequence);
+    if (found === undefined && Date.parse(message.time) < before) return false;
+    return !isDeepStrictEqual(found, message);
+  });
 };

@@ -1,6 +1,8 @@
-import type { FaultKind, StoreFault } from '../cluster/outages.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RandomSource } from '@runledger/testing/random/random-source';
-import type { Size } from '../parameters/size.ts';
+import type { FaultKind, StoreFault } from '../cluster/outages.ts';
+import type { Size } from '../size.ts';
+import type { Part } from '../cluster/part.ts';
 
 /** What happens to some parts of the cluster at one moment. */
 export interface Fault {
@@ -60,4 +62,20 @@ const hitBy = (
 const partCount = (random: RandomSource, all: number): number => {
   if (random.chance(60)) return 1;
   return random.chance(88) ? random.integer(2, Math.max(2, Math.floor(all / 2))) : all;
+};
+
+/** Injects the faults of the schedule, starting now. Resolves when every affected part works again. */
+export const injectFaults = async (faults: readonly Fault[], parts: readonly Part[]): Promise<void> => {
+  const begunAt = performance.now();
+  const recoveries: Promise<boolean>[] = [];
+  for (const { at, kind, parts: names, forMs } of faults) {
+    await pause(Math.max(0, begunAt + at - performance.now()));
+    for (const part of parts.filter(({ name }) => names.includes(name))) {
+      const recovery = part.inject(kind, forMs);
+      // The Promise.all below reports a failure.
+      recovery.catch(() => undefined);
+      recoveries.push(recovery);
+    }
+  }
+  await Promise.all(recoveries);
 };

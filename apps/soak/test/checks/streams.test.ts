@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streams } from '../../src/checks/streams.ts';
 import type { StreamedFact } from '../../src/clients/client-records.ts';
-import type { LimitChange } from '../../src/limits/limit-changes.ts';
+import type { LimitChange } from '../../src/faults/limit-changes.ts';
 import { aSoak, RUN, second, streamedFacts } from '../fixtures/a-soak.ts';
 
 const messagesOf = (

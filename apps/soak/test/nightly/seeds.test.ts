@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SMALL } from '../../src/parameters/size.ts';
+import { SMALL } from '../../src/size.ts';
 import { soakOfSeed, withinMsOf } from '../system/soak-of-a-seed.ts';
 import { busyProcessors } from './busy-processors.ts';
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { planRuns } from '../../src/clients/plan.ts';
 import { faultSchedule } from '../../src/faults/fault-schedule.ts';
-import { STORES } from '../../src/limits/limit-changes.ts';
-import { limitSchedule } from '../../src/limits/limit-schedule.ts';
+import { STORES, limitSchedule } from '../../src/faults/limit-changes.ts';
 import { randomFrom } from '@runledger/testing/random/random-source';
-import { SMALL } from '../../src/parameters/size.ts';
+import { SMALL } from '../../src/size.ts';
 import { soakOfSeed, withinMsOf } from '../system/soak-of-a-seed.ts';
 
 /** Fixed, so that a failure of this test is a change of the code. `npm run soak` chooses a new seed each time. */

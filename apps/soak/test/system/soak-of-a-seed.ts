@@ -1,5 +1,5 @@
-import { readOptions } from '../../src/parameters/options.ts';
-import type { Size } from '../../src/parameters/size.ts';
+import { readOptions } from '../../src/options.ts';
+import type { Size } from '../../src/size.ts';
 import { soak, type SoakResult } from '../../src/soak.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

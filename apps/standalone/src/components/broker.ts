@@ -4,15 +4,12 @@ import { OPERATOR, SYSTEM, systemUser } from '@runledger/broker-access/broker-us
 import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
 import { startNatsServer, type SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
-import { brokerUsers } from '../keys/broker-users.ts';
-import { keyFileOf, makeKeyFile } from '../keys/key-files.ts';
-import { OPERATOR_FILE } from '../data-folder/connection-files.ts';
-import type { Operator } from '../data-folder/connection-files.ts';
+import { brokerUsers, keyFileOf, makeKeyFile } from '../keys.ts';
+import { OPERATOR_FILE, type Operator } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import { writePrivateFile } from '../data-folder/write-file.ts';
-import { keepRunning } from '../supervision/keep-running.ts';
-import type { SupervisedProcess } from '../supervision/keep-running.ts';
+import { keepRunning, type SupervisedProcess } from '../supervision/keep-running.ts';
 import { stopWhenStuck } from './stuck-broker.ts';
 
 /** A folder in the data folder. */

@@ -1,11 +1,15 @@
-import { whyUnreachable } from '@runledger/gateway/views/mongo/reach-server';
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { whyUnreachable, makeUser } from '@runledger/gateway/views/mongo/reach-server';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
-import type { DataFolder } from '../data-folder/data-folder.ts';
 import { sleep } from '@runledger/resilience/abort';
-import { MONGOD_USER, openMongodPassword } from './mongod-password.ts';
+import type { DataFolder } from '../data-folder/data-folder.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import { keepRunning, type SupervisedProcess } from '../supervision/keep-running.ts';
+import { writePrivateFile } from '../data-folder/write-file.ts';
+import { readSecretFile } from '../keys.ts';
 
 /** Where the run views are. */
 export type Views =
@@ -96,3 +100,28 @@ export const viewsEnvironment = (views: Views): Record<string, string> =>
   views.kind === 'sqlite'
     ? { RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: views.file }
     : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: views.url };
+
+/** The only user of the mongod of a standalone. */
+const MONGOD_USER = 'runledger';
+/** Beside the data that it opens: who removes those makes both anew. */
+const FILE = 'password';
+
+/**
+ * The password of the user. Before the first start with these data, mongod makes the user, and asks for no password meanwhile: nothing is
+ * stored, and no program runs yet.
+ */
+const openMongodPassword = async (binary: string, dataDir: string): Promise<string> => {
+  const file = join(dataDir, FILE);
+  const kept = await readSecretFile(file);
+  if (kept !== undefined) return kept;
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const password = randomBytes(32).toString('base64url');
+  const open = await startMongod({ binary, dataDir });
+  try {
+    await makeUser(open.url, MONGOD_USER, password);
+  } finally {
+    await open.stop();
+  }
+  await writePrivateFile(file, `${password}\n`);
+  return password;
+};

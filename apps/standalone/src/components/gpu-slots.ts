@@ -2,7 +2,7 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import { slotsFromSetting } from '@runledger/gpu-executor/gpu-slots';
 import { detectGpus, type Detection } from '@runledger/gpu-executor/nvidia-smi';
 import { SAMPLE_GPU } from '../records/sample-records.ts';
-import { StartRefused } from '../settings/start-refused.ts';
+import { StartRefused } from '../settings.ts';
 
 /** The slots of each executor. */
 export interface Slots {

@@ -2,19 +2,22 @@ import { fileURLToPath } from 'node:url';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import type { SampleIds } from '../records/sample-records.ts';
-import { HEALTH_TOKEN_FILE, openHealthToken } from '../keys/health-token.ts';
-import { StartRefused } from '../settings/start-refused.ts';
+import { HEALTH_TOKEN_FILE, openHealthToken } from '../keys.ts';
+import { StartRefused } from '../settings.ts';
 import { awaitReady } from '../supervision/await-ready.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import { serviceEnvironment } from '../supervision/service-environment.ts';
-import { startService } from '../supervision/service-process.ts';
-import type { ServiceProcess, ServiceProcessOptions, ServiceState } from '../supervision/service-process.ts';
+import {
+  startService,
+  type ServiceProcess,
+  type ServiceProcessOptions,
+  type ServiceState,
+} from '../supervision/service-process.ts';
 import { freePorts } from '@runledger/local-servers/free-port';
 import { allowList } from './allow-list.ts';
 import { originOf } from './api-address.ts';
 import type { Broker } from './broker.ts';
-import { viewsEnvironment } from './database.ts';
-import type { Views } from './database.ts';
+import { viewsEnvironment, type Views } from './database.ts';
 import type { Executor } from './executors.ts';
 import { PROXY_SETTINGS, settingsGiven } from './given-settings.ts';
 import type { Slots } from './gpu-slots.ts';

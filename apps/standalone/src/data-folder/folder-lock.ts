@@ -1,8 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { Type } from 'typebox';
-import type { Static } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { readJsonFile } from './connection-files.ts';
 import { identityOf, isRunning } from './process-identity.ts';
 import { OWNER_ONLY, writePrivateFile } from './write-file.ts';

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { readJsonFile } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { writePrivateFile } from '../data-folder/write-file.ts';
-import { StartRefused } from '../settings/start-refused.ts';
+import { StartRefused } from '../settings.ts';
 import { newOrganisationIds, OPERATOR_SCOPES } from './create-organisation.ts';
 import { storeRecords } from './store-records.ts';
 

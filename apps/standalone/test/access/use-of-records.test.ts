@@ -12,14 +12,16 @@ import { readDeliveries, recordDeliveryState } from '@runledger/event-log/stream
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { loadSnapshot, saveSnapshot } from '@runledger/scheduler/snapshot/snapshot-store';
-import { followDue } from '@runledger/notifier/timers/follow-timers';
+import { followDue } from '@runledger/notifier/follow-timers';
 import {
   countDeferred,
   findPending,
   readOpenings,
   readPosition,
-} from '@runledger/notifier/timers/read-timers';
-import { removePending, storePosition, scheduleDelivery } from '@runledger/notifier/timers/write-timers';
+  removePending,
+  storePosition,
+  scheduleDelivery,
+} from '@runledger/notifier/timers';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';

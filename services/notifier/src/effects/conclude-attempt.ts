@@ -2,14 +2,12 @@ import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
-import type { Retry } from '../core/delivery/conclusion.ts';
-import { isInTimers, type FinalDelivery } from '../core/delivery/final-delivery.ts';
-import type { Outcome } from '../core/state/input.ts';
-import { scheduleDelivery } from '../timers/write-timers.ts';
-import { finalWebhookId } from './attempt-final.ts';
-import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
-import { pendingOf } from './pending-deliveries.ts';
-import type { WebhookFacts } from './webhook-facts.ts';
+import type { Retry } from '../core/conclusion.ts';
+import { isInTimers, type FinalDelivery } from '../core/delivery.ts';
+import type { Outcome } from '../core/inputs-and-effects.ts';
+import { scheduleDelivery, pendingOf } from '../timers.ts';
+import { finalWebhookId } from './attempt.ts';
+import { atLog, guarded, type EffectContext, type EffectOf, type WebhookFacts } from './effect-context.ts';
 
 /** Stores what follows from an attempt. */
 export const concludeAttempt = async (
@@ -82,7 +80,8 @@ export const fits = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const { org_id } = delivery.key;
-  if (isInTimers(delivery) || (await atLog(context, signal)(() => context.room.takeFor(org_id)))) return true;
+  if (isInTimers(delivery) || (await atLog(context, signal)(() => context.capacity.reserveFor(org_id))))
+    return true;
   // Awaited: nothing else slows down ten thousand of them, and the broker must stay free for what counts.
   await recordState(context, delivery.key, {
     state: 'deferred',

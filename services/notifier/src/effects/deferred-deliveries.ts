@@ -1,13 +1,19 @@
 import type { OpenBreaker } from '@runledger/contracts/deliveries/timers';
-import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
-import { receiverKey } from '../core/receivers/receiver.ts';
-import type { StoredOpening } from '../core/state/input.ts';
-import { storedAt } from '../timers/read-timers.ts';
-import { deferDelivery, removeOpening, removeTimer, storeOpening } from '../timers/write-timers.ts';
-import { isSuperseded } from './attempt-final.ts';
+import type { FinalDelivery } from '../core/delivery.ts';
+import { receiverKey } from '../core/receiver.ts';
+import type { StoredOpening } from '../core/inputs-and-effects.ts';
+import {
+  storedAt,
+  deferDelivery,
+  removeOpening,
+  removeTimer,
+  storeOpening,
+  deliveryIn,
+  pendingOf,
+} from '../timers.ts';
+import { isSuperseded } from './attempt.ts';
 import { fits, recordState } from './conclude-attempt.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
-import { deliveryIn, pendingOf } from './pending-deliveries.ts';
 
 /** Stores a delivery until its receiver takes notifications again. */
 export const defer = async (
@@ -79,7 +85,8 @@ export const keepOpening = async (
 ): Promise<void> => {
   const retrying = atLog(context, signal);
   const stored: OpenBreaker = { version: 1, ...opening, until: new Date(until).toISOString() };
-  if (await retrying(() => context.room.hasAny())) await retrying(() => storeOpening(context.log, stored));
+  if (await retrying(() => context.capacity.hasSpace()))
+    await retrying(() => storeOpening(context.log, stored));
 };
 
 /** The receiver needs no reminder any more. */

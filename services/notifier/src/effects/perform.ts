@@ -1,9 +1,8 @@
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
-import { breakerKey, receiverKey } from '../core/receivers/receiver.ts';
-import type { Effect } from '../core/state/effect.ts';
-import { removeTimer, storePosition } from '../timers/write-timers.ts';
-import { attemptFinal } from './attempt-final.ts';
-import { attemptIntermediate } from './attempt-intermediate.ts';
+import { breakerKey, receiverKey } from '../core/receiver.ts';
+import type { Effect } from '../core/inputs-and-effects.ts';
+import { removeTimer, storePosition } from '../timers.ts';
+import { attemptFinal, attemptIntermediate } from './attempt.ts';
 import { concludeAttempt } from './conclude-attempt.ts';
 import { defer, forgetOpening, keepOpening, loadDeferred } from './deferred-deliveries.ts';
 import { atLog, type EffectContext, type EffectOf } from './effect-context.ts';

@@ -1,8 +1,7 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { expect } from 'vitest';
-import { isInTimers } from '../../src/core/delivery/final-delivery.ts';
-import type { AttemptReport } from '../../src/core/delivery/attempt-report.ts';
-import type { Effect } from '../../src/core/state/effect.ts';
+import { isInTimers, type AttemptReport } from '../../src/core/delivery.ts';
+import type { Effect } from '../../src/core/inputs-and-effects.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
 import { isSuperseded, runOf, type SimulatedLog, type SimulatedRun } from './simulated-log.ts';
 

@@ -1,13 +1,12 @@
 import TinyQueue from 'tinyqueue';
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
-import { BREAKER_SETTINGS } from '../../src/core/breakers/breaker-settings.ts';
-import { take as takeInput } from '../../src/core/decide/take.ts';
-import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
-import type { Receiver } from '../../src/core/receivers/receiver.ts';
-import type { Effect } from '../../src/core/state/effect.ts';
-import type { NotifierInput, Outcome } from '../../src/core/state/input.ts';
-import type { PartitionStart } from '../../src/core/state/partition.ts';
-import { createNotifierState, hasFinal, nextTick, type NotifierState } from '../../src/core/state/state.ts';
+import { BREAKER_SETTINGS } from '../../src/core/breaker.ts';
+import { take as takeInput } from '../../src/core/take.ts';
+import type { FinalDelivery } from '../../src/core/delivery.ts';
+import type { Receiver } from '../../src/core/receiver.ts';
+import type { Effect, NotifierInput, Outcome } from '../../src/core/inputs-and-effects.ts';
+import type { PartitionStart } from '../../src/core/partition.ts';
+import { createNotifierState, hasFinal, nextTick, type NotifierState } from '../../src/core/state.ts';
 
 export const SECOND = 1_000;
 /** The broker's clock at the start, in milliseconds since 1970; the monotonic one begins elsewhere. */

@@ -2,10 +2,10 @@ import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Conclusion } from '../../src/core/delivery/conclusion.ts';
-import { isInTimers, type FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
-import { receiverKey, type Receiver } from '../../src/core/receivers/receiver.ts';
-import type { NotifierInput, StoredOpening } from '../../src/core/state/input.ts';
+import type { Conclusion } from '../../src/core/conclusion.ts';
+import { isInTimers, type FinalDelivery } from '../../src/core/delivery.ts';
+import { receiverKey, type Receiver } from '../../src/core/receiver.ts';
+import type { NotifierInput, StoredOpening } from '../../src/core/inputs-and-effects.ts';
 
 /** A run of the simulation, and what happened to its notifications. */
 export interface SimulatedRun {

@@ -1,10 +1,9 @@
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { expect } from 'vitest';
-import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
-import type { Effect } from '../../src/core/state/effect.ts';
-import type { StoredOpening } from '../../src/core/state/input.ts';
-import type { PartitionStart } from '../../src/core/state/partition.ts';
-import { hasFinal } from '../../src/core/state/state.ts';
+import type { FinalDelivery } from '../../src/core/delivery.ts';
+import type { Effect, StoredOpening } from '../../src/core/inputs-and-effects.ts';
+import type { PartitionStart } from '../../src/core/partition.ts';
+import { hasFinal } from '../../src/core/state.ts';
 import { reconcile } from './simulated-reconciliation.ts';
 import { attemptFinal, attemptIntermediate, type Circumstances } from './simulated-attempts.ts';
 import { simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';

@@ -1,5 +1,5 @@
-import type { Found } from '../../src/core/state/input.ts';
-import { hasFinal } from '../../src/core/state/state.ts';
+import type { Found } from '../../src/core/inputs-and-effects.ts';
+import { hasFinal } from '../../src/core/state.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
 import { pendingOf, runOf, type SimulatedLog, type SimulatedRun } from './simulated-log.ts';
 

@@ -1,7 +1,6 @@
 import { timerSubject, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers/write-timers.ts';
+import { type RunKey, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers.ts';
 import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';

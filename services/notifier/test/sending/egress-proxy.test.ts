@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openSender, type Sender } from '../../src/sending/sender.ts';
+import { openSender, type Sender } from '../../src/sender.ts';
 import { certify, trustCertificates } from './certificates.ts';
 import { forwardProxy } from './forward-proxy.ts';
 import { httpReceiver, httpsReceiver, rawReceiver, saying } from './receivers.ts';

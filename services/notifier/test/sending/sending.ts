@@ -1,6 +1,6 @@
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
-import { openSender, type SendResult, type Sender, type SenderOptions } from '../../src/sending/sender.ts';
-import type { OutgoingRequest } from '../../src/sending/exchange.ts';
+import { openSender, type SendResult, type Sender, type SenderOptions } from '../../src/sender.ts';
+import type { OutgoingRequest } from '../../src/exchange.ts';
 
 /** A sender whose names all stand for these addresses, and that may connect to each of them. It takes them for public ones. */
 export const senderTo = (

@@ -2,8 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { findPending } from '../../src/timers/read-timers.ts';
-import { scheduleDelivery } from '../../src/timers/write-timers.ts';
+import { findPending, scheduleDelivery } from '../../src/timers.ts';
 
 describe('a delivery that waits', () => {
   it('survives a kill -9 of the broker', async () => {

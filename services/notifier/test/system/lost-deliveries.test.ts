@@ -8,7 +8,7 @@ import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { expect, it } from 'vitest';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { openTestBedOnOwnBroker, type TestBed } from '../fixtures/test-bed.ts';
-import { storePosition } from '../../src/timers/write-timers.ts';
+import { storePosition } from '../../src/timers.ts';
 
 const AT_ONCE = 64;
 /** A tenth of the product's, and the others have to wait in vain for many more. */

@@ -1,7 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
-import { findPending } from '../../src/timers/read-timers.ts';
-import { storeOpening } from '../../src/timers/write-timers.ts';
+import { findPending, storeOpening } from '../../src/timers.ts';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';

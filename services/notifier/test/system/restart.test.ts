@@ -1,6 +1,5 @@
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { readPosition } from '../../src/timers/read-timers.ts';
-import { storePosition } from '../../src/timers/write-timers.ts';
+import { readPosition, storePosition } from '../../src/timers.ts';
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

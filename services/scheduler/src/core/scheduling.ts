@@ -2,25 +2,22 @@ import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
-import { decideWithoutWarm, fillAllSlots } from './decide/decide.ts';
-import { onLead, onStandBy } from './decide/on-leadership.ts';
-import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
-import { onSettled } from './decide/on-settled.ts';
-import { onReset, onTick } from './decide/on-tick.ts';
-import { mayBegin } from './fleet/may-begin.ts';
-import type { Decision } from './decisions/decision.ts';
-import type { DurationRecord } from './forecast/durations.ts';
-import type { DrainedName } from './fleet/drained-names.ts';
-import type { RegisteredExecutor } from './fleet/registered-executor.ts';
-import { queriesOn, type Queries } from './queries/queries.ts';
-import type { PackedRows } from './rows/packed-rows.ts';
+import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './on-fleet-fact.ts';
+import { decideWithoutWarm, fillAllSlots } from './decide.ts';
+import { onLead, onStandBy, onReset, onTick } from './on-tick.ts';
+import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable, onSettled } from './on-run.ts';
+import { mayBegin } from './former-executors.ts';
+import type { Decision } from './decision.ts';
+import type { DurationRecord } from './durations.ts';
+import type { DrainedName } from './fleet.ts';
+import type { RegisteredExecutor } from './registered-executor.ts';
+import { queriesOn, type Queries } from './queries.ts';
+import type { PackedRows } from './runs/packed-rows.ts';
 import type { KnownRun } from './runs/known-run.ts';
 import type { QueueLength } from './runs/live-runs.ts';
 import type { FrozenRuns } from './runs/run-table.ts';
-import type { SchedulerInput } from './state/scheduler-input.ts';
-import { setLogSize } from './state/attempt-room.ts';
-import { emptyState, type SchedulerState, type SchedulingSettings } from './state/scheduler-state.ts';
+import type { SchedulerInput } from './scheduler-input.ts';
+import { setLogSize, emptyState, type SchedulerState, type SchedulingSettings } from './scheduler-state.ts';
 
 /**
  * The decisions of the scheduler. Facts, heartbeats and time go in, decisions come out; the same inputs give the same

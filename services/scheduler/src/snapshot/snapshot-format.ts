@@ -6,10 +6,10 @@ import { FactVersions, RunQueuedData } from '@runledger/contracts/events/run-eve
 import { GpuModel } from '@runledger/contracts/gpu';
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import type { LiveRun } from '../core/decisions/decision.ts';
-import type { DurationRecord } from '../core/forecast/durations.ts';
-import type { PackedRows } from '../core/rows/packed-rows.ts';
-import type { DrainedName } from '../core/fleet/drained-names.ts';
+import type { LiveRun } from '../core/decision.ts';
+import type { DurationRecord } from '../core/durations.ts';
+import type { PackedRows } from '../core/runs/packed-rows.ts';
+import type { DrainedName } from '../core/fleet.ts';
 
 /** A run that has not ended, as the scheduler has it in memory. */
 export interface SnapshotRun {

@@ -1,8 +1,30 @@
 import { createHash } from 'node:crypto';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Objm, setSha256Backend, type ObjectStore } from '@nats-io/obj';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { objectChunks } from '@runledger/event-log/read/object-chunks';
+import { decodeSnapshot, type DecodedSnapshot, encodeSnapshot } from './snapshot-codec.ts';
+import type { Snapshot } from './snapshot-format.ts';
+
+const NAME = 'scheduler';
+
+/** Replaces the snapshot of the scheduler's state, which is taken again for each try. @throws {LogUnavailable} */
+export const saveState = async (log: EventLog, take: () => Snapshot): Promise<void> => {
+  let saved: Snapshot | undefined;
+  await saveSnapshot(log, NAME, () => {
+    saved = take();
+    return encodeSnapshot(saved);
+  });
+  const sequence = saved?.position?.sequence ?? 0;
+  const runs = (saved?.runs.length ?? 0) + (saved?.rowCount ?? 0);
+  log.logger.debug({ sequence, runs }, 'the state is saved');
+};
+
+/** The last saved snapshot; undefined when there is none. @throws {LogUnavailable} */
+export const loadState = async (log: EventLog): Promise<DecodedSnapshot | undefined> => {
+  const bytes = await loadSnapshot(log, NAME);
+  return bytes && decodeSnapshot(bytes);
+};
 
 /** For each chunk: the broker flushes it to disk. A snapshot may have any number of chunks. */
 const CHUNK_WITHIN_MS = 30_000;

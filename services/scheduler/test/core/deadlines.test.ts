@@ -15,7 +15,7 @@ import {
   uploading,
 } from './steps.ts';
 import { uploadTimeoutS } from '@runledger/contracts/limits';
-import { assignedEvent } from '../../src/core/decisions/decided-event.ts';
+import { assignedEvent } from '../../src/core/decision.ts';
 import { ENFORCE_MS, given, PERIOD_MS, TestBed, type Step } from './test-bed.ts';
 
 describe('a deadline', () => {

@@ -2,19 +2,21 @@ import assert from 'node:assert/strict';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { executorName } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { Assign, Decision, RunDecision } from '../../src/core/decisions/decision.ts';
-import { beforeDecision } from '../../src/core/invariants/before-decision.ts';
-import { heldSlots, limitAt } from '../../src/core/invariants/held-slots.ts';
-import { knownSlots, type KnownSlot } from '../../src/core/invariants/known-slots.ts';
-import { freeWarmSlot, modelsAt, type TickClock } from '../../src/core/invariants/placement-rules.ts';
-import { Fairness } from '../../src/core/invariants/fairness.ts';
-import { isBefore } from '../../src/core/invariants/sharing.ts';
-import { waitsBesideSlot } from '../../src/core/invariants/waits-beside-slot.ts';
+import type { Assign, Decision, RunDecision } from '../../src/core/decision.ts';
+import {
+  beforeDecision,
+  heldSlots,
+  limitAt,
+  knownSlots,
+  type KnownSlot,
+} from '../../invariants/known-slots.ts';
+import { freeWarmSlot, modelsAt, type TickClock, waitsBesideSlot } from '../../invariants/placement.ts';
+import { Fairness, isBefore } from '../../invariants/fairness.ts';
 import type { ShareOf } from '../../src/core/runs/fair-queue.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
-import { canServe, type Requirements } from '../../src/core/slots/requirements.ts';
-import type { RegisteredExecutor } from '../../src/core/fleet/registered-executor.ts';
-import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
+import { canServe, type Requirements } from '../../src/core/requirements.ts';
+import type { RegisteredExecutor } from '../../src/core/registered-executor.ts';
+import type { SchedulerInput } from '../../src/core/scheduler-input.ts';
 import { PERIOD_MS, type TestBed } from './test-bed.ts';
 
 /** What must hold after every input, checked from the whole state. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { gpuModel, type GpuModel } from '@runledger/contracts/gpu';
 import { executorId, orgId, runId } from '@runledger/contracts/ids';
 import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
-import type { Decision } from '../../src/core/decisions/decision.ts';
+import type { Decision } from '../../src/core/decision.ts';
 import { createScheduling } from '../../src/core/scheduling.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
 import { casesOf } from '@runledger/testing/random/cases';

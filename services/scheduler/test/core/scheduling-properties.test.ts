@@ -2,7 +2,7 @@ import { isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Decision } from '../../src/core/decisions/decision.ts';
+import type { Decision } from '../../src/core/decision.ts';
 import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { Invariants } from './invariants.ts';
 import { ORG, orgOf, TestBed } from './test-bed.ts';

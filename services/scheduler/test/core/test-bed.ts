@@ -15,11 +15,10 @@ import {
   type RunEventType,
 } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Decision } from '../../src/core/decisions/decision.ts';
-import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
+import { type Decision, assignedEvent, endingEvent } from '../../src/core/decision.ts';
 import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
-import type { Outcome, ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
+import type { Outcome, ResetCause, SchedulerInput } from '../../src/core/scheduler-input.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
 
 export const PERIOD_MS = 6_000;

@@ -5,9 +5,13 @@ import { newUuid } from '@runledger/contracts/ids';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
-import { encodeSnapshot } from '../../src/snapshot/encode-snapshot.ts';
-import { FRAME, framesIn, jsonFrame } from '../../src/snapshot/frames.ts';
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  FRAME,
+  framesIn,
+  jsonFrame,
+} from '../../src/snapshot/snapshot-codec.ts';
 import { FORMAT, type Snapshot, type SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
 import { aScheduling, runsIn, takeRuns, withoutRuns } from '../fixtures/snapshots.ts';
 import { waitingRuns } from '../fixtures/waiting-runs.ts';

@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { saveSnapshot } from '../../src/snapshot/snapshot-store.ts';
-import { loadState, saveState } from '../../src/snapshot/stored-state.ts';
+import { saveSnapshot, loadState, saveState } from '../../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
-import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
+import { decodeSnapshot } from '../../src/snapshot/snapshot-codec.ts';
 import { runsIn, withoutRuns } from '../fixtures/snapshots.ts';
 import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 

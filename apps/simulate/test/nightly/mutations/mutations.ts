@@ -44,7 +44,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'heartbeat periods that neither a takeover nor a reconnect restarts',
     seed: 2,
-    file: `${CORE}/fleet/heartbeats.ts`,
+    file: `${CORE}/heartbeats.ts`,
     text: 'if (!executor.lossPending) fleet.lastSeen.set(executor, now);',
     instead: '',
     check: 'losses',
@@ -52,7 +52,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a second decision on the same head',
     seed: 129,
-    file: `${CORE}/decide/decide.ts`,
+    file: `${CORE}/decide.ts`,
     text: 'if (!leading || known.decided) return [];',
     instead: 'if (!leading) return [];',
     check: 'decisions',
@@ -60,7 +60,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a slot that is not free again after its run',
     seed: 0,
-    file: `${CORE}/decide/decide.ts`,
+    file: `${CORE}/decide.ts`,
     text: '  if (freed) refreshSlot(state.fleet, freed);\n',
     instead: '',
     check: 'slots',
@@ -68,7 +68,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a later run of a deployment that takes a cold slot before the first one has its warm slot',
     seed: 445,
-    file: `${CORE}/decide/decide.ts`,
+    file: `${CORE}/decide.ts`,
     text: 'better ? fillSlot(',
     instead: 'better && nextFor(state, better).next?.row === next.row ? fillSlot(',
     check: 'placement',
@@ -140,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a drained name that its next process does not inherit',
     seed: 179,
-    file: `${CORE}/decide/on-fleet-fact.ts`,
+    file: `${CORE}/on-fleet-fact.ts`,
     text: 'const drained = state.drained.drainOf(executorName(id)) !== null;',
     instead: 'const drained = false;',
     check: 'drains',
@@ -172,7 +172,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a list of GPU models of which only the first counts',
     seed: 3,
-    file: `${CORE}/slots/requirements.ts`,
+    file: `${CORE}/requirements.ts`,
     text: 'const later = gpu_fallbacks.map((one) => ({',
     instead: 'const later = gpu_fallbacks.slice(8).map((one) => ({',
     check: 'no_idle_slot',
@@ -180,7 +180,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'labels that nobody looks at',
     seed: 1,
-    file: `${CORE}/slots/requirements.ts`,
+    file: `${CORE}/requirements.ts`,
     text: 'requirements.labels.every((label) => capabilities.labels.has(label))',
     instead: 'true',
     check: 'placement',
@@ -188,7 +188,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a cold slot while a warm one is free',
     seed: 8,
-    file: `${CORE}/fleet/loaded-slots.ts`,
+    file: `${CORE}/free-slots.ts`,
     text: "return this.#first('free', requirements, version);",
     instead: 'return undefined;',
     check: 'placement',
@@ -196,7 +196,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a wait for a warm slot that is there no more',
     seed: 50,
-    file: `${CORE}/fleet/loaded-slots.ts`,
+    file: `${CORE}/free-slots.ts`,
     text: "if (use === 'busy') this.#vanished.add(version);",
     instead: '',
     check: 'no_idle_slot',
@@ -212,7 +212,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a leader that decides before the executors know its term',
     seed: 395,
-    file: `${CORE}/fleet/may-begin.ts`,
+    file: `${CORE}/former-executors.ts`,
     text: 'return [...registered, ...lost];',
     instead: 'return lost.slice(lost.length);',
     check: 'limits',

@@ -1,7 +1,6 @@
 import { beforeEach } from 'vitest';
-import { BREAKER_SETTINGS, type BreakerSettings } from '../../../src/core/breakers/breaker-settings.ts';
-import type { BreakerState } from '../../../src/core/breakers/breaker.ts';
-import { Breakers } from '../../../src/core/breakers/breakers.ts';
+import { BREAKER_SETTINGS, type BreakerSettings, type BreakerState } from '../../../src/core/breaker.ts';
+import { Breakers } from '../../../src/core/breakers.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;

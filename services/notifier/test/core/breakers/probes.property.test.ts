@@ -1,7 +1,7 @@
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/core/delivery/verdict.ts';
+import type { Outcome } from '../../../src/core/conclusion.ts';
 import { now, observeBreakers, pass, SECOND, useStoppedTime } from './observed-breakers.ts';
 
 useStoppedTime();

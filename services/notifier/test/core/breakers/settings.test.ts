@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { breakerSettings, openingMs } from '../../../src/core/breakers/breaker-settings.ts';
+import { breakerSettings, openingMs } from '../../../src/core/breaker.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { receiverKey } from '../../../src/core/receivers/receiver.ts';
+import { receiverKey } from '../../../src/core/receiver.ts';
 import {
   answers,
   inFlight,

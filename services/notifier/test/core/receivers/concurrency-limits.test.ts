@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Sent } from '../../../src/core/receivers/receiver.ts';
+import type { Sent } from '../../../src/core/receiver.ts';
 import {
   answers,
   inFlight,

@@ -1,8 +1,8 @@
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import type { FinalDelivery } from '../../../src/core/delivery/final-delivery.ts';
-import { receiverKey, type Receiver } from '../../../src/core/receivers/receiver.ts';
+import type { FinalDelivery } from '../../../src/core/delivery.ts';
+import { receiverKey, type Receiver } from '../../../src/core/receiver.ts';
 import { SECOND, simulateCore, storeDeferred, STORED, type SimulatedCore } from '../simulated-core.ts';
 import { receiver } from './observed-receivers.ts';
 

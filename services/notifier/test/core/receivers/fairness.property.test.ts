@@ -1,8 +1,8 @@
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Receiver } from '../../../src/core/receivers/receiver.ts';
-import { hasWaiting } from '../../../src/core/receivers/receiver-queues.ts';
+import type { Receiver } from '../../../src/core/receiver.ts';
+import { hasWaiting } from '../../../src/core/receiver-queues.ts';
 import {
   answers,
   inFlight,

@@ -1,9 +1,9 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
-import type { Receiver, Sent } from '../../../src/core/receivers/receiver.ts';
-import type { RunMessage } from '../../../src/core/state/input.ts';
-import type { NotifierState } from '../../../src/core/state/state.ts';
+import type { Receiver, Sent } from '../../../src/core/receiver.ts';
+import type { RunMessage } from '../../../src/core/inputs-and-effects.ts';
+import type { NotifierState } from '../../../src/core/state.ts';
 import { simulateCore, storeDeferred, STORED, type SimulatedCore } from '../simulated-core.ts';
 
 export { SECOND } from '../simulated-core.ts';

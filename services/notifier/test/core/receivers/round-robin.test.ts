@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RoundRobin } from '../../../src/core/receivers/round-robin.ts';
+import { RoundRobin } from '../../../src/core/turns.ts';
 
 const anyOrg = (): boolean => true;
 

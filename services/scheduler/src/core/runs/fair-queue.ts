@@ -2,13 +2,18 @@ import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
-import { canServe, requirementsOn, type Capabilities, type Requirements } from '../slots/requirements.ts';
-import { FairShare, servedBefore, type FlowChange } from './fair-share.ts';
+import { canServe, requirementsOn, type Capabilities, type Requirements } from '../requirements.ts';
+import {
+  FairShare,
+  servedBefore,
+  type FlowChange,
+  type Deployment,
+  type Organisation,
+  type Place,
+} from './fair-share.ts';
 import { newFlow, type Flow } from './flow-heap.ts';
-import type { KnownRun, Row, WaitingRun } from './known-run.ts';
-import type { Deployment, Organisation, Place } from './place.ts';
+import { type KnownRun, type Row, type WaitingRun, requestWithKey, type SharedRequest } from './known-run.ts';
 import type { RunTable } from './run-table.ts';
-import { requestWithKey, type SharedRequest } from './shared-requests.ts';
 import { newOrgUsage, Usage, type HoldOut, type OrgUsage } from './usage.ts';
 
 /** Who starts before a waiting run, as an estimate. */

@@ -1,5 +1,8 @@
+import type { OrgId } from '@runledger/contracts/ids';
 import { FlowHeap, type Flow } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
+import type { Requirements } from '../requirements.ts';
+import type { Line, OrgUsage } from './usage.ts';
 
 /** In a weight of 1. */
 const UNITS_OF_WEIGHT = 1e9;
@@ -163,3 +166,28 @@ export const servedBefore = (
   other: Pick<Flow, 'weight'>,
   waiting: number,
 ): number => Math.min(waiting, Math.ceil(((ordinal - 1) * other.weight) / flow.weight));
+
+export interface Deployment extends Flow {
+  /** Those with waiting runs, by the names of their lines. */
+  readonly places: Map<string, Place>;
+  /** The run that was queued last, as far as known: the deployment has its weight. */
+  newest: number;
+  /** Of that run. */
+  requirements: Requirements;
+}
+
+export interface Organisation extends Flow {
+  readonly org_id: OrgId;
+  /** Of its runs on all GPU models, as long as it has any. */
+  usage: OrgUsage;
+  readonly deployments: FairShare<Deployment>;
+}
+
+/** Where runs wait for slots of one GPU model, or waited before they got their slots. All runs of a line share it. */
+export interface Place extends Line {
+  readonly all: readonly Place[];
+  /** Those who share the slots of one GPU model. */
+  readonly pool: FairShare<Organisation>;
+  readonly organisation: Organisation;
+  readonly deployment: Deployment;
+}

@@ -1,25 +1,27 @@
-import { timeOf } from '../rows/time-text.ts';
+import { timeOf } from './time-text.ts';
 import { isExecuting, waitsSince } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { RunDecision } from '../decisions/decision.ts';
-import type { Capabilities, Requirements } from '../slots/requirements.ts';
-import { keyOfName } from '../slots/run-name.ts';
-import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
-import type { PackedRows } from '../rows/packed-rows.ts';
-import { deadlineOf, type DeadlineSettings } from './deadline.ts';
-import { DelayedRuns } from '../counts/delayed-runs.ts';
+import type { RunDecision } from '../decision.ts';
+import type { Capabilities, Requirements } from '../requirements.ts';
+import {
+  keyOfName,
+  isSameSlot,
+  type HeldSlot,
+  type SlotAllocation,
+  type SlotRef,
+} from '../slot-allocation.ts';
+import type { PackedRows } from './packed-rows.ts';
+import { deadlineOf, type DeadlineSettings, TimingWheel } from './deadlines.ts';
+import { DelayedRuns } from './delayed-runs.ts';
 import { FairQueue, type Ahead, type FairQueueSettings } from './fair-queue.ts';
-import type { Deployment, Organisation } from './place.ts';
+import type { Deployment, Organisation, FairShare } from './fair-share.ts';
 import type { HoldOut } from './usage.ts';
-import type { FairShare } from './fair-share.ts';
-import type { KnownRun, Row } from './known-run.ts';
+import type { KnownRun, Row, SharedRequests } from './known-run.ts';
 import { restoreRows } from './restore-rows.ts';
 import { RunTable, type FrozenRuns } from './run-table.ts';
-import type { SharedRequests } from './shared-requests.ts';
-import { TimingWheel } from './timing-wheel.ts';
 
 export interface RunCounts {
   readonly live: number;

@@ -1,11 +1,15 @@
-import type { PackedRows, RowRequest, RowTexts } from '../rows/packed-rows.ts';
-import { startDeadlineOf } from './deadline.ts';
+import type { PackedRows, RowRequest, RowTexts } from './packed-rows.ts';
+import { startDeadlineOf, type TimingWheel } from './deadlines.ts';
 import type { FairQueue } from './fair-queue.ts';
-import type { Place } from './place.ts';
-import type { KnownRun, Row } from './known-run.ts';
+import type { Place } from './fair-share.ts';
+import {
+  type KnownRun,
+  type Row,
+  requestWithKey,
+  type SharedRequest,
+  type SharedRequests,
+} from './known-run.ts';
 import type { RunTable } from './run-table.ts';
-import { requestWithKey, type SharedRequest, type SharedRequests } from './shared-requests.ts';
-import type { TimingWheel } from './timing-wheel.ts';
 
 interface Empty {
   readonly table: RunTable;

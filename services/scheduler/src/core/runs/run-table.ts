@@ -1,14 +1,23 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { packIds, unpackIds, type PackableIds } from '../rows/packed-ids.ts';
-import type { PackedRows, RowTexts } from '../rows/packed-rows.ts';
-import { packUuid, UUID_WORDS } from '../rows/packed-text.ts';
-import { RowIndex } from '../rows/row-index.ts';
-import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
-import { timeOf, timeText } from '../rows/time-text.ts';
-import type { Place } from './place.ts';
-import { isPlain, knownPlainRun, type KnownRun, type Row } from './known-run.ts';
-import type { SharedRequest } from './shared-requests.ts';
+import {
+  packIds,
+  unpackIds,
+  type PackableIds,
+  type PackedRows,
+  type RowTexts,
+  packUuid,
+  UUID_WORDS,
+  newRowPage,
+  PAGE_BITS,
+  PAGE_ROWS,
+  ROW_WORDS,
+  type RowPage,
+} from './packed-rows.ts';
+import { RowIndex } from './row-index.ts';
+import { timeOf, timeText } from './time-text.ts';
+import type { Place } from './fair-share.ts';
+import { isPlain, knownPlainRun, type KnownRun, type Row, type SharedRequest } from './known-run.ts';
 
 interface Page {
   readonly columns: RowPage;

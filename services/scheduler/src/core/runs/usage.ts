@@ -1,8 +1,7 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
-import type { Requirements } from '../slots/requirements.ts';
+import type { Requirements } from '../requirements.ts';
 import type { KnownRun, Row, WaitingRun } from './known-run.ts';
-import { LineRuns } from './line-runs.ts';
-import { OrderStatisticList } from './order-statistic-list.ts';
+import { LineRuns, OrderStatisticList } from './order-statistic-list.ts';
 
 /** Waiting runs of one deployment that are alike (`SharedRequest.line`), in the order in which they were queued. */
 export interface Line {

@@ -3,8 +3,8 @@ import { orgId } from '@runledger/contracts/ids';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beforeDecision } from '../../../src/core/invariants/before-decision.ts';
-import { Fairness } from '../../../src/core/invariants/fairness.ts';
+import { beforeDecision } from '../../../invariants/known-slots.ts';
+import { Fairness } from '../../../invariants/fairness.ts';
 import { executor, queued, running, succeeded } from '../steps.ts';
 import { given, ORG, orgOf, TestBed, type RequestedRun } from '../test-bed.ts';
 

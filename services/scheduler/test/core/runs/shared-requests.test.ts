@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { runRequest } from '@runledger/testing/events/run-events';
-import { SharedRequests } from '../../../src/core/runs/shared-requests.ts';
+import { SharedRequests } from '../../../src/core/runs/known-run.ts';
 
 const ORG = orgId(newUuid());
 const sha = (digit: string): string => digit.repeat(64);

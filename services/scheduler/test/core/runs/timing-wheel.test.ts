@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { TimingWheel } from '../../../src/core/runs/timing-wheel.ts';
+import { TimingWheel } from '../../../src/core/runs/deadlines.ts';
 
 it('rows are taken once, when their times have passed, the earliest first', () => {
   // Of several pages.

@@ -1,0 +1,99 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { answered, api } from '../api/client.ts';
+import type { Schemas } from '../api/schemas.ts';
+import { useMay } from '../session/use-session.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { submitted } from '../ui/submitted.ts';
+
+/** A button, and the form behind it. */
+export const NewKey = (): ReactNode => {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="primary" onClick={() => setOpen(true)}>
+        New key …
+      </button>
+      <Dialog title="New API key" open={open} onClose={() => setOpen(false)}>
+        <KeyForm onDone={() => setOpen(false)} />
+      </Dialog>
+    </>
+  );
+};
+
+const SCOPES = [
+  ['runs:read', 'reads runs'],
+  ['runs:write', 'also queues, cancels and repeats runs'],
+  ['admin', 'also deploys, and manages keys'],
+] as const;
+
+const DAY_MS = 86_400_000;
+
+const KeyForm = ({ onDone }: { readonly onDone: () => void }): ReactNode => {
+  const may = {
+    'runs:read': useMay('runs:read'),
+    'runs:write': useMay('runs:write'),
+    admin: useMay('admin'),
+  };
+  const create = useMutation({
+    mutationFn: async (body: Schemas['NewApiKey']) => answered(api.POST('/api-keys', { body })),
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    const text = submitted(event);
+    const days = Number(text('days'));
+    const scope = SCOPES.find(([name]) => name === text('scope'))?.[0] ?? 'runs:read';
+    create.mutate({
+      name: text('name'),
+      scopes: [scope],
+      ...(days > 0 && { expires_at: new Date(Date.now() + days * DAY_MS).toISOString() }),
+    });
+  };
+  if (create.data) return <MadeKey apiKey={create.data.key} onDone={onDone} />;
+  return (
+    <form className="stack" onSubmit={submit}>
+      <label className="field">
+        Name: what will use it
+        <input name="name" required maxLength={128} autoComplete="off" />
+      </label>
+      <label className="field">
+        Scope
+        <select name="scope" defaultValue={may['runs:write'] ? 'runs:write' : 'runs:read'}>
+          {SCOPES.filter(([name]) => may[name]).map(([name, words]) => (
+            <option value={name} key={name}>
+              {name}: {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        Expires
+        <select name="days" defaultValue="90">
+          <option value="7">in 7 days</option>
+          <option value="30">in 30 days</option>
+          <option value="90">in 90 days</option>
+          <option value="365">in a year</option>
+          <option value="0">never</option>
+        </select>
+      </label>
+      {create.error && <Problem error={create.error} />}
+      <button type="submit" className="primary" disabled={create.isPending}>
+        Make the key
+      </button>
+    </form>
+  );
+};
+
+const MadeKey = ({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }): ReactNode => (
+  <div className="stack">
+    <p role="status">This is the key. It is shown only now: copy it to where it is used.</p>
+    <pre tabIndex={0}>{apiKey}</pre>
+    <div className="row">
+      <CopyButton text={apiKey} label="Copy the key" />
+      <button type="button" className="primary" onClick={onDone}>
+        I have it
+      </button>
+    </div>
+  </div>
+);
