@@ -24,7 +24,7 @@ import { getRoute, openIncluded } from './runs/get.ts';
 import { presentRuns, listRunsRoute, listRuns } from './runs/list.ts';
 import { activityRoute } from './runs/activity.ts';
 import { countRunsRoute } from './runs/count.ts';
-import { readSearch } from './runs/filter.ts';
+import { selectRuns as runSelection } from './runs/filter.ts';
 import type { Route } from './door/operation.ts';
 import { queueRoute } from './runs/queue.ts';
 import { rerunMany, rerunManyRoute, type RerunManyOptions } from './runs/rerun-many.ts';
@@ -67,7 +67,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     keepSecrets: keepSecrets({ blobs: stores.blobs, secrets }),
   });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
-  const searchOf = readSearch(services.records);
+  const selectRuns = runSelection(services.records);
   const attemptLog = attemptLogs({ log, blobs: stores.blobs, current });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
@@ -89,7 +89,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     tombstoneRoute({ log, views, fresh }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      searchOf,
+      selectRuns,
       listRuns: listRuns({
         views,
         fresh,
@@ -102,21 +102,21 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
         outputUrl,
       }),
     }),
-    countRunsRoute({ views, fresh, searchOf }),
+    countRunsRoute({ views, fresh, selectRuns }),
     activityRoute({ views, fresh, now }),
-    ...routesOfMany({ views, fresh, searchOf, record, cancel, rerun, onQueued }),
+    ...routesOfMany({ views, fresh, selectRuns, record, cancel, rerun, onQueued }),
   ];
 };
 
 type ManyRuns = FindMatchingOptions &
   Omit<CancelManyOptions & RerunManyOptions, 'find'> &
-  Pick<CancelManyRoute, 'searchOf' | 'record'>;
+  Pick<CancelManyRoute, 'selectRuns' | 'record'>;
 
-const routesOfMany = ({ views, fresh, searchOf, record, cancel, ...rerunning }: ManyRuns): Route[] => {
+const routesOfMany = ({ views, fresh, selectRuns, record, cancel, ...rerunning }: ManyRuns): Route[] => {
   const find = findMatching({ views, fresh });
   return [
-    cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), searchOf, record }),
-    rerunManyRoute({ rerunMany: rerunMany({ find, ...rerunning }), searchOf, record }),
+    cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), selectRuns, record }),
+    rerunManyRoute({ rerunMany: rerunMany({ find, ...rerunning }), selectRuns, record }),
   ];
 };
 

@@ -88,13 +88,13 @@ const cancelManyOperation = operation({
   refusals: [],
 });
 
-export interface CancelManyRoute extends Pick<BulkOptions<CancelCounts>, 'searchOf' | 'record'> {
+export interface CancelManyRoute extends Pick<BulkOptions<CancelCounts>, 'selectRuns' | 'record'> {
   readonly cancelMany: CancelMany;
 }
 
-export const cancelManyRoute = ({ cancelMany, searchOf, record }: CancelManyRoute): Route => {
+export const cancelManyRoute = ({ cancelMany, selectRuns, record }: CancelManyRoute): Route => {
   const bulk: BulkOptions<CancelCounts> = {
-    searchOf,
+    selectRuns,
     record,
     action: 'runs.cancelled',
     detailsOf: (counts) => ({ ...counts }),

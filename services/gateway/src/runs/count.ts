@@ -3,7 +3,7 @@ import { operation, route, type Route } from '../door/operation.ts';
 import { MAX_COUNTED } from '../views/counts.decide.ts';
 import type { FreshViews } from '../views/fresh-views.ts';
 import type { RunViews } from '../views/run-views.ts';
-import { listRange, runFilterOf, type ReadSearch } from './filter.ts';
+import type { SelectRuns } from './filter.ts';
 
 const most = MAX_COUNTED.toLocaleString('en');
 
@@ -23,19 +23,14 @@ const countRunsOperation = operation({
 export interface CountRunsRoute {
   readonly views: Pick<RunViews, 'countRuns'>;
   readonly fresh: Pick<FreshViews, 'becomeFresh'>;
-  readonly searchOf: ReadSearch;
+  readonly selectRuns: SelectRuns;
 }
 
-export const countRunsRoute = ({ views, fresh, searchOf }: CountRunsRoute): Route =>
+export const countRunsRoute = ({ views, fresh, selectRuns }: CountRunsRoute): Route =>
   route(countRunsOperation, async ({ query }, caller) => {
-    const search = await searchOf(caller.org_id, query.search);
+    const selected = await selectRuns(caller.org_id, query);
     await fresh.becomeFresh();
-    const { counts, isComplete } = await views.countRuns({
-      org_id: caller.org_id,
-      ...runFilterOf(query),
-      ...search,
-      ...listRange(query, undefined),
-    });
+    const { counts, isComplete } = await views.countRuns(selected);
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     return { counts, total, complete: isComplete };
   });

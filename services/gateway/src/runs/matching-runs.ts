@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
 import type { AuditDetails } from '@runledger/contracts/audit/audit-record';
@@ -12,7 +13,7 @@ import { ViewsUnavailable, type RunViews } from '../views/run-views.ts';
 import { requestedAction } from '../records/audit/record-operation.ts';
 import type { Caller, ExtraCheck } from '../door/operation.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt, runFilterOf, type ReadSearch } from './filter.ts';
+import { runCursorProblems, sortKeyAt, type SelectRuns } from './filter.ts';
 import { own } from '../door/compiled.ts';
 
 /** Which runs a request concerns, apart from the size of a page. */
@@ -71,7 +72,7 @@ const behindNewest = ([newest]: readonly RunView[]): Date | undefined =>
   newest && new Date(Date.parse(newest.run.created_at) + 1);
 
 export interface BulkOptions<Counts> {
-  readonly searchOf: ReadSearch;
+  readonly selectRuns: SelectRuns;
   readonly record: RecordAction;
   readonly action: AuditAction;
   /** What the audit record keeps of the counts. */
@@ -80,15 +81,16 @@ export interface BulkOptions<Counts> {
 
 /** Carries out a request about the runs that match its filter, between two audit records unless it only counts them. */
 export const carryOutBulk = async <Counts extends object>(
-  { filter, cursor, dry_run }: ManyRunsRequest,
+  { filter, cursor, dry_run, ...unread }: ManyRunsRequest,
   caller: Caller,
   ctx: Context,
-  { searchOf, record, action, detailsOf }: BulkOptions<Counts>,
+  { selectRuns, record, action, detailsOf }: BulkOptions<Counts>,
   carryOut: (query: BulkQuery, dryRun: boolean) => Promise<BulkResult<Counts>>,
 ): Promise<Counts & { created_before: string | null; next_cursor: string | null }> => {
-  const { org_id } = caller;
-  const search = await searchOf(org_id, filter.search);
-  const query = { org_id, ...runFilterOf(filter), ...search, ...listRange(filter, sortKeyAt(cursor)) };
+  allRead(unread);
+  const behind = sortKeyAt(cursor);
+  const selected = await selectRuns(caller.org_id, filter);
+  const query = { ...selected, ...(behind === undefined ? {} : { behind }) };
   const filtered = requestedAction(ctx, caller, { action, details: { members: Object.keys(filter) } });
   const { counts, createdBefore, end } = await (dry_run === true
     ? carryOut(query, true)

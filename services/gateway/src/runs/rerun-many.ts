@@ -49,12 +49,12 @@ const rerunManyOperation = operation({
   refusals: [],
 });
 
-interface RerunManyRoute extends Pick<BulkOptions<RerunCounts>, 'searchOf' | 'record'> {
+interface RerunManyRoute extends Pick<BulkOptions<RerunCounts>, 'selectRuns' | 'record'> {
   readonly rerunMany: RerunMany;
 }
 
-export const rerunManyRoute = ({ rerunMany, searchOf, record }: RerunManyRoute): Route => {
-  const bulk: BulkOptions<RerunCounts> = { searchOf, record, action: 'runs.rerun', detailsOf };
+export const rerunManyRoute = ({ rerunMany, selectRuns, record }: RerunManyRoute): Route => {
+  const bulk: BulkOptions<RerunCounts> = { selectRuns, record, action: 'runs.rerun', detailsOf };
   return route(
     rerunManyOperation,
     async ({ headers, body }, caller, ctx) => {

@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import { isDeepStrictEqual } from 'node:util';
 import {
   NewSchedule,
@@ -127,12 +128,13 @@ export const scheduleRoutes = (options: ScheduleRoutes): Route[] => {
     route(
       listOperation,
       async ({ query }, caller) => {
-        const { deployment_id } = query;
+        const { deployment_id, name, limit, cursor, ...unread } = query;
+        allRead(unread);
         const page = await schedules.page(
           caller.org_id,
-          recordSpan(query),
+          recordSpan({ limit, cursor }),
           (one) =>
-            isNamed(query)(one) && (deployment_id === undefined || one.deployment_id === deployment_id),
+            isNamed({ name })(one) && (deployment_id === undefined || one.deployment_id === deployment_id),
         );
         const now = await brokerNow();
         const shown = page.items.map((one) => shownSchedule(one, shownTo(caller), now));
