@@ -1,4 +1,4 @@
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorOf, type AttemptError, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { createHash } from 'node:crypto';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { fetchBody, type FetchOptions, type NotFetched } from './fetch-body.ts';
@@ -46,7 +46,7 @@ const checked = (name: string, expected: string, text: Buffer): FetchedText => {
   );
 };
 
-const refused = (why: string, kind: AttemptError['kind'] = 'internal_error'): NotFetched => ({
+const refused = (why: string, kind: AttemptErrorKind = 'internal_error'): NotFetched => ({
   kind: 'refused',
   error: errorOf(kind, why),
 });

@@ -7,9 +7,9 @@ import { plain, shorten } from '../../output/plain-text.ts';
 import type { Checked } from './check-signature.ts';
 import type { ReceivedRequest } from './receiver.ts';
 
-/** Only the number of outputs is shown. */
+/** Only the number of outputs is shown. No error is: one of a later release may be of another kind. */
 const ShownPayload = Type.Object({
-  ...Type.Omit(WebhookPayload, ['outputs']).properties,
+  ...Type.Omit(WebhookPayload, ['outputs', 'error', 'attempts']).properties,
   outputs: Type.Array(Type.Unknown()),
 });
 
