@@ -4,6 +4,7 @@ import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-a
 import { withoutQuery } from '@runledger/contracts/deliveries/delivery-attempts';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { Run } from '@runledger/contracts/fold/run';
+import type { WebhookHeaders } from '@runledger/contracts/deliveries/webhook-headers';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/deliveries/webhook-payload';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
@@ -43,7 +44,7 @@ export const sendNotification = async (
   await runDueTimers();
   signal.throwIfAborted();
   const started = now();
-  const headers = {
+  const headers: WebhookHeaders = {
     'content-type': 'application/json',
     'user-agent': 'Runledger',
     'runledger-webhook-version': String(WEBHOOK_PAYLOAD_VERSION),

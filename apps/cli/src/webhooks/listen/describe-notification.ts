@@ -1,4 +1,5 @@
 import { parseJson } from '@runledger/contracts/json';
+import { DOCUMENTED_WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -14,8 +15,6 @@ const ShownPayload = Type.Object({
 });
 
 const LONGEST = 160;
-/** The headers that identify and sign a notification. */
-const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'runledger-webhook-version'];
 
 export interface Notification {
   readonly at: Date;
@@ -42,7 +41,9 @@ export const notificationLine = ({ at, received, signature, answered }: Notifica
 export const notificationJson = ({ at, received, signature, answered }: Notification): object => ({
   received_at: at.toISOString(),
   path: received.path,
-  headers: Object.fromEntries(HEADERS.map((name) => [name, header(received, name) ?? null])),
+  headers: Object.fromEntries(
+    DOCUMENTED_WEBHOOK_HEADERS.map(({ name }) => [name, header(received, name) ?? null]),
+  ),
   signature,
   answered,
   body: parseJson(received.body.toString('utf8')) ?? received.body.toString('utf8'),
