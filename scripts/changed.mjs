@@ -1,6 +1,6 @@
 // What differs from the branch main, and which tests are nearest to it: for npm run verify -- --changed.
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, posix } from 'node:path';
 import { root } from './node24.mjs';
 
@@ -57,6 +57,9 @@ const importsOf = (file, text) =>
 
 /** The files of this checkout. */
 export const CHECKOUT = {
-  testsIn: (workspace) => globSync(`${workspace}/test/**/*.test.ts`, { cwd: root }),
+  testsIn: (workspace) =>
+    lines('ls-files', '--cached', '--others', '--exclude-standard', `${workspace}/test`).filter(
+      (file) => file.endsWith('.test.ts') && existsSync(join(root, file)),
+    ),
   text: (file) => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : ''),
 };
