@@ -2,7 +2,7 @@
 import { BlobRef } from '@runledger/contracts/blobs';
 import { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { Placement } from '@runledger/contracts/events/placement';
-import { RetryOn } from '@runledger/contracts/events/retry';
+import { StoredRetryOn } from '@runledger/contracts/events/retry';
 import { AttemptError } from '@runledger/contracts/events/run-error';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { RunOutput, RunQueuedData, StoredFile } from '@runledger/contracts/events/run-event-data';
@@ -19,7 +19,7 @@ const SHARED = {
   DeliveryAttemptResult,
   GpuFallbacks,
   Placement,
-  RetryOn,
+  RetryOn: StoredRetryOn,
   RunnerChoice,
   RunOutput,
   RunQueuedData,

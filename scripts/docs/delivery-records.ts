@@ -15,6 +15,7 @@ import {
   timerSubject,
 } from '@runledger/contracts/deliveries/timers';
 import { orgId, runId } from '@runledger/contracts/ids';
+import { WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
 import { servicesThat, type MessageDescription } from './message-descriptions.ts';
 import { code, memberTable } from './schema-tables.ts';
@@ -32,12 +33,7 @@ export const payloadPart = (): string[] => [
   '',
   '| header | is |',
   '|---|---|',
-  '| `content-type` | `application/json` |',
-  '| `user-agent` | `Runledger` |',
-  '| `webhook-id` | the same on every retry and redelivery of a final notification; different for each intermediate notification |',
-  '| `webhook-timestamp` | the time of this delivery attempt, in whole seconds since 1970 |',
-  '| `webhook-signature` | `v1,` and base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, one for each valid secret, separated by spaces |',
-  `| \`runledger-webhook-version\` | ${code(WEBHOOK_PAYLOAD_VERSION)} |`,
+  ...Object.entries(WEBHOOK_HEADERS).map(([name, { is }]) => `| \`${name}\` | ${is} |`),
   '',
 ];
 

@@ -1,4 +1,6 @@
 /** docs/errors.md from the table of codes. */
+import { endReasonOf, ERROR_KINDS, isRetryableKind, meaningsOf } from '@runledger/contracts/events/run-error';
+import { RETRY_KINDS } from '@runledger/contracts/events/retry';
 import { CODE_GROUPS } from '@runledger/contracts/http/refusals/refusal-codes';
 
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
@@ -23,6 +25,26 @@ const section = ({ title, codes }: (typeof CODE_GROUPS)[number]): string =>
     '',
   ].join('\n');
 
+const isRetryKind = (kind: string): boolean => RETRY_KINDS.some((one) => one === kind);
+
+const errorsOfRuns = (): string =>
+  [
+    '## Errors of runs',
+    '',
+    'A run that failed or timed out has an `error`, in every response, event and notification: its `kind` is one of these, and belongs to one',
+    '`end_reason`. `retryable` is the usual answer; that of the run is in its error. `retry.on` of a deployment may name the kinds of the last column.',
+    'Later releases may add kinds. While the system is updated, a run may have one that its gateway does not know: it belongs to `workflow_error`.',
+    '',
+    '| `kind` | `end_reason` | means | `retryable` | `retry.on` |',
+    '|---|---|---|---|---|',
+    ...Object.entries(meaningsOf(ERROR_KINDS)).map(([name, means]) => {
+      const kind = name as (typeof ERROR_KINDS)[number];
+      const answers = [isRetryableKind(kind), isRetryKind(kind)].map((is) => (is ? 'yes' : 'no'));
+      return `| \`${kind}\` | \`${endReasonOf(kind)}\` | ${cell(means)} | ${answers.join(' | ')} |`;
+    }),
+    '',
+  ].join('\n');
+
 export const errorsPage = (): string =>
   [
     '# Errors',
@@ -43,4 +65,5 @@ export const errorsPage = (): string =>
     'A record of another organisation is refused as one that does not exist.',
     '',
     ...CODE_GROUPS.map(section),
+    errorsOfRuns(),
   ].join('\n');

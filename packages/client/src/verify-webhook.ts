@@ -1,3 +1,4 @@
+import type { operations } from './generated/api-types.ts';
 import type { Notification } from './operations.ts';
 import { RunledgerError, WebhookInvalid } from './errors.ts';
 import { isObject, parsed } from './http/json.ts';
@@ -29,8 +30,8 @@ export const verifyWebhook = async ({
   toleranceS = DEFAULT_TOLERANCE_S,
 }: WebhookRequest): Promise<Notification> => {
   const bytes = bytesOf(body);
-  const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
-    headerIn(headers, name),
+  const [id, timestamp, signature] = (['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const).map(
+    (name) => headerIn(headers, name),
   );
   if (id === undefined || timestamp === undefined || signature === undefined)
     throw new WebhookInvalid(
@@ -61,7 +62,9 @@ const bytesOf = (body: WebhookRequest['body']): Uint8Array => {
 };
 
 /** Names of headers have no case. */
-const headerIn = (headers: WebhookRequest['headers'], name: string): string | undefined => {
+type HeaderName = keyof operations['receiveRunNotification']['parameters']['header'];
+
+const headerIn = (headers: WebhookRequest['headers'], name: HeaderName): string | undefined => {
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
   return typeof found === 'string' ? found : found?.join(',');

@@ -9,6 +9,8 @@ import { MongoClient } from 'mongodb';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
 import { documentOf, type RunDocument } from '../src/views/mongo/run-documents.ts';
 import { clock } from '../src/kit.ts';
+import { firstCollectionOf } from '../src/views/mongo/view-places.ts';
+import { VIEW_VERSION } from '../src/views/stored-run.decide.ts';
 import { MONGO_LIMITS, openMongoViewStore } from '../src/views/mongo/mongo-view-store.ts';
 import { sortKeyOf } from '../src/views/sort-key.decide.ts';
 import type { RunQuery } from '../src/views/list-query.decide.ts';
@@ -88,7 +90,7 @@ open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
 const views = open.use(openMongoViewStore({ url, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }));
 await views.resetTo(beginningOf({ created: new Date().toISOString(), since: new Date().toISOString() }, 1));
-const documents = client.db(DATABASE).collection<RunDocument>('run_views_v5');
+const documents = client.db(DATABASE).collection<RunDocument>(firstCollectionOf(VIEW_VERSION));
 const inMongo = runs.slice(0, IN_MONGODB);
 for (let begin = 0; begin < inMongo.length; begin += BATCH) {
   await documents.insertMany(inMongo.slice(begin, begin + BATCH).map(documentOf));

@@ -1,5 +1,6 @@
 import { RunOrigin } from '@runledger/contracts/events/run-event-data';
 import { RunStatus } from '@runledger/contracts/http/runs/run-status';
+import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ApiCall } from '../api/api-call.ts';
 import { deployments } from '../catalogue/deployments.ts';
@@ -20,7 +21,8 @@ export interface RunFilterOptions {
   readonly createdBefore?: string;
 }
 
-type RunFilter = Readonly<Record<string, string | undefined>>;
+/** Each member of the filter of the API, so that a new one does not compile before it has an option. */
+type FilterMembers = Readonly<Record<keyof RunFilter, string | undefined>>;
 
 export const addRunFilter = (command: Command): Command => addTimes(addRunConditions(command));
 
@@ -65,7 +67,7 @@ const statuses = (text: string, before: readonly string[] = []): string[] => {
 };
 
 /** For a query or a body. A missing option is undefined. */
-export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Promise<RunFilter> => ({
+export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Promise<FilterMembers> => ({
   status: options.status?.join(','),
   deployment_id: await optionalId(call, deployments, options.deployment),
   workflow_id: await optionalId(call, workflows, options.workflow),

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { timingSafeEqual } from 'node:crypto';
 import { signedHeaders } from '@runledger/webhooks/signing/signature';
+import { DOCUMENTED_WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { parseJson } from '@runledger/contracts/json';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Type } from 'typebox';
@@ -230,15 +231,13 @@ const isSame = (one: string, other: string): boolean => {
   return a.length === b.length && timingSafeEqual(a, b);
 };
 
-/** Only the number of outputs is shown. */
+/** Only the number of outputs is shown. No error is: one of a later release may be of another kind. */
 const ShownPayload = Type.Object({
-  ...Type.Omit(WebhookPayload, ['outputs']).properties,
+  ...Type.Omit(WebhookPayload, ['outputs', 'error', 'attempts']).properties,
   outputs: Type.Array(Type.Unknown()),
 });
 
 const LONGEST = 160;
-/** The headers that identify and sign a notification. */
-const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'runledger-webhook-version'];
 
 interface Notification {
   readonly at: Date;
@@ -265,7 +264,9 @@ const notificationLine = ({ at, received, signature, answered }: Notification): 
 const notificationJson = ({ at, received, signature, answered }: Notification): object => ({
   received_at: at.toISOString(),
   path: received.path,
-  headers: Object.fromEntries(HEADERS.map((name) => [name, header(received, name) ?? null])),
+  headers: Object.fromEntries(
+    DOCUMENTED_WEBHOOK_HEADERS.map(({ name }) => [name, header(received, name) ?? null]),
+  ),
   signature,
   answered,
   body: parseJson(received.body.toString('utf8')) ?? received.body.toString('utf8'),

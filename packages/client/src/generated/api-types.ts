@@ -5988,7 +5988,7 @@ export interface components {
              */
             message: string;
             /**
-             * @description What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.
+             * @description What went wrong. Each belongs to one `end_reason`. Later releases may add kinds, and while the system is updated a run may have one that is not in this list: it belongs to `workflow_error`.
              *
              *     - `program_exit`: The program ended with an exit code other than 0.
              *     - `program_signal`: A signal ended the program, and neither a cancel nor a time limit sent it.

@@ -6,7 +6,7 @@ import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { RequiredLabels } from '../labels.ts';
 import { Exact, Json, UserNumber } from '../json-schemas.ts';
 import { IfNoOutput } from '../warnings/run-warning.ts';
-import { RetryOn } from '../events/retry.ts';
+import { StoredRetryOn } from '../events/retry.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
 import { LogMasks } from '../logs/log-mask-patterns.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
@@ -113,7 +113,10 @@ export const Deployment = Type.Object({
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
   bounds: Type.Optional(RequestBounds),
-  retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }), on: Type.Optional(RetryOn) }),
+  retry: Type.Object({
+    attempts: Type.Integer({ minimum: 1, maximum: 100 }),
+    on: Type.Optional(StoredRetryOn),
+  }),
   /** Left out for `warn`. */
   if_no_output: Type.Optional(IfNoOutput),
   log_masks: Type.Optional(LogMasks),

@@ -1,13 +1,25 @@
 import { Type } from 'typebox';
-import { enumInWords } from '../words/in-words.ts';
-import { ATTEMPT_ERROR_KINDS, isRetryableKind, meaningsOf, type AttemptError } from './run-error.ts';
+import {
+  ATTEMPT_ERROR_KINDS,
+  documentedKind,
+  isRetryableKind,
+  storedKind,
+  type AttemptError,
+} from './run-error.ts';
 
 /** The kinds of errors after which a deployment may have another attempt; for the others it would be in vain, or the time of the run is over. */
 export const RETRY_KINDS = ATTEMPT_ERROR_KINDS.filter(
   (kind) => isRetryableKind(kind) && kind !== 'start_deadline',
 );
-export const RetryOn = Type.Array(enumInWords(meaningsOf(RETRY_KINDS), { description: 'A kind of error.' }), {
+/** As the API documents it. */
+export const RetryOn = Type.Array(documentedKind(RETRY_KINDS, 'A kind of error.'), {
   maxItems: RETRY_KINDS.length,
+  uniqueItems: true,
+});
+
+/** In a fact or a record: a later release may know more kinds. */
+export const StoredRetryOn = Type.Array(storedKind(RETRY_KINDS, 'A kind of error.'), {
+  maxItems: 64,
   uniqueItems: true,
 });
 

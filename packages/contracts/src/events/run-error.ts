@@ -1,5 +1,5 @@
-import { Type, type Static } from 'typebox';
-import { enumInWords } from '../words/in-words.ts';
+import { Type, type Static, type TSchema } from 'typebox';
+import { enumInWords, listInWords } from '../words/in-words.ts';
 import { MAX_ERROR_MESSAGE, MAX_ERROR_NAME } from '../limits.ts';
 
 /**
@@ -96,9 +96,22 @@ const ATTEMPT_ERRORS = {
   },
 } as const;
 
+interface LaterError {
+  readonly end_reason: typeof END_REASON_OF_OTHERS;
+  readonly retryable: boolean;
+  readonly means: string;
+}
+
+/** What readers of an earlier release derive of a kind that they do not know: a kind that is added here has it, so that all derive the same. */
+const END_REASON_OF_OTHERS = 'workflow_error';
+
+/** What an executor reports of an attempt since a later release than the first. */
+const LATER_ERRORS = {} as const satisfies Readonly<Record<string, LaterError>>;
+
 /** Every kind of error. It belongs to one end reason and refines it; where the end reason says all, both have the same word. */
 const ERRORS = {
   ...ATTEMPT_ERRORS,
+  ...LATER_ERRORS,
   executor_lost: {
     end_reason: 'executor_lost',
     retryable: true,
@@ -123,11 +136,23 @@ const ERRORS = {
 
 export type ErrorKind = keyof typeof ERRORS;
 export type FailureReason = (typeof ERRORS)[ErrorKind]['end_reason'];
+export type AttemptErrorKind = keyof typeof ATTEMPT_ERRORS | keyof typeof LATER_ERRORS;
+
+declare const ofLaterRelease: unique symbol;
+/** A kind that a later release has added. An executor may be newer than whoever reads what it reports, and a run's end is never lost for that. */
+export type LaterKind = string & { readonly [ofLaterRelease]: true };
 
 export const isRetryableKind = (kind: ErrorKind): boolean => ERRORS[kind].retryable;
 
-export const endReasonOf = <Kind extends ErrorKind>(kind: Kind): (typeof ERRORS)[Kind]['end_reason'] =>
-  ERRORS[kind].end_reason;
+type EndReasonOf<Kind> = Kind extends ErrorKind
+  ? (typeof ERRORS)[Kind]['end_reason']
+  : typeof END_REASON_OF_OTHERS;
+
+export const endReasonOf = <Kind extends ErrorKind | LaterKind>(kind: Kind): EndReasonOf<Kind> =>
+  // The compiler does not see which of both the kind is.
+  (Object.hasOwn(ERRORS, kind)
+    ? ERRORS[kind as ErrorKind].end_reason
+    : END_REASON_OF_OTHERS) as EndReasonOf<Kind>;
 
 /** Where or how it went wrong, as far as the kind has it. */
 const details = {
@@ -159,7 +184,7 @@ const details = {
 export const meaningsOf = <Kind extends ErrorKind>(kinds: readonly Kind[]): Record<Kind, string> =>
   Object.fromEntries(kinds.map((kind) => [kind, ERRORS[kind].means])) as Record<Kind, string>;
 
-const errorOfKinds = <Kind extends ErrorKind>(kinds: readonly Kind[]) =>
+const errorWith = <Kind extends TSchema>(kind: Kind) =>
   Type.Object(
     {
       message: Type.String({
@@ -168,9 +193,7 @@ const errorOfKinds = <Kind extends ErrorKind>(kinds: readonly Kind[]) =>
           'What happened, for people. After its first line come the last lines that a program wrote to its standard error.',
         examples: ['The program render-image ended with exit code 1.'],
       }),
-      kind: enumInWords(meaningsOf(kinds), {
-        description: 'What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.',
-      }),
+      kind,
       ...details,
       retryable: Type.Boolean({
         description: 'Whether the same run may succeed when it is queued again without a change.',
@@ -185,13 +208,45 @@ const errorOfKinds = <Kind extends ErrorKind>(kinds: readonly Kind[]) =>
   );
 
 // The keys of a literal are its names.
-export const ATTEMPT_ERROR_KINDS = Object.keys(ATTEMPT_ERRORS) as (keyof typeof ATTEMPT_ERRORS)[];
+export const ATTEMPT_ERROR_KINDS = Object.keys({ ...ATTEMPT_ERRORS, ...LATER_ERRORS }) as AttemptErrorKind[];
 export const ERROR_KINDS = Object.keys(ERRORS) as ErrorKind[];
 
-export const AttemptError = errorOfKinds(ATTEMPT_ERROR_KINDS);
+const ABOUT_KIND = 'What went wrong. Each belongs to one `end_reason`. Later releases may add kinds';
+
+/** A kind in a fact or a record, where it may be one of a later release: any word. */
+export const storedKind = <Kind extends ErrorKind>(kinds: readonly Kind[], description: string) =>
+  Type.Unsafe<Kind | LaterKind>(
+    Type.String({
+      pattern: '^[a-z][a-z0-9_]{0,31}$',
+      description: listInWords(description, meaningsOf(kinds)),
+    }),
+  );
+
+/** A kind as the API documents it. */
+export const documentedKind = <Kind extends ErrorKind>(kinds: readonly Kind[], description: string) =>
+  Type.Unsafe<Kind | LaterKind>(enumInWords(meaningsOf(kinds), { description }));
+
+/** Kinds that services alone know: no executor reports one. */
+const OF_SERVICES = ERROR_KINDS.filter(
+  (kind) => !Object.hasOwn(ATTEMPT_ERRORS, kind) && !Object.hasOwn(LATER_ERRORS, kind),
+);
+
+/** In a fact. */
+export const AttemptError = errorWith({
+  ...storedKind(ATTEMPT_ERROR_KINDS, `${ABOUT_KIND}.`),
+  not: { enum: OF_SERVICES },
+});
 export type AttemptError = Readonly<Static<typeof AttemptError>>;
-export const RunError = errorOfKinds(ERROR_KINDS);
+/** In the API. */
+export const RunError = errorWith(
+  documentedKind(
+    ERROR_KINDS,
+    `${ABOUT_KIND}, and while the system is updated a run may have one that is not in this list: it belongs to \`${END_REASON_OF_OTHERS}\`.`,
+  ),
+);
 export type RunError = Readonly<Static<typeof RunError>>;
+/** In a stored state of a run. */
+export const StoredRunError = errorWith(storedKind(ERROR_KINDS, `${ABOUT_KIND}.`));
 
 type Details = Partial<Pick<RunError, 'exit_code' | 'signal' | 'node' | 'retryable'>>;
 
@@ -200,7 +255,7 @@ export const errorOf = <Kind extends ErrorKind>(
   kind: Kind,
   message: string,
   known: Details = {},
-): RunError & { readonly kind: Kind } => ({
+): Omit<RunError, 'kind'> & { readonly kind: Kind } => ({
   message,
   kind,
   ...known,

@@ -17,7 +17,7 @@ import {
 } from '../limits.ts';
 import { MAX_TAGS, Tag } from '../tags.ts';
 import { Placement } from './placement.ts';
-import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
+import { MAX_RETRY_AFTER_S, StoredRetryOn } from './retry.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 import { AttemptError } from './run-error.ts';
 import { IfNoOutput, RunWarning } from '../warnings/run-warning.ts';
@@ -92,7 +92,7 @@ export const RunQueuedData = Type.Object(
     /** Attempts before the run is given up. */
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
     /** Errors of an attempt after which another one begins; none when it is left out. */
-    retry_on: Type.Optional(RetryOn),
+    retry_on: Type.Optional(StoredRetryOn),
     /** Left out for `warn`. */
     if_no_output: Type.Optional(IfNoOutput),
     /** Whether its deployment has masks for logs: then the executor fetches them. */
@@ -141,7 +141,7 @@ export const RunAssignedData = Type.Object(
     /** By when it has to begin: seconds from when it began to wait for a slot. Earlier releases did not say it. */
     start_deadline: Type.Optional(Type.Object({ since: Time, within_s: Seconds })),
     /** Errors after which the run begins another attempt; left out for its last one. */
-    retry_on: Type.Optional(RetryOn),
+    retry_on: Type.Optional(StoredRetryOn),
     if_no_output: Type.Optional(IfNoOutput),
     has_log_masks: Type.Optional(Type.Boolean()),
     has_input_targets: Type.Optional(Type.Boolean()),

@@ -5,7 +5,7 @@ import {
   type RunEventOf,
   type RunEventType,
 } from '@runledger/contracts/events/run-event';
-import { errorOf } from '@runledger/contracts/events/run-error';
+import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -152,10 +152,7 @@ export const succeeded = (
     data: blob ? { outputs: null, outputs_blob: blob } : { outputs: [...outputs], outputs_blob: null },
   });
 
-export const failed = (
-  key: RunKey,
-  kind: RunEventOf<'RunFailed'>['data']['error']['kind'] = 'program_exit',
-): RunEventOf<'RunFailed'> =>
+export const failed = (key: RunKey, kind: AttemptErrorKind = 'program_exit'): RunEventOf<'RunFailed'> =>
   runEvent('RunFailed', key, {
     attempt: 1,
     executor: EXECUTOR,

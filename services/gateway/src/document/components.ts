@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { HTTPValidationError, Refusal } from '@runledger/contracts/http/problem';
 import { codesOfOperations } from '@runledger/contracts/http/refusals/refusal-codes';
+import { DOCUMENTED_WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
 import { isNode } from '../door/compiled.ts';
 import type { Operation } from '../door/operation.ts';
@@ -155,14 +156,6 @@ export const refusalsOf = ({ request, rawBody, refusals }: Operation): RefusalCo
   return REFUSAL_COMPONENTS.filter(({ of, status }) => applies[of] || listed.includes(status));
 };
 
-const header = (name: string, description: string, schema: JsonSchema): JsonSchema => ({
-  name,
-  in: 'header',
-  required: true,
-  description,
-  schema,
-});
-
 /** What the service sends to the webhook of a run. */
 export const webhookDescriptions = (schemas: Components): JsonSchema => ({
   runNotification: {
@@ -173,25 +166,13 @@ export const webhookDescriptions = (schemas: Components): JsonSchema => ({
       description:
         'Sent when the run ends and, with `webhook_intermediate_status`, also before. Signed as Standard Webhooks prescribes. The final notification is retried until it is accepted or given up, always with the same `webhook-id`. Nothing about a run follows it.',
       security: [],
-      parameters: [
-        header('webhook-id', 'The same in every delivery attempt of a notification.', {
-          type: 'string',
-          examples: ['msg_01a21460-ae48-7794-b9bb-ade918a387db'],
-        }),
-        header('webhook-timestamp', 'When this delivery attempt was signed: seconds since 1970.', {
-          type: 'string',
-          pattern: '^\\d+$',
-          examples: ['1769851800'],
-        }),
-        header('webhook-signature', 'One or several signatures between spaces, each `v1,` and base64.', {
-          type: 'string',
-          examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
-        }),
-        header('runledger-webhook-version', 'The version of the body.', {
-          type: 'string',
-          const: String(WEBHOOK_PAYLOAD_VERSION),
-        }),
-      ],
+      parameters: DOCUMENTED_WEBHOOK_HEADERS.map(({ name, description, schema }) => ({
+        name,
+        in: 'header',
+        required: true,
+        description,
+        schema,
+      })),
       requestBody: {
         required: true,
         content: { 'application/json': { schema: schemas.of(WebhookPayload) } },

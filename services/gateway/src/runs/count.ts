@@ -3,7 +3,6 @@ import { operation, route, type Route } from '../door/operation.ts';
 import { MAX_COUNTED } from '../views/counts.decide.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
-import { listRange, runFilterOf } from './filter.ts';
 
 const most = MAX_COUNTED.toLocaleString('en');
 
@@ -20,16 +19,11 @@ const countRunsOperation = operation({
   refusals: [],
 });
 
-export const countRunsRoute = ({ views }: Kit, { fresh, searchOf }: Runs): Route =>
+export const countRunsRoute = ({ views }: Kit, { fresh, selectRuns }: Runs): Route =>
   route(countRunsOperation, async ({ query }, caller) => {
-    const search = await searchOf(caller.org_id, query.search);
+    const selected = await selectRuns(caller.org_id, query);
     await fresh.becomeFresh();
-    const { counts, isComplete } = await views.countRuns({
-      org_id: caller.org_id,
-      ...runFilterOf(query),
-      ...search,
-      ...listRange(query, undefined),
-    });
+    const { counts, isComplete } = await views.countRuns(selected);
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     return { counts, total, complete: isComplete };
   });

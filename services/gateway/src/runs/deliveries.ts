@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import { RunDeliveries, DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks';
 import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
 import { deliveriesResponse, NO_ATTEMPTS, listedDelivery } from './redeliver.decide.ts';
@@ -51,12 +52,14 @@ export const listDeliveriesRoute = ({ log, views }: Kit): Route =>
   route(
     listDeliveriesOperation,
     async ({ query }, caller) => {
+      const { status, host, created_after, created_before, limit, cursor, ...unread } = query;
+      allRead(unread);
       const { items, end } = await views.listWebhooks({
         org_id: caller.org_id,
-        statuses: query.status ?? WEBHOOK_STATUSES,
-        ...(query.host === undefined ? {} : { host: query.host.toLowerCase() }),
-        ...listRange(query, sortKeyAt(query.cursor)),
-        limit: query.limit ?? DEFAULT_LIMIT,
+        statuses: status ?? WEBHOOK_STATUSES,
+        ...(host === undefined ? {} : { host: host.toLowerCase() }),
+        ...listRange({ created_after, created_before }, sortKeyAt(cursor)),
+        limit: limit ?? DEFAULT_LIMIT,
       });
       const stored = await readDeliveryStates(log, items);
       const show = showCallback(caller.key.scopes);

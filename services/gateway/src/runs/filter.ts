@@ -1,9 +1,11 @@
+import { allRead } from '@runledger/contracts/all-read';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { RunStatus } from '@runledger/contracts/http/runs/run-status';
-import type { RunFilter } from '@runledger/contracts/http/runs/runs';
+import type { RunConditions, RunFilter } from '@runledger/contracts/http/runs/runs';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
-import type { RunQuery } from '../views/list-query.decide.ts';
+import type { Static, TObject } from 'typebox';
+import type { CountQuery } from '../views/list-query.decide.ts';
 import { textsIn, wordsIn } from '../door/nearest-name.ts';
 import { cursorProblems, decodeCursor } from '../door/pagination.ts';
 import type { Invalid } from '../door/refusal.ts';
@@ -11,34 +13,38 @@ import { isSortKey, type ListRange, type SortKey } from '../views/sort-key.decid
 import type { CatalogueRecords } from '../records/catalogue/catalogue.ts';
 import { searchWord, type RunSearch } from '../views/run-search.decide.ts';
 
-type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'schedule_id' | 'gpu' | 'origin' | 'tag'> & {
-  readonly status?: string | readonly RunStatus[] | null | undefined;
-};
+type Conditions = Static<TObject<typeof RunConditions>>;
 
-/** The conditions of a filter in a query or a body, apart from times. */
-export const runFilterOf = ({
-  status,
-  deployment_id,
-  workflow_id,
-  schedule_id,
-  gpu,
-  origin,
-  tag,
-}: Fields): Pick<
-  RunQuery,
-  'statuses' | 'deploymentId' | 'workflowId' | 'scheduleId' | 'gpu' | 'origin' | 'tags'
-> => {
-  const statuses = wordsIn(RunStatus, status)?.filter(isOfRuns);
-  return {
-    ...(statuses ? { statuses } : {}),
-    ...(typeof deployment_id === 'string' ? { deploymentId: deployment_id.toLowerCase() } : {}),
-    ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
-    ...(typeof schedule_id === 'string' ? { scheduleId: schedule_id.toLowerCase() } : {}),
-    ...(gpu ? { gpu: gpuModel(gpu) } : {}),
-    ...(origin ? { origin } : {}),
-    ...(tag ? { tags: textsIn(tag) } : {}),
+/** Members of a filter: of a query, where lists are lists, or of a body, where `null` is as good as nothing. */
+type Filter = { readonly [Name in keyof Conditions]?: Conditions[Name] | RunFilter[Name] };
+
+/** Which runs a request selects. It reads every member, so a new one does not compile before its line is here. @throws {LogUnavailable} */
+export type SelectRuns = <Given extends Filter>(
+  org_id: OrgId,
+  filter: Given & Readonly<Record<Exclude<keyof Given, keyof Filter>, never>>,
+) => Promise<CountQuery>;
+
+/** Runs do not know the names of their deployments, which may change: the catalogue has them. */
+export const selectRuns =
+  ({ deployments }: Pick<CatalogueRecords, 'deployments'>): SelectRuns =>
+  async (org_id, filter: Filter) => {
+    const { status, deployment_id, workflow_id, schedule_id, gpu, origin, tag, search, ...times } = filter;
+    const { created_after, created_before, ...unread } = times;
+    allRead(unread);
+    const statuses = wordsIn(RunStatus, status)?.filter(isOfRuns);
+    return {
+      org_id,
+      ...(statuses ? { statuses } : {}),
+      ...(typeof deployment_id === 'string' ? { deploymentId: deployment_id.toLowerCase() } : {}),
+      ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
+      ...(typeof schedule_id === 'string' ? { scheduleId: schedule_id.toLowerCase() } : {}),
+      ...(gpu ? { gpu: gpuModel(gpu) } : {}),
+      ...(origin ? { origin } : {}),
+      ...(tag ? { tags: textsIn(tag) } : {}),
+      ...(typeof search === 'string' ? { search: await searchFor(deployments, org_id, search) } : {}),
+      ...listRange({ created_after, created_before }, undefined),
+    };
   };
-};
 
 /** No run has the status `not-started` yet. */
 const isOfRuns = (status: RunStatus): status is Run['status'] => status !== 'not-started';
@@ -70,21 +76,15 @@ export const sortKeyAt = (cursor: string | null | undefined): SortKey | undefine
 export const runCursorProblems = (value: unknown, source: 'query' | 'body'): Invalid[] =>
   cursorProblems(value, source, isSortKey);
 
-/** What a request searches runs for; nothing without a text. @throws {LogUnavailable} */
-export type ReadSearch = (
-  org_id: OrgId,
-  text: string | null | undefined,
-) => Promise<{ readonly search?: RunSearch }>;
-
 /** The newest of the deployments whose names have the text: a database compares each run with all of them. */
 const MAX_DEPLOYMENTS = 500;
 
-/** Runs do not know the names of their deployments, which may change: the catalogue has them. */
-export const readSearch =
-  ({ deployments }: CatalogueRecords): ReadSearch =>
-  async (org_id, given) => {
-    if (given === null || given === undefined) return {};
-    const text = searchWord(given);
-    const ids = await deployments.ids(org_id, ({ name }) => searchWord(name).includes(text));
-    return { search: { text, deploymentIds: ids.slice(0, MAX_DEPLOYMENTS) } };
-  };
+const searchFor = async (
+  deployments: CatalogueRecords['deployments'],
+  org_id: OrgId,
+  given: string,
+): Promise<RunSearch> => {
+  const text = searchWord(given);
+  const ids = await deployments.ids(org_id, ({ name }) => searchWord(name).includes(text));
+  return { text, deploymentIds: ids.slice(0, MAX_DEPLOYMENTS) };
+};

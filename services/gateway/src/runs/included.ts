@@ -14,7 +14,11 @@ export interface Include {
   readonly workflow_api: boolean;
 }
 
-export const includeOf = ({ include = [] }: { readonly include?: readonly (keyof Include)[] }): Include => ({
+export const includeOf = ({
+  include = [],
+}: {
+  readonly include?: readonly (keyof Include)[] | undefined;
+}): Include => ({
   inputs: include.includes('inputs'),
   workflow_api: include.includes('workflow_api'),
 });

@@ -8,7 +8,7 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import pLimit from 'p-limit';
 import { operation, route, type Route } from '../door/operation.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt, runFilterOf } from './filter.ts';
+import { runCursorProblems, sortKeyAt } from './filter.ts';
 import { includeOf, type Include } from './included.ts';
 import { showCallback, type ShowCallback } from './facts/shown-webhooks.ts';
 import { createdAtIn, sortKeyOf } from '../views/sort-key.decide.ts';
@@ -40,24 +40,24 @@ export const listRunsRoute = (kit: Kit, runs: Runs): Route =>
   route(
     listRunsOperation,
     async ({ query }, caller) => {
+      const { include, at, limit, cursor, ...filter } = query;
+      const behind = sortKeyAt(cursor);
       const { items, unknown, end } = await listRuns(
         kit,
         runs,
         {
-          org_id: caller.org_id,
-          ...runFilterOf(query),
-          ...(await runs.searchOf(caller.org_id, query.search)),
-          ...listRange(query, sortKeyAt(query.cursor)),
-          limit: query.limit ?? DEFAULT_LIMIT,
-          at: query.at === undefined ? undefined : Date.parse(query.at),
+          ...(await runs.selectRuns(caller.org_id, filter)),
+          ...(behind === undefined ? {} : { behind }),
+          limit: limit ?? DEFAULT_LIMIT,
+          at: at === undefined ? undefined : Date.parse(at),
         },
-        includeOf(query),
+        includeOf({ include }),
         showCallback(caller.key.scopes),
       );
       return {
         runs: [...items],
-        ...(query.at === undefined ? {} : { unknown_runs: [...unknown] }),
-        ...(query.search === undefined ? {} : { searched_to: end === undefined ? null : createdAtIn(end) }),
+        ...(at === undefined ? {} : { unknown_runs: [...unknown] }),
+        ...(filter.search === undefined ? {} : { searched_to: end === undefined ? null : createdAtIn(end) }),
         next_cursor: cursorAt(end),
       };
     },

@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
 import type { AuditDetails } from '@runledger/contracts/audit/audit-record';
@@ -11,7 +12,7 @@ import { ViewsUnavailable, type RunViews } from '../views/run-views.ts';
 import { requestedAction } from '../records/audit/record-operation.ts';
 import type { Caller, ExtraCheck } from '../door/operation.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt, runFilterOf } from './filter.ts';
+import { runCursorProblems, sortKeyAt } from './filter.ts';
 import { own } from '../door/compiled.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
@@ -78,15 +79,16 @@ interface Bulk<Counts> {
 
 /** Carries out a request about the runs that match its filter, between two audit records unless it only counts them. */
 export const carryOutBulk = async <Counts extends object>(
-  { searchOf, record }: Runs,
-  { filter, cursor, dry_run }: ManyRunsRequest,
+  { selectRuns, record }: Runs,
+  { filter, cursor, dry_run, ...unread }: ManyRunsRequest,
   caller: Caller,
   ctx: Context,
   { action, detailsOf, carryOut }: Bulk<Counts>,
 ): Promise<Counts & { created_before: string | null; next_cursor: string | null }> => {
-  const { org_id } = caller;
-  const search = await searchOf(org_id, filter.search);
-  const query = { org_id, ...runFilterOf(filter), ...search, ...listRange(filter, sortKeyAt(cursor)) };
+  allRead(unread);
+  const behind = sortKeyAt(cursor);
+  const selected = await selectRuns(caller.org_id, filter);
+  const query = { ...selected, ...(behind === undefined ? {} : { behind }) };
   const filtered = requestedAction(ctx, caller, { action, details: { members: Object.keys(filter) } });
   const { counts, createdBefore, end } = await (dry_run === true
     ? carryOut(query, true)

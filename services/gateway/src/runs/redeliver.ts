@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import { RunRedelivery, RedeliverRequest, RedeliverResponse } from '@runledger/contracts/http/webhooks';
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
 import { newUuid } from '@runledger/contracts/ids';
@@ -182,11 +183,13 @@ export const redeliverManyRoute = (kit: Kit, runs: Runs, redeliver: RedeliverRun
     redeliverManyOperation,
     async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
       const { traceparent } = requestOf(ctx);
+      const { status, host, created_after, created_before, ...unread } = filter;
+      allRead(unread);
       const which = {
         org_id,
-        statuses: wordsIn(WebhookStatus, filter.status) ?? ['failed' as const],
-        ...(typeof filter.host === 'string' ? { host: filter.host.toLowerCase() } : {}),
-        ...listRange(filter, sortKeyAt(cursor)),
+        statuses: wordsIn(WebhookStatus, status) ?? ['failed' as const],
+        ...(typeof host === 'string' ? { host: host.toLowerCase() } : {}),
+        ...listRange({ created_after, created_before }, sortKeyAt(cursor)),
       };
       const { matched, requested, end } = await redeliverMany(
         kit,

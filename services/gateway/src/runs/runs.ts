@@ -36,7 +36,7 @@ import { keepRunFiles, type KeepRunFiles } from './facts/keep-files.ts';
 import { logRoom, openCountedRuns, type LogRoom, type SeenPosition } from './facts/log-room.ts';
 import { openRunNumbers } from './facts/run-numbers.ts';
 import { shownWebhooks } from './facts/shown-webhooks.ts';
-import { readSearch, type ReadSearch } from './filter.ts';
+import { selectRuns, type SelectRuns } from './filter.ts';
 import { openIncluded, type OpenIncluded } from './included.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './key-revalidation.ts';
 import { pastRun, type ReadPastRun } from './past-run.ts';
@@ -60,7 +60,7 @@ export interface Runs extends Reading {
   readonly positions: QueuePositions;
   readonly included: OpenIncluded;
   readonly attemptLog: ReadAttemptLog;
-  readonly searchOf: ReadSearch;
+  readonly selectRuns: SelectRuns;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
   readonly wait: WaitForEnd;
@@ -131,7 +131,7 @@ export const openRuns = (kit: Kit, below: Below, open: AsyncDisposableStack): Ru
     positions: queuePositions(scheduler, clock),
     included: openIncluded(kit),
     attemptLog: attemptLogs(kit, current),
-    searchOf: readSearch(records),
+    selectRuns: selectRuns(records),
     subscriptions,
     keys,
     wait: waitForEnd(subscriptions.awaitEnd, keys),

@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import type { RunOrigin } from '@runledger/contracts/events/run-event-data';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
@@ -125,7 +126,8 @@ export interface ListQuery {
  */
 export const runListQuery = (query: SoughtRuns): ListQuery => {
   const { org_id, statuses, deploymentId, workflowId, scheduleId, gpu, origin, tags = [], ...rest } = query;
-  const { sought, ...range } = rest;
+  const { sought, createdAfter, createdBefore, behind, limit: _limit, ...unread } = rest;
+  allRead(unread);
   const byStatus = statuses === undefined ? [] : [{ field: 'status', values: statuses } as const];
   const byOrigin = condition('origin', origin);
   const isOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
@@ -146,7 +148,11 @@ export const runListQuery = (query: SoughtRuns): ListQuery => {
       ...(isUsual ? byStatus : []),
     ],
     sought,
-    range,
+    range: {
+      ...(createdAfter && { createdAfter }),
+      ...(createdBefore && { createdBefore }),
+      ...(behind !== undefined && { behind }),
+    },
   };
 };
 

@@ -1,4 +1,4 @@
-import { type AttemptError, errorOf } from '@runledger/contracts/events/run-error';
+import { type AttemptError, errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { createHash } from 'node:crypto';
 import { parseJson } from '@runledger/contracts/json';
 import {
@@ -100,7 +100,7 @@ const checked = (name: string, expected: string, text: Buffer): FetchedText => {
   );
 };
 
-const refused = (why: string, kind: AttemptError['kind'] = 'internal_error'): NotFetched => ({
+const refused = (why: string, kind: AttemptErrorKind = 'internal_error'): NotFetched => ({
   kind: 'refused',
   error: errorOf(kind, why),
 });

@@ -1,5 +1,5 @@
 import { storingStatus } from '@runledger/contracts/run-view/live-status';
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { StoredFile, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import { contentTypeOf } from '@runledger/contracts/content-type';
 import type { FileHandle } from 'node:fs/promises';
@@ -225,7 +225,7 @@ export const storeList = async (
 };
 
 /** Too large or too many outputs are an error of the workflow; any other refusal is one of the system. */
-const refusalKind = (status: number): AttemptError['kind'] => {
+const refusalKind = (status: number): AttemptErrorKind => {
   if (status === 413) return 'output_too_large';
   return status === STORAGE_FULL ? 'storage_full' : 'internal_error';
 };

@@ -1,3 +1,4 @@
+import type { WebhookHeaders } from '@runledger/contracts/deliveries/webhook-headers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunId } from '@runledger/contracts/ids';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -226,7 +227,7 @@ const sendNotification = async (
   await runDueTimers();
   signal.throwIfAborted();
   const started = now();
-  const headers = {
+  const headers: WebhookHeaders = {
     'content-type': 'application/json',
     'user-agent': 'Runledger',
     'runledger-webhook-version': String(WEBHOOK_PAYLOAD_VERSION),

@@ -1,7 +1,7 @@
 import { BlobRef } from '@runledger/contracts/blobs';
 import type { EarlierAttempt } from '@runledger/contracts/fold/run';
 import { Placement } from '@runledger/contracts/events/placement';
-import { RunError } from '@runledger/contracts/events/run-error';
+import { StoredRunError } from '@runledger/contracts/events/run-error';
 import { FactVersions, RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { GpuModel } from '@runledger/contracts/gpu';
 import { Type, type Static } from 'typebox';
@@ -97,7 +97,7 @@ const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(
       placement: Type.Optional(Placement),
       started_at: Type.Union([Time, Type.Null()]),
       ended_at: Time,
-      error: RunError,
+      error: StoredRunError,
       is_void: Type.Optional(Type.Literal(true)),
     }),
   ),

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ddce524c7a227460ffe50c8abc3906652899a8183ed3a7e43380dea8ddf85a09.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fdf5b9479d4f5e73d781f792c80e928c1caabfacb4071b27abb6d911504b7f0d.
 
 from __future__ import annotations
 
@@ -2395,7 +2395,7 @@ class RunError(TypedDict):
     """
     kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'no_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'run_timeout', 'start_deadline', 'executor_lost', 'executor_left', 'no_capacity', 'log_expired']
     """
-    What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.
+    What went wrong. Each belongs to one `end_reason`. Later releases may add kinds, and while the system is updated a run may have one that is not in this list: it belongs to `workflow_error`.
 
     - `program_exit`: The program ended with an exit code other than 0.
     - `program_signal`: A signal ended the program, and neither a cancel nor a time limit sent it.

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 ddce524c7a227460ffe50c8abc3906652899a8183ed3a7e43380dea8ddf85a09.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fdf5b9479d4f5e73d781f792c80e928c1caabfacb4071b27abb6d911504b7f0d.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

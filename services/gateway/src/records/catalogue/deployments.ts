@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import {
   Deployment,
   DeploymentChange,
@@ -147,11 +148,12 @@ export const deploymentRoutes = ({
     route(
       listDeployments,
       async ({ query }, { org_id }) => {
-        const { workflow_id } = query;
+        const { workflow_id, name, archived, limit, cursor, ...unread } = query;
+        allRead(unread);
         const page = await records.deployments.page(
           org_id,
-          recordSpan(query),
-          (one) => isNamed(query)(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
+          recordSpan({ archived, limit, cursor }),
+          (one) => isNamed({ name })(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
         );
         return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
       },

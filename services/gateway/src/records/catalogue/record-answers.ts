@@ -122,9 +122,9 @@ export const tooBusy = (what: RecordKind): Refused =>
 export const refusedBy = (why: Conflict): Refused => new Refused(why);
 
 interface ListQuery {
-  readonly archived?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
+  readonly archived?: boolean | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
 }
 
 /** The part of a list of records that a query asks for. */
@@ -136,7 +136,7 @@ export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: 
 
 /** Whether a record has the name that a query asks for. */
 export const isNamed =
-  ({ name }: { readonly name?: string }) =>
+  ({ name }: { readonly name?: string | undefined }) =>
   (record: { readonly name: string }): boolean =>
     name === undefined || record.name === name;
 

@@ -1,3 +1,4 @@
+import { allRead } from '@runledger/contracts/all-read';
 import { isDeepStrictEqual } from 'node:util';
 import {
   NewSchedule,
@@ -126,12 +127,13 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, schedules: Schedules): Rout
     route(
       listOperation,
       async ({ query }, caller) => {
-        const { deployment_id } = query;
+        const { deployment_id, name, limit, cursor, ...unread } = query;
+        allRead(unread);
         const page = await records.page(
           caller.org_id,
-          recordSpan(query),
+          recordSpan({ limit, cursor }),
           (one) =>
-            isNamed(query)(one) && (deployment_id === undefined || one.deployment_id === deployment_id),
+            isNamed({ name })(one) && (deployment_id === undefined || one.deployment_id === deployment_id),
         );
         const now = await brokerNow();
         const shown = page.items.map((one) => shownSchedule(one, shownTo(caller), now));

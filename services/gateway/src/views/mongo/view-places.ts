@@ -29,9 +29,12 @@ export const placesOf = (database: Db, version: number): ViewPlaces => {
     positions,
     live: storedPosition(positions, liveIdOf(version)),
     next: storedPosition(positions, nextIdOf(version)),
-    firstCollection: `run_views_v${version}`,
+    firstCollection: firstCollectionOf(version),
   };
 };
+
+/** The collection of the first set of views of a version. */
+export const firstCollectionOf = (version: number): string => `run_views_v${version}`;
 
 const liveIdOf = (version: number): string => `v${version}`;
 const nextIdOf = (version: number): string => `v${version}.next`;

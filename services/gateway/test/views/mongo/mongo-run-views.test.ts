@@ -12,7 +12,7 @@ import {
 } from '../../../src/views/mongo/run-documents.ts';
 import { storedPosition, type PositionDocument } from '../../../src/views/mongo/projection-position.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
-import { insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
+import { COLLECTION, insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 
 const aDatabase = async (open: AsyncDisposableStack): Promise<{ url: string; database: Db }> => {
   const url = mongoUrl(open.use(await testMongo()));
@@ -32,7 +32,7 @@ describeWithMongo('views in MongoDB', () => {
       number: index + 1,
       created_at: timeOf(index + 1),
     }));
-    const documents = database.collection<RunDocument>('run_views_v5');
+    const documents = database.collection<RunDocument>(COLLECTION);
     await insertViews(
       url,
       runs.map((run) => aView(run.number, run)),
@@ -75,7 +75,7 @@ describeWithMongo('views in MongoDB', () => {
     const [earlier, later] = [aView(1, folded(queued(key))), aView(2, folded(queued(key), assigned(key)))];
     const stale = aView(1, folded(queued(aRun())));
     await views.save([{ ...stale, head: 5 }]);
-    const runs = database.collection<RunDocument>('run_views_v5');
+    const runs = database.collection<RunDocument>(COLLECTION);
     // What a server does with two such upserts at once: it refuses the insertion that comes second, whatever it inserts.
     const tries: number[] = [];
     const bulkWrite: typeof runs.bulkWrite = async (writes, options) => {
@@ -98,7 +98,7 @@ describeWithMongo('views in MongoDB', () => {
     const since = '2026-01-01T00:00:00.000000001Z';
     const beginning = beginningOf({ created: since, since }, 1);
     const next = { ...beginning, sequence: 9, event_id: newUuid() };
-    await position.reset(beginning, 'run_views_v5');
+    await position.reset(beginning, COLLECTION);
     const copy = await positions.find().toArray();
     const batch = await position.claim(beginning);
     await positions.deleteMany();
@@ -107,7 +107,7 @@ describeWithMongo('views in MongoDB', () => {
     const second = await position.claim(beginning);
     expect(await position.claim(next)).toBeUndefined();
     expect(await position.move(beginning, next, second)).toBe(true);
-    expect(await position.read()).toEqual({ ...next, collection: 'run_views_v5' });
+    expect(await position.read()).toEqual({ ...next, collection: COLLECTION });
   });
 
   it('are listed by an index for each filter', async () => {
@@ -115,9 +115,7 @@ describeWithMongo('views in MongoDB', () => {
     const { url, database } = await aDatabase(open);
     const views = open.use(openViews(url));
     await views.save([aView(1, folded(queued(aRun())))]);
-    const keys = (await database.collection('run_views_v5').indexes()).map(({ key }) =>
-      Object.keys(key).join(),
-    );
+    const keys = (await database.collection(COLLECTION).indexes()).map(({ key }) => Object.keys(key).join());
     expect(keys).toEqual(
       expect.arrayContaining([
         'org_id,sort_key',

@@ -14,7 +14,7 @@ import type { ViewStore } from '../../../src/views/run-views.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { project } from '../../fixtures/views/a-projection.ts';
-import { mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
+import { COLLECTION, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 import { expectFolded, storeRuns } from '../../fixtures/views/projected-runs.ts';
 
 interface Projected {
@@ -37,7 +37,7 @@ const aProjection = async (open: AsyncDisposableStack): Promise<Projected> => {
 
 /** Copies a database; the answer puts the copy in its place. */
 const copyOf = async (database: Db): Promise<() => Promise<void>> => {
-  const names = ['run_views_v5', 'projections'];
+  const names = [COLLECTION, 'projections'];
   const copied = await Promise.all(
     names.map(async (name) => [name, await database.collection(name).find().toArray()] as const),
   );
@@ -55,11 +55,11 @@ describeWithMongo('the projection of a running gateway', () => {
     const { log, views, database } = await aProjection(open);
     const keys = await storeRuns(log, 16);
     await expectFolded(log, views, keys);
-    const indexes = await database.collection('run_views_v5').indexes();
+    const indexes = await database.collection(COLLECTION).indexes();
     await database.dropDatabase();
     await expectFolded(log, views, keys);
     await waitFor('the position', async () => ((await views.position())?.sequence ?? 0) > 16);
-    expect(await database.collection('run_views_v5').indexes()).toEqual(indexes);
+    expect(await database.collection(COLLECTION).indexes()).toEqual(indexes);
   });
 
   it('makes all views again when the database was emptied and the log continues', async () => {
