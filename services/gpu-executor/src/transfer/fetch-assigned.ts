@@ -125,9 +125,7 @@ export const workflowCache = (maxBytes: number): WorkflowCache => {
   };
 };
 
-type FetchedTargets =
-  | { readonly kind: 'fetched'; readonly targets: readonly InputTarget[] }
-  | NotFetched;
+type FetchedTargets = { readonly kind: 'fetched'; readonly targets: readonly InputTarget[] } | NotFetched;
 
 const TARGETS = { path: 'input-targets', what: 'targets of the inputs' };
 const Targets = Type.Array(InputTarget);
