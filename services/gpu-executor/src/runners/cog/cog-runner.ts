@@ -26,7 +26,7 @@ import {
   type ServedInputs,
   type FilesOfInput,
 } from '../model-server/serve-inputs.ts';
-import { countOomKills, recentOomKills } from '../output/program-error.ts';
+import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
 import { hasRefusedInputs, refusal } from './prediction.decide.ts';
 import { readAnswer, watchPrediction, type WatchedPrediction } from './watch-prediction.ts';
 

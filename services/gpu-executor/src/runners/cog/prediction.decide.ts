@@ -1,7 +1,7 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { saysOutOfMemory } from '../output/program-error.ts';
+import { saysOutOfMemory } from '../output/program-error.decide.ts';
 import { parsePythonJson } from '../output/python-json.ts';
 
 /** What a server says about a prediction. */

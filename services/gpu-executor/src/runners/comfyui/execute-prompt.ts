@@ -5,7 +5,7 @@ import { MAX_WARNINGS, MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { join } from 'node:path';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { cancelled, failed, type Executed, succeeded } from '../model-server/run-on-server.ts';
-import { countOomKills, recentOomKills } from '../output/program-error.ts';
+import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
 import type { RunObserver, RunnerWork, OutputFile } from '../runner.ts';
 import { type ExtraData, type ComfyWorkflow, nodeInWorkflow } from './workflow.decide.ts';
 import { inRunFolder, runFolder } from './outputs.decide.ts';

@@ -4,7 +4,7 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { saysOutOfMemory } from '../output/program-error.ts';
+import { saysOutOfMemory } from '../output/program-error.decide.ts';
 import { parsePythonJson } from '../output/python-json.ts';
 import type { NodeFailure } from './server-message.decide.ts';
 import { nodeInWorkflow, nodeTitle, type ComfyWorkflow } from './workflow.decide.ts';

@@ -7,7 +7,7 @@ import type { ResidentProcesses, SlotProcesses } from '../../residents/resident-
 import type { Lease, ResidentConnection, ResidentSpec, StartFailure } from '../../residents/start-process.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
-import { hidingValues } from '../output/program-error.ts';
+import { hidingValues } from '../output/program-error.decide.ts';
 import {
   describeEnd,
   type AcquiredServer,

@@ -8,7 +8,8 @@ import {
 import { removeTree } from '../../folders/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
-import { countOomKills, recentOomKills, programError, hidingValues } from '../output/program-error.ts';
+import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
+import { programError, hidingValues } from '../output/program-error.decide.ts';
 import { cancelWithGrace, logStrays, type SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectOutputs, outputResult } from '../output/output-result.ts';
 import { programView } from '../../view/program-view.ts';

@@ -8,7 +8,7 @@ import {
   programError,
   type EndedProgram,
   lastStderrLines,
-} from '../output/program-error.ts';
+} from '../output/program-error.decide.ts';
 import type { RunResult } from '../runner.ts';
 
 export type FailedProgram = Omit<EndedProgram, 'end'>;

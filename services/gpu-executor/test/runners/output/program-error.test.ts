@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { oomKillsIn } from '../../../src/runners/output/oom-kills.ts';
 import {
-  oomKillsIn,
   programError,
   type EndedProgram,
   hidingValues,
   lastStderrLines,
-} from '../../../src/runners/output/program-error.ts';
+} from '../../../src/runners/output/program-error.decide.ts';
 
 const after = (end: EndedProgram['end'], isMemoryShort = false, stderr = ''): unknown =>
   programError({ name: 'render', end, isMemoryShort, stderr, temporaryBytes: 8 * 1024 ** 2 });

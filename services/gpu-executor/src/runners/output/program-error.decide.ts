@@ -1,5 +1,4 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import { readFileSync } from 'node:fs';
 import { describeExceeded } from '../../supervision/program-limits.ts';
 import type { ProcessEnding } from '../../supervision/supervised-process.ts';
 import type { OperatorCommand } from '../operator-command.ts';
@@ -141,23 +140,23 @@ const CHILD_KILLED = /\bSIGKILL\b|\bsignal:? (?:9\b|Killed)|terminated abruptly/
 
 export const saysOutOfMemory = (text: string): boolean => OUT_OF_MEMORY.test(text);
 
-const MAX_SHOWN = 300;
+const MAX_QUOTED = 300;
 
 /**
  * The line that says so at the end of standard error, for people; null when none does. After a traceback of Python only the exception counts, and
  * what it is a direct cause of: a program may have got over an earlier one. `isMemoryShort`: the kernel killed a process meanwhile.
  */
 export const outOfMemoryIn = (stderr: string, isMemoryShort = false): string | null => {
-  const said = lastWords(stderr).find(
+  const said = stderrLines(stderr).find(
     (line) => saysOutOfMemory(line) || (isMemoryShort && CHILD_KILLED.test(line)),
   );
-  return said === undefined ? null : said.trim().slice(0, MAX_SHOWN).toWellFormed();
+  return said === undefined ? null : said.trim().slice(0, MAX_QUOTED).toWellFormed();
 };
 
 const TRACEBACK = 'Traceback (most recent call last):';
 const CAUSE = 'The above exception was the direct cause of the following exception:';
 
-const lastWords = (stderr: string): string[] => {
+const stderrLines = (stderr: string): string[] => {
   const [before = '', ...tracebacks] = stderr.split(TRACEBACK);
   if (tracebacks.length === 0) return before.split('\n');
   const first = tracebacks.findLastIndex((_, index) => tracebacks[index - 1]?.includes(CAUSE) !== true);
@@ -167,31 +166,3 @@ const lastWords = (stderr: string): string[] => {
     return exception === -1 ? [] : lines.slice(exception);
   });
 };
-
-/** How long a count is good enough to begin a run with. */
-const RECENT_MS = 1_000;
-
-let recent = { count: 0, until: 0 };
-
-/**
- * How many processes the kernel has killed since its start because memory was short; 0 where it does not count them. The kernel writes
- * this file as it is read, which takes less than handing the request to another thread.
- */
-export const countOomKills = (): number => {
-  recent = { count: readCount(), until: performance.now() + RECENT_MS };
-  return recent.count;
-};
-
-/** The same up to a second ago, for a run that begins: to read it takes more than many another step of a run. */
-export const recentOomKills = (): number =>
-  performance.now() < recent.until ? recent.count : countOomKills();
-
-const readCount = (): number => {
-  try {
-    return oomKillsIn(readFileSync('/proc/vmstat', 'utf8'));
-  } catch {
-    return 0;
-  }
-};
-
-export const oomKillsIn = (vmstat: string): number => Number(/^oom_kill (\d+)$/m.exec(vmstat)?.[1] ?? 0);
