@@ -17,7 +17,7 @@ const read = {
   text: (file: string) => FILES[file] ?? '',
 };
 const nearest = (...changed: readonly string[]) =>
-  nearestTests(changed, read).map((file: string) => file.replace('services/gateway/test/', ''));
+  nearestTests(changed, read).map((file) => file.replace('services/gateway/test/', ''));
 
 describe('npm run verify -- --changed', () => {
   it('runs the tests that import a changed file, themselves or by a fixture', () => {
