@@ -22,7 +22,7 @@ const namedFiles = (page: string): { readonly name: string; readonly candidates:
   });
 };
 
-describe.each(['docs/walk.md', 'ARCHITECTURE.md'])('%s', (page) => {
+describe.each(['docs/walk.md', 'docs/changing.md', 'ARCHITECTURE.md'])('%s', (page) => {
   const files = namedFiles(readFileSync(join(ROOT, page), 'utf8')).filter(
     ({ name }) => !/^(main|config|contract|.*\*.*)\.ts$/.test(name),
   );
