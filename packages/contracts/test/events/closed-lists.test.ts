@@ -5,7 +5,7 @@ import { RUN_EVENTS } from '../../src/events/run-event.ts';
 import { WEBHOOK_EVENTS } from '../../src/events/webhook-event.ts';
 
 /** The closed lists of each version of each event. One is added with a version, and never changed. */
-const RECORDED = join(import.meta.dirname, 'fixtures', 'closed-lists.json');
+const RECORDED = join(import.meta.dirname, 'closed-lists.json');
 const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
 
 const EVENTS = { ...RUN_EVENTS, ...WEBHOOK_EVENTS };
