@@ -13,11 +13,13 @@ const FILES: Readonly<Record<string, string>> = {
 };
 const read = {
   testsIn: (workspace: string) =>
-    Object.keys(FILES).filter((file) => file.startsWith(`${workspace}/`) && file.endsWith('.test.ts')),
+    Object.keys(FILES)
+      .filter((file) => file.startsWith(`${workspace}/`) && file.endsWith('.test.ts'))
+      .toSorted(),
   text: (file: string) => FILES[file] ?? '',
 };
 const nearest = (...changed: readonly string[]) =>
-  nearestTests(changed, read).map((file: string) => file.replace('services/gateway/test/', ''));
+  nearestTests(changed, read).map((file) => file.replace('services/gateway/test/', ''));
 
 describe('npm run verify -- --changed', () => {
   it('runs the tests that import a changed file, themselves or by a fixture', () => {

@@ -24,6 +24,7 @@ const namedFiles = (page: string): { readonly name: string; readonly candidates:
 
 const PAGES = [
   'ARCHITECTURE.md',
+  'docs/changing.md',
   'docs/walk.md',
   'docs/architecture/where-to-change.md',
   'docs/architecture/writers.md',

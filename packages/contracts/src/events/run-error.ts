@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static, type TSchema, type TUnsafe } from 'typebox';
 import { enumInWords, listInWords } from '../words/in-words.ts';
 import { MAX_ERROR_MESSAGE, MAX_ERROR_NAME } from '../limits.ts';
 
@@ -136,7 +136,7 @@ const ERRORS = {
 
 export type ErrorKind = keyof typeof ERRORS;
 export type FailureReason = (typeof ERRORS)[ErrorKind]['end_reason'];
-export type AttemptErrorKind = keyof typeof ATTEMPT_ERRORS | keyof typeof LATER_ERRORS;
+export type AttemptErrorKind = keyof (typeof ATTEMPT_ERRORS & typeof LATER_ERRORS);
 
 declare const ofLaterRelease: unique symbol;
 /** A kind that a later release has added. An executor may be newer than whoever reads what it reports, and a run's end is never lost for that. */
@@ -214,7 +214,10 @@ export const ERROR_KINDS = Object.keys(ERRORS) as ErrorKind[];
 const ABOUT_KIND = 'What went wrong. Each belongs to one `end_reason`. Later releases may add kinds';
 
 /** A kind in a fact or a record, where it may be one of a later release: any word. */
-export const storedKind = <Kind extends ErrorKind>(kinds: readonly Kind[], description: string) =>
+export const storedKind = <Kind extends ErrorKind>(
+  kinds: readonly Kind[],
+  description: string,
+): TUnsafe<Kind | LaterKind> =>
   Type.Unsafe<Kind | LaterKind>(
     Type.String({
       pattern: '^[a-z][a-z0-9_]{0,31}$',
@@ -223,7 +226,10 @@ export const storedKind = <Kind extends ErrorKind>(kinds: readonly Kind[], descr
   );
 
 /** A kind as the API documents it. */
-export const documentedKind = <Kind extends ErrorKind>(kinds: readonly Kind[], description: string) =>
+export const documentedKind = <Kind extends ErrorKind>(
+  kinds: readonly Kind[],
+  description: string,
+): TUnsafe<Kind | LaterKind> =>
   Type.Unsafe<Kind | LaterKind>(enumInWords(meaningsOf(kinds), { description }));
 
 /** Kinds that services alone know: no executor reports one. */

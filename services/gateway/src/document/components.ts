@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { HTTPValidationError, Refusal } from '@runledger/contracts/http/problem';
 import { codesOfOperations } from '@runledger/contracts/http/refusals/refusal-codes';
 import { DOCUMENTED_WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
-import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
+import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { isNode } from '../door/compiled.ts';
 import type { Operation } from '../door/operation.ts';
 import { RESPONSES, type DescribedRefusals } from '../door/refusal.ts';
