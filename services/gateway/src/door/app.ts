@@ -1,17 +1,17 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import Koa, { type Middleware, type Context } from 'koa';
+import Koa from 'koa';
+import type { Middleware, Context } from 'koa';
 import { Router, type Layer, type RouterMiddleware } from '@koa/router';
 import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import { isRunId } from '@runledger/contracts/ids';
 import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
-import { cors, type ClientAddresses, type MethodsAt } from './edge.ts';
+import { cors, type ClientAddresses, type MethodsAt, WAIT_FOR_LOG_MS, waitForLog } from './edge.ts';
 import { noteAnswers, requestOf, type PlainRoute, type Route, type NotedAnswers } from './operation.ts';
 import { Refused, responseTo, refusalOf, type KnownFailure, type RefusalResponse } from './refusal.ts';
 import { noSuchPath, nearestPath } from './nearest-name.ts';
 import { commonHeaders } from './responses.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
-import { WAIT_FOR_LOG_MS, waitForLog } from './wait-for-log.ts';
 import { drainRequestBody } from './http-server.ts';
 
 /** The settings of the edge: between the network and the routes. */

@@ -7,8 +7,7 @@ import type { Caller, IdentifyCaller, OperationAccess, RunTokenUse } from './ope
 import { Refused } from './refusal.ts';
 import { rateHeaders } from './rate-limit.decide.ts';
 import type { LimitRate } from './rate-limit.ts';
-import type { RunToken } from './run-token.ts';
-import { halfSession, type SessionHalves } from './session-halves.ts';
+import { type RunToken, halfSession, type SessionHalves } from './credentials.ts';
 import { TOKEN_PARAMETER } from './ignored-members.ts';
 
 /** A valid API key, and the token if the request has one that the key made. Of a session, what it permits in the form of a key. */

@@ -37,9 +37,9 @@ import {
   isNamed,
   recordSpan,
   type RecordRoutes,
+  type LongestRun,
 } from './record-answers.ts';
 import type { RecordOrigin, ChangedRecord, CreatedRecord } from './records.ts';
-import type { LongestRun } from '../longest-run.ts';
 import type { CatalogueRecords } from './catalogue.ts';
 import { SchedulerUnavailable, type SchedulerClient } from '../operators/scheduler-client.ts';
 import { pathText } from '../../door/ignored-members.ts';

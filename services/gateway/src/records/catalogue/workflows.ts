@@ -7,7 +7,6 @@ import {
   WorkflowPath,
 } from '@runledger/contracts/http/catalogue/workflows';
 import { decideArchiving } from './catalogue.ts';
-import { changedWorkflow, newWorkflow } from './workflow.decide.ts';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import type { Conflict } from '../../door/refusal.ts';
@@ -24,6 +23,8 @@ import {
   recordSpan,
   type RecordRoutes,
 } from './record-answers.ts';
+import type { Workflow as WorkflowRecord } from '@runledger/contracts/catalogue/records';
+import type { Omitted, RecordOrigin } from './records.ts';
 
 const tag = 'Catalogue';
 
@@ -144,3 +145,20 @@ export const workflowRoutes = ({
     deleted(await deletion.workflow(org_id, path.workflow_id), 'Workflow'),
   ),
 ];
+
+interface WorkflowChange {
+  readonly name?: string | Omitted;
+  readonly archived?: boolean | Omitted;
+}
+
+const newWorkflow = ({ name }: { readonly name: string }, origin: RecordOrigin): WorkflowRecord => ({
+  ...origin,
+  name,
+  archived: false,
+});
+
+const changedWorkflow = (workflow: WorkflowRecord, change: WorkflowChange): WorkflowRecord => ({
+  ...workflow,
+  name: change.name ?? workflow.name,
+  archived: change.archived ?? workflow.archived,
+});

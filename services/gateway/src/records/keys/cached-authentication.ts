@@ -2,10 +2,10 @@ import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LRUCache } from 'lru-cache';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { atMost } from '@runledger/resilience/at-most';
-import { WAIT_FOR_LOG_MS, waitForLog } from '../../door/wait-for-log.ts';
+import { WAIT_FOR_LOG_MS, waitForLog } from '../../door/edge.ts';
 import { authenticate, findValidKey } from './api-keys.ts';
 import type { AuthenticateClient, Credential } from '../../door/caller.ts';
-import type { RunTokens } from '../../door/run-token.ts';
+import type { RunTokens } from '../../door/credentials.ts';
 import { keyStore } from './key-store.ts';
 
 /** A revoked key stays valid for at most this time. Revoking has to work within a second. */

@@ -12,7 +12,7 @@ import type { Context } from 'koa';
 import { openOperation, openRoute, type Route, type Visitor } from '../../door/operation.ts';
 import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
 import type { Person } from './people.ts';
-import { isOpen, isRevoked, type Invitation } from './invitation-records.ts';
+import { isOpen, isRevoked, type Invitation } from './member-records.ts';
 import type { AccountRoutes } from './accounts.ts';
 import { beginSession, describeSession, sessionOf, signInRefused } from './session-routes.ts';
 import { invitationGone, addMember } from './member-routes.ts';

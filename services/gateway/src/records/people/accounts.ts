@@ -3,22 +3,25 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
 import { scopesOfMember } from '@runledger/contracts/accounts/roles';
 import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
-import { mayStill, type Maker } from './maker.ts';
+import {
+  mayStill,
+  type Maker,
+  invitationRecords,
+  type InvitationRecords,
+  memberRecords,
+  type MemberRecords,
+} from './member-records.ts';
 import { memberships, type Memberships } from './membership.ts';
 import { people, personIn, type People, type Person } from './people.ts';
 import { sessions, type Sessions, type Session } from './sessions.ts';
 import { signInLimit, type SignInLimit } from './sign-in-limit.ts';
 import { signInLinks, linkRecords, type SignInLinks } from './sign-in-links.ts';
 import { accountRows, hashOf, TABLES, RowExists, type Row, type AccountRows } from './account-rows.ts';
-import { invitationRecords, type InvitationRecords } from './invitation-records.ts';
-import { memberRecords, type MemberRecords } from './member-records.ts';
-import type { Credential } from '../../door/caller.ts';
+import type { Credential, OnCredentialRefused } from '../../door/caller.ts';
 import { Refused } from '../../door/refusal.ts';
-import type { Identity } from './open-id-provider.ts';
+import type { Identity, IdentityProvider } from './open-id-provider.ts';
 import type { RecordAction } from '@runledger/event-log/audit/record-action';
-import type { OnCredentialRefused } from '../../door/caller.ts';
-import type { SessionHalves } from '../../door/session-halves.ts';
-import type { IdentityProvider } from './open-id-provider.ts';
+import type { SessionHalves } from '../../door/credentials.ts';
 import type { PendingSignIns } from './pending-sign-ins.ts';
 import type { Kit } from '../../kit.ts';
 

@@ -10,10 +10,8 @@ import { newUuid } from '@runledger/contracts/ids';
 import { lacksScope } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import { MOST_MEMBERS } from './member-records.ts';
+import { MOST_MEMBERS, makerOf, type Invitation } from './member-records.ts';
 import { newLinkToken } from './sign-in-links.ts';
-import { makerOf } from './maker.ts';
-import type { Invitation } from './invitation-records.ts';
 import type { AccountRoutes } from './accounts.ts';
 import { tooManyMembers } from './member-routes.ts';
 

@@ -14,10 +14,11 @@ import {
   type MembersResult,
   type MemberUpdate,
   type MemberRecords,
+  isGivenBy,
+  type Maker,
+  type InvitationRecords,
 } from './member-records.ts';
-import { isGivenBy, type Maker } from './maker.ts';
 import type { People, Person } from './people.ts';
-import type { InvitationRecords } from './invitation-records.ts';
 import type { LinkRecords } from './sign-in-links.ts';
 
 /** An organisation of a person. */

@@ -15,7 +15,7 @@ import {
   type Visitor,
 } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import { makerOf } from './maker.ts';
+import { makerOf } from './member-records.ts';
 import { signInPage } from './sign-in-links.ts';
 import type { AccountRoutes } from './accounts.ts';
 import { addMember } from './member-routes.ts';

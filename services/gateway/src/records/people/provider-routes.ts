@@ -23,7 +23,7 @@ import { networkOf } from '../audit/record-operation.ts';
 import type { Identity } from './open-id-provider.ts';
 import type { Person } from './people.ts';
 import { nameOf } from './sign-in-links.ts';
-import type { Invitation } from './invitation-records.ts';
+import type { Invitation } from './member-records.ts';
 import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
 
 const shared = { method: 'POST', tag: 'Accounts', scope: 'none' } as const;

@@ -1,7 +1,7 @@
 import { SessionChange, SessionItem, SignInRequest } from '@runledger/contracts/http/accounts/session';
 import type { Context } from 'koa';
 import { scopesOfMember } from '@runledger/contracts/accounts/roles';
-import { halfSession } from '../../door/session-halves.ts';
+import { halfSession } from '../../door/credentials.ts';
 import { openOperation, openRoute, requestOf, type Route, type Visitor } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
 import type { AccountRoutes } from './accounts.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
-import { mayStill, Maker, type MakerOptions } from './maker.ts';
+import { mayStill, Maker, type MakerOptions } from './member-records.ts';
 import type { People, Person } from './people.ts';
 import { isSameHash, sha256Of } from '../keys/api-keys.ts';
 import { hashOf } from './account-rows.ts';

@@ -8,7 +8,7 @@ import { answerRefusals } from '../../../../src/door/app.ts';
 import { openHttpServer } from '../../../../src/door/http-server.ts';
 import { Refused } from '../../../../src/door/refusal.ts';
 import { cachedAuthentication } from '../../../../src/records/keys/cached-authentication.ts';
-import { waitForLog } from '../../../../src/door/wait-for-log.ts';
+import { waitForLog } from '../../../../src/door/edge.ts';
 import { openTestBedOnOwnBroker } from '../../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../../fixtures/gateway/an-edge.ts';
 import { aRefusal } from '../../../fixtures/requests/a-refusal.ts';
