@@ -14,14 +14,13 @@ import { longestRunMs } from '@runledger/contracts/lifetimes';
 import type { Kit } from '../../kit.ts';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 
-/** What the routes of records need. */
-export interface RecordRoutes {
+/** What the operations on records share. */
+export interface CatalogueOperations {
   readonly records: CatalogueRecords;
   readonly deletion: DeleteRecords;
   readonly longestRun: LongestRun;
   readonly scheduler: SchedulerClient;
-  readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
-  readonly now: () => Date;
+  readonly quotas: Quotas;
 }
 
 /** Creates records, one unless it is said, unless the organisation would have more than it may have. */

@@ -21,10 +21,11 @@ import {
   checkRecordCursor,
   isNamed,
   recordSpan,
-  type RecordRoutes,
+  type CatalogueOperations,
 } from './record-answers.ts';
 import type { Workflow as WorkflowRecord } from '@runledger/contracts/catalogue/records';
 import type { Omitted, RecordOrigin } from './records.ts';
+import type { Kit } from '../../kit.ts';
 
 const tag = 'Catalogue';
 
@@ -111,12 +112,10 @@ const deleteWorkflow = operation({
   refusals: [404, 409],
 });
 
-export const workflowRoutes = ({
-  records: { workflows, deployments },
-  deletion,
-  quotas,
-  now,
-}: RecordRoutes): Route[] => [
+export const workflowRoutes = (
+  { now }: Kit,
+  { records: { workflows, deployments }, deletion, quotas }: CatalogueOperations,
+): Route[] => [
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>

@@ -7,6 +7,7 @@ import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
 import { findValidKey } from '../keys/api-keys.ts';
 import type { Caller } from '../../door/operation.ts';
+import type { Kit } from '../../kit.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 
@@ -154,15 +155,10 @@ export const makerOf = ({ org_id, user_id, key, session }: Caller): Maker => ({
   key_id: session === undefined ? key.id : null,
 });
 
-export interface MakerOptions {
-  readonly log: EventLog;
-  readonly members: MemberRecords;
-  readonly now: () => Date;
-}
-
 /** Whether somebody may still give what they gave: their key is valid, or they are a member whose role permits as much. @throws {LogUnavailable} */
 export const mayStill = async (
-  { log, members, now }: MakerOptions,
+  { log, now }: Kit,
+  members: MemberRecords,
   maker: Maker,
   scope: KeyScope,
 ): Promise<boolean> => {
