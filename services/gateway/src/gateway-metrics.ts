@@ -5,7 +5,15 @@ import type { OrgId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { SegmentRecord } from './archive/archive-records.ts';
-import type { RateCounters } from './door/rate-limit.ts';
+
+/** Called for each event, for metrics. */
+export interface RateCounters {
+  refused(): void;
+  /** Tokens were taken from the shared bucket. */
+  leaseTaken(): void;
+  /** A request was let through without a token. */
+  letThrough(): void;
+}
 
 /** No label holds an organisation, a run or a path: each value would be a series forever. */
 export interface GatewayMetrics {

@@ -4,17 +4,16 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { sendTagged } from '../door/responses.ts';
 import type { PlainRoute } from '../door/operation.ts';
 import { REFERENCE } from './reference.ts';
+import type { Kit } from '../kit.ts';
 
-interface HomeRoute {
-  readonly basePath: string;
-  /** The address as clients know it, without a slash at the end. */
-  readonly publicUrl: () => string;
-  /** Undefined where the console is off. */
-  readonly consolePath: string | undefined;
-}
-
-/** `GET /`: a page for people, and its links as JSON for clients that accept no HTML. It needs no key. */
-export const homeRoute = ({ basePath, publicUrl, consolePath }: HomeRoute): PlainRoute => ({
+/**
+ * `GET /`: a page for people, and its links as JSON for clients that accept no HTML. It needs no key. Without `consolePath` the console is
+ * off.
+ */
+export const homeRoute = (
+  { config: { RUNLEDGER_BASE_PATH: basePath }, publicUrl }: Kit,
+  consolePath: string | undefined,
+): PlainRoute => ({
   method: 'GET',
   path: '/',
   serve: async (ctx: Context) => {

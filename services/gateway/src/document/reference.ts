@@ -6,6 +6,7 @@ import type { Operation, PlainRoute } from '../door/operation.ts';
 import { openApiDocument, type OpenApiDocument } from './document.ts';
 import { contentOf, ownFiles, sendContent, type Content, type OwnFile } from '../files/content.ts';
 import { withCodeSamples } from './code-samples.ts';
+import { apiUrl, type Kit } from '../kit.ts';
 
 /** Where the parts of the reference are, below the base path of the API. */
 export const REFERENCE = {
@@ -57,19 +58,13 @@ const referencePage = (basePath: string): string => `<!doctype html>
 </html>
 `;
 
-interface ReferenceRoutes {
-  readonly basePath: string;
-  readonly operations: readonly Operation[];
-  /** The address as clients know it, without a slash at the end. */
-  readonly publicUrl: () => string;
-}
-
 /** The OpenAPI document and a page that shows it. They need no key, load nothing from other hosts, and are made once. */
-export const referenceRoutes = ({ basePath, operations, publicUrl }: ReferenceRoutes): PlainRoute[] => {
+export const referenceRoutes = (kit: Kit, operations: readonly Operation[]): PlainRoute[] => {
+  const basePath = kit.config.RUNLEDGER_BASE_PATH;
   const page = contentOf('text/html', Buffer.from(referencePage(basePath)));
   const document = madeOnce((server) => openApiDocument(operations, server));
   const shown = madeOnce((server) => shownDocument(openApiDocument(operations, server), server, basePath));
-  const api = (): string => `${publicUrl()}${basePath}`;
+  const api = (): string => apiUrl(kit);
   const kept = ownFiles(OWN_FILES.length);
   return [
     get(`${basePath}/openapi.json`, async (ctx) => sendContent(ctx, await document(api()))),

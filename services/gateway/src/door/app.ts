@@ -1,48 +1,36 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import Koa, { type Middleware, type Context } from 'koa';
+import Koa from 'koa';
+import type { Middleware, Context } from 'koa';
 import { Router, type Layer, type RouterMiddleware } from '@koa/router';
 import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import { isRunId } from '@runledger/contracts/ids';
 import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
-import { cors, type ClientAddresses, type MethodsAt } from './edge.ts';
-import { noteAnswers, requestOf, type PlainRoute, type Route, type NotedAnswers } from './operation.ts';
+import { cors, type ClientAddresses, type MethodsAt, WAIT_FOR_LOG_MS, waitForLog } from './edge.ts';
+import { noteAnswers, requestOf, type PlainRoute, type Route } from './operation.ts';
 import { Refused, responseTo, refusalOf, type KnownFailure, type RefusalResponse } from './refusal.ts';
 import { noSuchPath, nearestPath } from './nearest-name.ts';
 import { commonHeaders } from './responses.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
-import { WAIT_FOR_LOG_MS, waitForLog } from './wait-for-log.ts';
 import { drainRequestBody } from './http-server.ts';
+import type { Kit } from '../kit.ts';
 
-/** The settings of the edge: between the network and the routes. */
-export interface Edge {
-  /** The origins whose pages may call the API; `*` for all. */
-  readonly corsOrigins: readonly string[];
-  readonly clients: ClientAddresses;
-  /** The setting. An address made from host and port is never https. */
-  readonly publicUrl: string | undefined;
-  readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
-}
-
-export interface AppOptions {
-  /** The prefix of the API's own paths, such as `/api`. */
-  readonly basePath: string;
+/** What the gateway serves, and whom. */
+interface Served {
   readonly routes: readonly Route[];
   readonly plainRoutes: readonly PlainRoute[];
   readonly serving: Serving;
-  readonly edge: Edge;
+  readonly clients: ClientAddresses;
   readonly failures: readonly KnownFailure[];
-  readonly onResponse: NotedAnswers['onResponse'];
-  readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
 }
 
 /** Every path of the gateway. */
-export const createApp = (options: AppOptions): Koa => {
-  const { basePath, routes, plainRoutes, serving, edge, failures, logger } = options;
+export const createApp = (kit: Kit, served: Served): Koa => {
+  const { config, log, logger } = kit;
+  const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_CORS_ORIGINS: origins } = config;
+  const { routes, plainRoutes, serving, clients, failures } = served;
   const routers = openRouters(basePath);
-  const withLog = onceAvailable(edge.log);
+  const withLog = onceAvailable(log);
   for (const route of routes) {
     const { path, method } = route.operation;
     routers.register(`${basePath}${inRouterForm(path)}`, method, [serveOperation(route, serving)]);
@@ -54,18 +42,18 @@ export const createApp = (options: AppOptions): Koa => {
   const app = new Koa();
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response was interrupted'));
   app.use(traceRequests);
-  app.use(measure(options));
-  app.use(answerRefusals({ logger, headers: commonHeaders(edge.publicUrl), failures }));
+  app.use(measure(kit, clients));
+  app.use(answerRefusals({ logger, headers: commonHeaders(config.RUNLEDGER_PUBLIC_URL), failures }));
   app.use(refuseUnreadableTargets);
-  if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsOf(routers)));
+  if (origins.length > 0) app.use(cors(origins, methodsOf(routers)));
   app.use(routers.serve);
-  app.use(refuseTheRest(routers, options));
+  app.use(refuseTheRest(routers, { basePath, routes }));
   return app;
 };
 
 const inRouterForm = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-const onceAvailable = (log: Edge['log']): Middleware => {
+const onceAvailable = (log: EventLog): Middleware => {
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
   return async (_ctx, next) => {
     await logAvailable();
@@ -73,12 +61,12 @@ const onceAvailable = (log: Edge['log']): Middleware => {
   };
 };
 
-const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware => {
-  const note = noteAnswers({ onResponse, logger });
+const measure = ({ metrics, logger, clock }: Kit, clients: ClientAddresses): Middleware => {
+  const note = noteAnswers({ onResponse: metrics.answered, logger });
   return async (ctx, next) => {
     const began = clock();
     // The connection may be closed at the end.
-    const client_ip = edge.clients.of(ctx.req);
+    const client_ip = clients.of(ctx.req);
     await next();
     const ms = clock() - began;
     const route = String(ctx['_matchedRoute'] ?? 'none');

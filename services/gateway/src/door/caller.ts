@@ -7,9 +7,9 @@ import type { Caller, IdentifyCaller, OperationAccess, RunTokenUse } from './ope
 import { Refused } from './refusal.ts';
 import { rateHeaders } from './rate-limit.decide.ts';
 import type { LimitRate } from './rate-limit.ts';
-import type { RunToken } from './run-token.ts';
-import { halfSession, type SessionHalves } from './session-halves.ts';
+import { type RunToken, halfSession, type SessionHalves } from './credentials.ts';
 import { TOKEN_PARAMETER } from './ignored-members.ts';
+import type { ClientAddresses } from './edge.ts';
 
 /** A valid API key, and the token if the request has one that the key made. Of a session, what it permits in the form of a key. */
 export interface Credential {
@@ -36,16 +36,14 @@ export type CredentialRefusal =
 
 export type OnCredentialRefused = (refusal: CredentialRefusal) => void;
 
-interface IdentifyCallerOptions {
-  readonly authenticate: AuthenticateClient;
-  readonly addressOf: (req: IncomingMessage) => string | undefined;
-  readonly limitRate: LimitRate;
-  readonly onRefused: OnCredentialRefused;
-  readonly halves: SessionHalves;
-}
-
 export const identifyCaller =
-  ({ authenticate, addressOf, limitRate, onRefused, halves }: IdentifyCallerOptions): IdentifyCaller =>
+  (
+    authenticate: AuthenticateClient,
+    limitRate: LimitRate,
+    addressOf: ClientAddresses['of'],
+    halves: SessionHalves,
+    onRefused: OnCredentialRefused,
+  ): IdentifyCaller =>
   async (ctx, operation) => {
     const address = addressOf(ctx.req);
     const counted = <Result>(refusal: CredentialRefusal, work: () => Result): Result => {

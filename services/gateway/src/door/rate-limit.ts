@@ -19,6 +19,7 @@ import {
   type RateDecision,
   type Taken,
 } from './rate-limit.decide.ts';
+import type { Kit } from '../kit.ts';
 
 type LimitedKey = Pick<ApiKey, 'id' | 'rate_key'>;
 
@@ -31,34 +32,20 @@ export interface RateLimiter {
   readonly atOnce: (key: LimitedKey) => RateDecision | 'no_limit' | undefined;
 }
 
-interface RateLimit {
-  readonly log: EventLog;
-  /** Requests a minute of each key and the keys derived from it, at all gateways together. 0 is no limit. */
-  readonly limit: number;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  /** A request that waits longer for the broker is let through. */
-  readonly timeoutMs: number;
-  readonly counters: RateCounters;
-}
-
-/** Called for each event, for metrics. */
-export interface RateCounters {
-  refused(): void;
-  /** Tokens were taken from the shared bucket. */
-  leaseTaken(): void;
-  /** A request was let through without a token. */
-  letThrough(): void;
-}
-
-export const RATE_LIMIT_TIMEOUT_MS = 1_000;
+/** A request that waits longer for the broker is let through. */
+const TIMEOUT_MS = 1_000;
 const MAX_LEASES = 10_000;
 
 /**
  * Decides whether a request of a key is within its limit. While the broker does not answer in time, requests are let through:
  * the operation needs the broker too, and answers 503 by itself.
  */
-export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit): RateLimiter => {
+export const rateLimit = (
+  { config, log, clock, metrics: { rate: counters } }: Kit,
+  timeoutMs = TIMEOUT_MS,
+): RateLimiter => {
+  /** Requests a minute of each key and the keys derived from it, at all gateways together. */
+  const limit = config.RUNLEDGER_RATE_LIMIT;
   if (limit === 0) return { limit: async () => undefined, atOnce: () => 'no_limit' };
   const shared = sharedTokens(log, limit);
   /** A request never fails because its limit is unknown. */

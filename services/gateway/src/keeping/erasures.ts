@@ -19,7 +19,7 @@ import type { RunViews } from '../views/run-views.ts';
 import { keyStore } from '../records/keys/key-store.ts';
 import { revokeAll } from '../records/keys/api-keys.ts';
 import { schedulesOf } from '../records/schedule-records.ts';
-import { eraseFilesOf, eraseStored } from './erase-stored.ts';
+import { eraseFilesOf, eraseStored } from './erase-deleted.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { RunView } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';

@@ -11,18 +11,29 @@ import type { ErasureRecords } from '../records/erasure.ts';
 import type { Memberships } from '../records/people/membership.ts';
 import { SWEEP_EVERY_MS } from '../records/quotas/sweep-times.ts';
 import type { RetentionRecords } from '../records/retention.ts';
-import { expireNotification, expireRun } from '../runs/facts/expire-run.ts';
+import {
+  expireNotification,
+  expireRun,
+  type ExpireNotification,
+  type ExpireRun,
+} from '../runs/facts/expire-run.ts';
 import type { CancelRun } from '../runs/facts/cancel-run.ts';
 import type { ReadCurrentRun, Reading } from '../runs/facts/current-run.ts';
 import type { DeleteRun } from '../runs/facts/delete-run.ts';
 import type { RunProjection } from '../views/run-projection.ts';
 import { eraseDeleted, eraseFiles, eraseInputFiles } from './erase-deleted.ts';
 import { eraseOrganisations } from './erasures.ts';
-import { expireRuns } from './expire-runs.ts';
 import type { Keeper } from './keeper.ts';
 import { applyRetention } from './retention.ts';
 import { sweepBlobs, sweepFiles } from './sweeps.ts';
 import type { OutputLists } from '@runledger/blob-store/output-lists';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { actOnEach } from '../act-on-each.ts';
+import type { Page } from '../views/list-query.decide.ts';
+import { OPEN_STATUSES } from '../views/run-view.ts';
+import type { SortKey } from '../views/sort-key.decide.ts';
+import { expiringBefore } from '../runs/facts/expiring.decide.ts';
 
 /** What runs are kept, ended and erased by. */
 interface Kept extends Reading {
@@ -119,4 +130,34 @@ export const startUpkeep = (kit: Kit, { every }: Keeper, runs: Kept, stored: Sto
     'old segments of the archive could not be removed',
     upkeep.removeOld,
   );
+};
+
+const PAGE = 1_000;
+
+/** Ends each run of the views that outlives the log, and gives up each notification that does. */
+const expireRuns = async (
+  { log, views }: Kit,
+  expire: ExpireRun,
+  expireNotification: ExpireNotification,
+  stop: AbortSignal,
+): Promise<void> => {
+  const createdBefore = expiringBefore(await readLogAge(log));
+  const from = (after: SortKey | undefined) => ({ createdBefore, after, limit: PAGE });
+  await expireAll((after) => views.listOldest({ statuses: OPEN_STATUSES, ...from(after) }), expire, stop);
+  await expireAll((after) => views.listUnsettled(from(after)), expireNotification, stop);
+};
+
+const expireAll = async (
+  list: (after: SortKey | undefined) => Promise<Page<RunKey>>,
+  expire: (key: RunKey) => Promise<void>,
+  stop: AbortSignal,
+): Promise<void> => {
+  let after: SortKey | undefined;
+  do {
+    const { items, end } = await list(after);
+    await actOnEach(items, async (key) => {
+      if (!stop.aborted) await expire(key);
+    });
+    after = end;
+  } while (after !== undefined && !stop.aborted);
 };

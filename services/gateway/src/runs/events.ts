@@ -6,7 +6,7 @@ import { answerJson } from '@runledger/contracts/numbers/long-integers';
 import type { Runs } from './runs.ts';
 import { refuseWhenFull } from './run-subscriptions.ts';
 import { CREDENTIAL_INVALID } from '../door/caller.ts';
-import { streamHolder } from '../records/quotas/stream-limits.ts';
+import { streamHolder } from '../records/quotas/quotas.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 import type { RunSubscription, SubscriptionListener } from './live-run.ts';

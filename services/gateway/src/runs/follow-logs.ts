@@ -5,7 +5,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { sleep } from '@runledger/resilience/abort';
 import type { RunLogEnd, RunLogItem } from '@runledger/contracts/http/runs/run-logs';
-import type { StreamHolder } from '../records/quotas/stream-limits.ts';
+import type { StreamHolder } from '../records/quotas/quotas.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 import { frameWriter, type FrameWriter } from './events.ts';

@@ -14,7 +14,7 @@ import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/r
 import type { ReadCurrentRun } from './facts/current-run.ts';
 import { progressEvents, runEvents, type ProgressEvents, type RunEvents } from './run-events.ts';
 import { runName } from '../views/stored-run.decide.ts';
-import type { StreamHolder } from '../records/quotas/stream-limits.ts';
+import type { StreamHolder } from '../records/quotas/quotas.ts';
 
 /** One run, read once for all its subscribers. */
 export interface LiveRun extends Pick<RunSubscription, 'facts' | 'progress'> {

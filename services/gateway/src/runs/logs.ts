@@ -7,7 +7,7 @@ import { operation, route, type Route } from '../door/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
-import { streamHolder } from '../records/quotas/stream-limits.ts';
+import { streamHolder } from '../records/quotas/quotas.ts';
 import { refuseWhenFull } from './run-subscriptions.ts';
 import { LOG_POSITION_PATTERN, parsePosition, type ShownItem } from './logs.decide.ts';
 import { followLogs } from './follow-logs.ts';

@@ -3,7 +3,7 @@ import { Refused } from '../door/refusal.ts';
 import { sendTagged, REVALIDATED } from '../door/responses.ts';
 import { RunPath, runKeyOf } from './run-path.ts';
 import { waterfall, PHASES, type Phase, type Waterfall, type WaterfallRow } from './waterfall.decide.ts';
-import { historySource } from './history-source.ts';
+import { historySource } from './history.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 

@@ -4,13 +4,18 @@ import { Type } from 'typebox';
 import type { JsonObject } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { acceptedRun, noDeployment, queueCallerOf, type NoDeployment } from './facts/deployment-queue.ts';
+import {
+  acceptedRun,
+  noDeployment,
+  queueCallerOf,
+  type NoDeployment,
+  drawInteger,
+} from './facts/deployment-queue.ts';
 import { inputsProblems, invalidInputs } from './facts/check-inputs.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalidRequest, Refused, type InvalidRequest } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf, runLinks } from './run-path.ts';
 import { own } from '../door/compiled.ts';
-import { drawInteger } from '../records/catalogue/draw-integer.ts';
 import { catalogue as openCatalogue } from '../records/catalogue/catalogue.ts';
 import type { MissingPart, QueueDecision, WrongInputs } from './facts/queue-run.decide.ts';
 import { keepSecrets } from './facts/input-secrets.ts';

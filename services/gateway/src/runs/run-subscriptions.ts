@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import pLimit from 'p-limit';
 import { runName } from '../views/stored-run.decide.ts';
-import type { StreamHolder, StreamLimits } from '../records/quotas/stream-limits.ts';
+import type { StreamHolder, StreamLimits } from '../records/quotas/quotas.ts';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
 import {
   openLiveRun,

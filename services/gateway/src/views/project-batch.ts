@@ -1,8 +1,8 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
-import { isDeleted } from '@runledger/contracts/fold/run';
+import { isDeleted, type RunState } from '@runledger/contracts/fold/run';
 import { countRuns } from '@runledger/contracts/room/run-counts';
 import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
@@ -19,8 +19,10 @@ import {
 } from './projection-start.decide.ts';
 import { isSameRun, type StoredView } from './run-view.ts';
 import { ViewsReplaced } from './position-watch.ts';
-import { readView } from './read-view.ts';
 import type { RunViews } from './run-views.ts';
+import type { RefusedMessage } from '@runledger/contracts/fold/read-chain';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
+import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 
 interface BatchOptions {
   readonly log: EventLog;
@@ -157,4 +159,30 @@ export const readStart = async (
     position !== undefined && position.sequence > 0 && position.sequence <= identity.lastSequence;
   const last = isInLog ? await readStored(log, position.sequence) : undefined;
   return { identity, start: projectionStart({ position, known, last }, identity) };
+};
+
+type ReadView =
+  | { readonly kind: 'whole'; readonly view: StoredView; readonly refused: readonly RefusedMessage[] }
+  /** The run is known, but not the state of its notifications. */
+  | { readonly kind: 'webhook_damaged'; readonly head: number; readonly run: RunState }
+  | Exclude<ReadRun, { kind: 'found' | 'deleted' }>;
+
+const MAX_READS = 5;
+
+/**
+ * The view of a run, read from the log with everything up to `atLeast`. The two chains are read one after the other, so
+ * the first may have grown meanwhile. Then both are read again.
+ * @throws {LogUnavailable}
+ */
+export const readView = async (log: RunLog, key: RunKey, atLeast: number): Promise<ReadView> => {
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
+    const read = await readRun(log, key, { atLeast });
+    if (read.kind !== 'found' && read.kind !== 'deleted') return read;
+    const { run, history, webhook, refused } = read;
+    if (!webhook) return { kind: 'webhook_damaged', head: history.head, run };
+    if (webhook.head < history.head || (await head(log, key)) === history.head) {
+      return { kind: 'whole', view: { head: history.head, run, webhook }, refused };
+    }
+  }
+  throw new Error(`Run ${key.run_id} changed again and again while it was read`);
 };

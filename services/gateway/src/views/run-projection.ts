@@ -13,13 +13,12 @@ import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/reque
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import type { ViewDigestsRequest, ViewDigestsResponse } from '@runledger/contracts/requests/view-digests';
 import { orgId, runId } from '@runledger/contracts/ids';
-import { beginProjection, goPastMissed, projectBatch } from './project-batch.ts';
+import { beginProjection, goPastMissed, projectBatch, readView } from './project-batch.ts';
 import { factSubject, type RefusedFact } from './fold-run.decide.ts';
 import type { ProjectionPosition } from './projection-start.decide.ts';
 import { VIEW_VERSION } from './stored-run.decide.ts';
 import { openPositionWatch, type PositionWatch } from './position-watch.ts';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
-import { readView } from './read-view.ts';
 
 export interface RunProjection extends AsyncDisposable {
   /** Not ok when it has stopped and does not try again: another gateway or a later release must continue. */

@@ -1,15 +1,27 @@
 import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import { storeAuditRecord } from '@runledger/event-log/audit/audit-records';
-import { actionRecorder, type RecordAction } from '@runledger/event-log/audit/record-action';
-import type { AuditActor, AuditRecord } from '@runledger/contracts/audit/audit-record';
+import {
+  actionRecorder,
+  type RecordAction,
+  AuditNotStored,
+  type AuditedAction,
+} from '@runledger/event-log/audit/record-action';
+import { type AuditActor, type AuditRecord, auditSubject } from '@runledger/contracts/audit/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Kit } from '../../kit.ts';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { Refused } from '../../door/refusal.ts';
-import { reserveGauge, rightsReserve } from './rights-reserve.ts';
 import type { CredentialRefusal, OnCredentialRefused } from '../../door/caller.ts';
 import { networkOf } from './record-operation.ts';
+import { AUDIT_ACTIONS } from '@runledger/contracts/audit/audit-actions';
+import { AUDIT_RINGS, RESERVE_AGE_MS } from '@runledger/contracts/audit/audit-rings';
+import { ringUse } from '@runledger/event-log/audit/audit-ring';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
+import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { LRUCache } from 'lru-cache';
 
 export interface Audit {
   readonly record: RecordAction;
@@ -135,3 +147,124 @@ const actionOf = (why: CredentialRefusal['why']): AuditRecord['action'] =>
 
 const ofOthers = (why: CredentialRefusal['why']): Count['of'] =>
   ofNetwork(OTHERS, why === 'sign_in' ? 'session' : 'credential');
+
+/** Carries an action out once its ring has room. @throws {Refused} with how long to wait @throws {AuditNotStored} */
+type WithinReserve = <Result>(what: AuditedAction, work: () => Promise<Result>) => Promise<Result>;
+
+interface Ring {
+  readonly limit: LimitFunction;
+  /** Carried out, or waiting for that. */
+  users: number;
+  underway: number;
+}
+
+/** At this gateway, for one ring: no gateway knows what others carry out at this moment. */
+const MAX_UNDERWAY = 16;
+
+/** What gives rights can be done without end, and slowly: whoever hides an action behind many others waits, and is seen. */
+const rightsReserve = (
+  { log, now }: Kit,
+  /** `ring`: that of one organisation. `used`: the part of its reserve that is used. */
+  onUse: (ring: string, used: number) => void,
+): WithinReserve => {
+  const rings = new Map<string, Ring>();
+  const refuseWithoutRoom = async (
+    what: Parameters<WithinReserve>[0],
+    name: string,
+    underway: number,
+  ): Promise<void> => {
+    const since = new Date(now().getTime() - RESERVE_AGE_MS);
+    const { ring } = AUDIT_ACTIONS[what.action];
+    const use = await ringUse(log, what.org_id, ring, since).catch((error: unknown) => {
+      throw new AuditNotStored('It is not known how many audit records there are', { cause: error });
+    });
+    const { used, waitMs } = reserveOf({ ...use, underway }, now());
+    onUse(name, used);
+    if (waitMs > 0) throw tooOften(Math.ceil(waitMs / 1_000));
+  };
+  return async (what, work) => {
+    const kind = AUDIT_ACTIONS[what.action].ring;
+    if (!('hasReserve' in AUDIT_RINGS[kind])) return work();
+    const name = auditSubject(what.org_id, kind);
+    const ring = rings.get(name) ?? { limit: pLimit(MAX_UNDERWAY), users: 0, underway: 0 };
+    rings.set(name, ring);
+    ring.users += 1;
+    try {
+      return await ring.limit(async () => {
+        const others = ring.underway;
+        ring.underway += 1;
+        try {
+          await refuseWithoutRoom(what, name, others);
+          return await work();
+        } finally {
+          ring.underway -= 1;
+        }
+      });
+    } finally {
+      ring.users -= 1;
+      if (ring.users === 0) rings.delete(name);
+    }
+  };
+};
+
+const tooOften = (seconds: number): Refused =>
+  new Refused({
+    code: 'rights_changed_too_often',
+    why: `The organisation has done this so often within a week that the records of it would leave the audit log. Nothing was done. Try again in ${seconds} seconds; keys, members and invitations can be revoked and removed at once`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+
+interface ReserveUse {
+  /** How many records the ring keeps. */
+  readonly most: number;
+  /** How many of its records are younger than `RESERVE_AGE_MS`. */
+  readonly recent: number;
+  readonly newest: Date | undefined;
+  /** Actions that this gateway carries out, and that are in no record yet. */
+  readonly underway: number;
+}
+
+interface Reserve {
+  /** The part of the reserve that is used; from 1 on actions wait for each other. */
+  readonly used: number;
+  /** Milliseconds until the next action may begin; 0 for now. */
+  readonly waitMs: number;
+}
+
+const ANOTHER_ENDS_IN_MS = 1_000;
+
+/**
+ * Half of a ring is there for actions at any speed. Afterwards they come one by one, so slowly that a week of them takes another quarter.
+ * The last quarter is left free for what several gateways carry out at the same moment. So no record leaves within a week, and nobody waits
+ * for longer than a week divided by a quarter of the ring.
+ */
+export const reserveOf = ({ most, recent, newest, underway }: ReserveUse, now: Date): Reserve => {
+  const atOnce = Math.max(1, Math.floor(most / 2));
+  const used = (recent + underway) / atOnce;
+  if (used < 1) return { used, waitMs: 0 };
+  if (underway > 0) return { used, waitMs: ANOTHER_ENDS_IN_MS };
+  if (newest === undefined) return { used, waitMs: 0 };
+  const everyMs = RESERVE_AGE_MS / Math.max(1, Math.floor(most / 4));
+  return { used, waitMs: Math.max(0, newest.getTime() + everyMs - now.getTime()) };
+};
+
+const SEEN_FOR_MS = 3_600_000;
+const MAX_RINGS = 1_000;
+/** Below the threshold of the alert, so that the log names the organisation before it fires. */
+const NOTEWORTHY = 0.75;
+
+/** Shows how much of the reserves is used. Gives what to call for each use. No label holds an organisation: the log names it. */
+const reserveGauge = (metrics: Metrics, { logger }: EventLog): ((ring: string, used: number) => void) => {
+  const seen = new LRUCache<string, number>({ max: MAX_RINGS, ttl: SEEN_FOR_MS });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_audit_reserve_used_ratio',
+    help: 'The largest part of a reserve of audit records that an organisation has used, of those that gave rights, chose passwords or read secrets at this gateway within an hour. From 1 on they wait.',
+    value: () => Math.max(0, ...seen.values()),
+  });
+  return (ring, used) => {
+    const before = seen.get(ring) ?? 0;
+    seen.set(ring, used);
+    if (used >= NOTEWORTHY && before < NOTEWORTHY)
+      logger.warn({ ring, used }, 'an organisation has used most of a reserve of audit records');
+  };
+};

@@ -7,8 +7,15 @@ import { invalid, invalidRequest } from '../../door/refusal.ts';
 import { changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentParts } from './deployment-rules.decide.ts';
 import { partsOf, refusedDeployment } from './deployments.ts';
-import { found, newOrigin, withinQuota, withinWorkflowQuota, type RecordRoutes } from './record-answers.ts';
+import {
+  found,
+  newOrigin,
+  withinQuota,
+  withinWorkflowQuota,
+  type CatalogueOperations,
+} from './record-answers.ts';
 import { checkNewVersion } from './versions.ts';
+import type { Kit } from '../../kit.ts';
 
 const checkDeploymentOperation = operation({
   id: 'checkDeployment',
@@ -25,10 +32,11 @@ const checkDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const checkDeploymentRoute = ({ records, longestRun, quotas, now }: RecordRoutes): Route =>
+export const checkDeploymentRoute = ({ now }: Kit, operations: CatalogueOperations): Route =>
   route(
     checkDeploymentOperation,
     async ({ body }, { org_id }) => {
+      const { records, quotas } = operations;
       const { deployment_id, machine: _machine, name, ...plan } = body;
       const present =
         typeof deployment_id === 'string'
@@ -36,7 +44,7 @@ export const checkDeploymentRoute = ({ records, longestRun, quotas, now }: Recor
           : undefined;
       if (present === undefined && typeof name !== 'string')
         throw invalidRequest(invalid(['body', 'name'], 'missing', 'Field required'));
-      const parts = await plannedParts({ records, longestRun }, org_id, plan);
+      const parts = await plannedParts(operations, org_id, plan);
       const asked = { ...plan, workflow_version_id: NEW, machine_id: NEW };
       const decided = present
         ? changedDeployment(present, asked, parts)
@@ -68,11 +76,11 @@ const NEW = newUuid();
 
 /** What is there by its present state, and what would be made as it would be. */
 const plannedParts = async (
-  sources: Pick<RecordRoutes, 'records' | 'longestRun'>,
+  operations: CatalogueOperations,
   org_id: OrgId,
   { workflow_version_id, machine_id }: Static<typeof DeploymentPlan>,
 ): Promise<DeploymentParts> => {
-  const present = await partsOf(sources, org_id, {
+  const present = await partsOf(operations, org_id, {
     workflow_version_id: workflow_version_id?.toLowerCase() ?? NEW,
     machine_id: machine_id?.toLowerCase() ?? NEW,
   });

@@ -37,13 +37,12 @@ import {
   checkRecordCursor,
   isNamed,
   recordSpan,
-  type RecordRoutes,
+  type CatalogueOperations,
 } from './record-answers.ts';
 import type { RecordOrigin, ChangedRecord, CreatedRecord } from './records.ts';
-import type { LongestRun } from '../longest-run.ts';
-import type { CatalogueRecords } from './catalogue.ts';
 import { SchedulerUnavailable, type SchedulerClient } from '../operators/scheduler-client.ts';
 import { pathText } from '../../door/ignored-members.ts';
+import type { Kit } from '../../kit.ts';
 
 const tag = 'Catalogue';
 
@@ -125,14 +124,8 @@ const deleteDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const deploymentRoutes = ({
-  records,
-  deletion,
-  longestRun,
-  scheduler,
-  quotas,
-  now,
-}: RecordRoutes): Route[] => {
+export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations): Route[] => {
+  const { records, deletion, scheduler, quotas } = operations;
   const shownWithWarning = async (ctx: Context, deployment: StoredDeployment): Promise<Deployment> => {
     const machine = await records.machines.get(deployment.org_id, deployment.machine_id);
     if (machine && !deployment.archived) await warnOfShortage(ctx, scheduler, { deployment, machine });
@@ -141,7 +134,7 @@ export const deploymentRoutes = ({
   return [
     route(createDeploymentOperation, async ({ body }, { org_id }, ctx) => {
       const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
-        createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
+        createDeployment(operations, lowerCase(body), newOrigin(org_id, now)),
       );
       return shownWithWarning(ctx, created(result, refusedDeployment));
     }),
@@ -163,11 +156,7 @@ export const deploymentRoutes = ({
       shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
     ),
     route(changeDeploymentOperation, async ({ path, body }, { org_id }, ctx) => {
-      const result = await changeDeployment(
-        { records, longestRun },
-        { org_id, id: path.deployment_id },
-        lowerCase(body),
-      );
+      const result = await changeDeployment(operations, { org_id, id: path.deployment_id }, lowerCase(body));
       return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
     }),
     route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
@@ -207,15 +196,9 @@ export const refusedDeployment = (refusal: DeploymentRefusal): Refused => {
   }
 };
 
-/** What a deployment is decided on. */
-interface DeploymentSources {
-  readonly records: CatalogueRecords;
-  readonly longestRun: LongestRun;
-}
-
 /** @throws {LogUnavailable} */
 const createDeployment = async (
-  parts: DeploymentSources,
+  parts: CatalogueOperations,
   request: DeploymentRequest,
   origin: RecordOrigin,
 ): Promise<CreatedRecord<DeploymentRecord, DeploymentRefusal>> => {
@@ -230,7 +213,7 @@ const createDeployment = async (
 
 /** @throws {LogUnavailable} */
 const changeDeployment = (
-  parts: DeploymentSources,
+  parts: CatalogueOperations,
   { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
   change: ChangedSettings,
 ): Promise<ChangedRecord<DeploymentRecord, DeploymentRefusal>> =>
@@ -244,7 +227,7 @@ const changeDeployment = (
 
 /** @throws {LogUnavailable} */
 export const partsOf = async (
-  { records: { machines, versions, workflows }, longestRun }: DeploymentSources,
+  { records: { machines, versions, workflows }, longestRun }: CatalogueOperations,
   org: string,
   named: Pick<DeploymentRecord, 'machine_id' | 'workflow_version_id'>,
 ): Promise<DeploymentParts> => {

@@ -22,8 +22,9 @@ import {
   checkRecordCursor,
   isNamed,
   recordSpan,
-  type RecordRoutes,
+  type CatalogueOperations,
 } from './record-answers.ts';
+import type { Kit } from '../../kit.ts';
 
 const tag = 'Catalogue';
 
@@ -101,12 +102,10 @@ const deleteMachineOperation = operation({
   refusals: [404, 409],
 });
 
-export const machineRoutes = ({
-  records: { machines, deployments },
-  deletion,
-  quotas,
-  now,
-}: RecordRoutes): Route[] => [
+export const machineRoutes = (
+  { now }: Kit,
+  { records: { machines, deployments }, deletion, quotas }: CatalogueOperations,
+): Route[] => [
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>

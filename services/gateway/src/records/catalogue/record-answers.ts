@@ -1,7 +1,6 @@
 import { newUuid, isUuid, type OrgId } from '@runledger/contracts/ids';
 import type { DeleteRecords } from './delete-records.ts';
 import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin } from './records.ts';
-import type { LongestRun } from '../longest-run.ts';
 import type { CatalogueRecords } from './catalogue.ts';
 import { notFound, Refused, type Conflict, type RecordKind } from '../../door/refusal.ts';
 import { overQuota, type Quotas } from '../quotas/quotas.ts';
@@ -11,15 +10,17 @@ import type { RecordSpan } from './known-records.ts';
 import type { ExtraCheck } from '../../door/operation.ts';
 import { cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 import { own } from '../../door/compiled.ts';
+import { longestRunMs } from '@runledger/contracts/lifetimes';
+import type { Kit } from '../../kit.ts';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
 
-/** What the routes of records need. */
-export interface RecordRoutes {
+/** What the operations on records share. */
+export interface CatalogueOperations {
   readonly records: CatalogueRecords;
   readonly deletion: DeleteRecords;
   readonly longestRun: LongestRun;
   readonly scheduler: SchedulerClient;
-  readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
-  readonly now: () => Date;
+  readonly quotas: Quotas;
 }
 
 /** Creates records, one unless it is said, unless the organisation would have more than it may have. */
@@ -151,3 +152,22 @@ export const checkNumberCursor: ExtraCheck = ({ query }) =>
 const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;
 const isRecordSortKey = (text: string): boolean => isUuid(SORT_KEY.exec(text)?.[1] ?? '');
 const isNumber = (text: string): boolean => /^[1-9]\d{0,9}$/.test(text);
+
+/** Seconds that a run may live, so that the log keeps its facts until its notification is delivered. @throws {LogUnavailable} */
+export type LongestRun = () => Promise<number>;
+
+const CACHED_MS = 5_000;
+
+/** From the log as it is, not from its settings: an operator may change them at any time. */
+export const longestRun = ({ config, log, clock }: Kit): LongestRun => {
+  const webhookGiveUp = config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000;
+  let known: { readonly at: number; readonly seconds: number } | undefined;
+  return async () => {
+    if (!known || clock() - known.at >= CACHED_MS) {
+      const { maxAgeMs } = await readLogAge(log);
+      const seconds = longestRunMs({ log: maxAgeMs, webhookGiveUp }) / 1_000;
+      known = { at: clock(), seconds };
+    }
+    return known.seconds;
+  };
+};

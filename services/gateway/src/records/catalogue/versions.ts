@@ -34,12 +34,13 @@ import {
   withinWorkflowQuota,
   checkNumberCursor,
   recordSpan,
-  type RecordRoutes,
+  type CatalogueOperations,
 } from './record-answers.ts';
 import { nestingProblems } from '../../door/checked-request.ts';
 import { nearestName } from '../../door/nearest-name.ts';
 import { isRecord, own } from '../../door/compiled.ts';
 import { EXTRA } from '../../door/pydantic-words.decide.ts';
+import type { Kit } from '../../kit.ts';
 
 const tag = 'Catalogue';
 const path = '/workflows/{workflow_id}/versions';
@@ -121,12 +122,10 @@ const deleteWorkflowVersion = operation({
   refusals: [404, 409],
 });
 
-export const workflowVersionRoutes = ({
-  records: { workflows, versions, deployments },
-  deletion,
-  quotas,
-  now,
-}: RecordRoutes): Route[] => {
+export const workflowVersionRoutes = (
+  { now }: Kit,
+  { records: { workflows, versions, deployments }, deletion, quotas }: CatalogueOperations,
+): Route[] => {
   const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
     found(await workflows.get(org_id, workflow_id), 'Workflow');
   return [

@@ -7,7 +7,6 @@ import {
   WorkflowPath,
 } from '@runledger/contracts/http/catalogue/workflows';
 import { decideArchiving } from './catalogue.ts';
-import { changedWorkflow, newWorkflow } from './workflow.decide.ts';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import type { Conflict } from '../../door/refusal.ts';
@@ -22,8 +21,11 @@ import {
   checkRecordCursor,
   isNamed,
   recordSpan,
-  type RecordRoutes,
+  type CatalogueOperations,
 } from './record-answers.ts';
+import type { Workflow as WorkflowRecord } from '@runledger/contracts/catalogue/records';
+import type { Omitted, RecordOrigin } from './records.ts';
+import type { Kit } from '../../kit.ts';
 
 const tag = 'Catalogue';
 
@@ -110,12 +112,10 @@ const deleteWorkflow = operation({
   refusals: [404, 409],
 });
 
-export const workflowRoutes = ({
-  records: { workflows, deployments },
-  deletion,
-  quotas,
-  now,
-}: RecordRoutes): Route[] => [
+export const workflowRoutes = (
+  { now }: Kit,
+  { records: { workflows, deployments }, deletion, quotas }: CatalogueOperations,
+): Route[] => [
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
@@ -144,3 +144,20 @@ export const workflowRoutes = ({
     deleted(await deletion.workflow(org_id, path.workflow_id), 'Workflow'),
   ),
 ];
+
+interface WorkflowChange {
+  readonly name?: string | Omitted;
+  readonly archived?: boolean | Omitted;
+}
+
+const newWorkflow = ({ name }: { readonly name: string }, origin: RecordOrigin): WorkflowRecord => ({
+  ...origin,
+  name,
+  archived: false,
+});
+
+const changedWorkflow = (workflow: WorkflowRecord, change: WorkflowChange): WorkflowRecord => ({
+  ...workflow,
+  name: change.name ?? workflow.name,
+  archived: change.archived ?? workflow.archived,
+});

@@ -1,36 +1,30 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LRUCache } from 'lru-cache';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { atMost } from '@runledger/resilience/at-most';
-import { WAIT_FOR_LOG_MS, waitForLog } from '../../door/wait-for-log.ts';
+import { WAIT_FOR_LOG_MS, waitForLog } from '../../door/edge.ts';
 import { authenticate, findValidKey } from './api-keys.ts';
 import type { AuthenticateClient, Credential } from '../../door/caller.ts';
-import type { RunTokens } from '../../door/run-token.ts';
+import type { RunTokens } from '../../door/credentials.ts';
 import { keyStore } from './key-store.ts';
+import type { Kit } from '../../kit.ts';
+import type { SessionCallers } from '../people/accounts.ts';
 
 /** A revoked key stays valid for at most this time. Revoking has to work within a second. */
 const FRESH_MS = 500;
 const MAX_CACHED = 1_000;
-
-interface CachedAuthentication extends LastUses {
-  readonly tokens: Pick<RunTokens, 'read'>;
-  /** What the session with this text permits; undefined when it is unknown or has ended. */
-  readonly findSession: (text: string) => Promise<Credential | undefined>;
-}
 
 /**
  * Caches valid keys and sessions for a short time, and records the use of a key when it looks it up. Unknown keys are not cached. A token is as
  * valid as the key that made it, and its use is not one of the key.
  * Every request is authenticated first, so this is where a request waits for a log that is unavailable.
  */
-export const cachedAuthentication = ({
-  log,
-  now,
-  clock,
-  tokens,
-  findSession,
-}: CachedAuthentication): Authentication => {
-  const recordUse = lastUses({ log, now, clock });
+export const cachedAuthentication = (
+  kit: Kit,
+  tokens: RunTokens,
+  sessions: SessionCallers,
+): Authentication => {
+  const { log, now, clock } = kit;
+  const recordUse = lastUses(kit);
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
   /** Apart: a text that somebody sends must never find what belongs to an id, or to a session. */
   const byText = recently<ApiKey>(clock);
@@ -40,7 +34,7 @@ export const cachedAuthentication = ({
     if (from === 'session')
       return bySession.find(text, async () => {
         await logAvailable();
-        return findSession(text);
+        return sessions.find(text);
       });
     const token = tokens.read(text);
     if (token !== undefined) {
@@ -111,13 +105,6 @@ const WRITE_EVERY_MS = 60_000;
 const MAX_LAST_USES = 10_000;
 const MAX_CONCURRENT_WRITES = 50;
 
-interface LastUses {
-  readonly log: EventLog;
-  readonly now: () => Date;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
 /** Of the client; undefined when the connection was closed already. */
 type RecordUse = (record: ApiKey, address: string | undefined) => void;
 
@@ -130,7 +117,7 @@ interface Recorded {
  * Writes when and from where a key was used: at its first use, and then at most once a minute, whichever gateways see it. Writes
  * run in the background and neither delay nor fail a request. A failed write is repeated with a later use.
  */
-export const lastUses = ({ log, now, clock }: LastUses): RecordUse => {
+export const lastUses = ({ log, now, clock }: Kit): RecordUse => {
   const cache = new LRUCache<string, Recorded>({
     ...atMost(MAX_LAST_USES),
     memoMethod: () => ({ at: Number.NEGATIVE_INFINITY }),

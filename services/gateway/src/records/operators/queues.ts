@@ -23,7 +23,7 @@ const queuesOperation = operation({
 });
 
 /** Who waits for which slots, for operators, and for an organisation about itself. */
-export const queuesRoute = ({ scheduler }: { readonly scheduler: SchedulerClient }): Route =>
+export const queuesRoute = (scheduler: SchedulerClient): Route =>
   route(
     queuesOperation,
     async ({ query }, caller) => {

@@ -12,8 +12,9 @@ import type { Context } from 'koa';
 import { openOperation, openRoute, type Route, type Visitor } from '../../door/operation.ts';
 import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
 import type { Person } from './people.ts';
-import { isOpen, isRevoked, type Invitation } from './invitation-records.ts';
-import type { AccountRoutes } from './accounts.ts';
+import { isOpen, isRevoked, type Invitation } from './member-records.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
+import type { AccountOperations } from './accounts.ts';
 import { beginSession, describeSession, sessionOf, signInRefused } from './session-routes.ts';
 import { invitationGone, addMember } from './member-routes.ts';
 import { isOfLink, readLinkToken } from './sign-in-links.ts';
@@ -50,14 +51,14 @@ const acceptOperation = openOperation({
   refusals: [409, 410],
 });
 
-export const acceptRoutes = (options: AccountRoutes): Route[] => {
-  const { accounts, findOrganisation } = options;
+export const acceptRoutes = (options: AccountOperations): Route[] => {
+  const { accounts, kit } = options;
   return [
     openRoute(previewOperation, async ({ body: { token } }) => {
       const { value: invitation } = await invitationOf(options, token);
       const { org_id, email, role, expires_at, made_by } = invitation;
-      const organisation = await findOrganisation(org_id);
-      if (organisation === undefined || !isOpen(invitation, options.now())) throw invitationGone();
+      const organisation = await catalogue(kit.log).getOrganisation(org_id);
+      if (organisation === undefined || !isOpen(invitation, options.kit.now())) throw invitationGone();
       return {
         organisation: { id: organisation.id, name: organisation.name },
         email,
@@ -82,7 +83,7 @@ export const acceptRoutes = (options: AccountRoutes): Route[] => {
 
 /** Without a session a password is required, whatever the invitation is. @throws {Refused} */
 const invitationToAccept = async (
-  options: AccountRoutes,
+  options: AccountOperations,
   { token, password }: Static<typeof AcceptInvitationRequest>,
   visitor: Visitor,
 ): Promise<Entry<Invitation>> => {
@@ -103,14 +104,14 @@ interface Invited extends Accepting {
  * an organisation learns here is the same whether there is an account or not. @throws {Refused}
  */
 const personFor = async (
-  options: AccountRoutes,
+  options: AccountOperations,
   { email, ...invitation }: Invitation,
   { name, password }: Static<typeof AcceptInvitationRequest>,
   visitor: Visitor,
 ): Promise<Invited> => {
   const { people, limit, mayStill } = options.accounts;
   const known = await people.findByEmail(email);
-  refuseClosed({ email, ...invitation }, known, options.now());
+  refuseClosed({ email, ...invitation }, known, options.kit.now());
   const session = await sessionOf(options, visitor);
   if (known && session?.user_id === known.id) return { person: known, session, isNew: false };
   const mayCreate = await mayStill(invitation.made_by, 'operator');
@@ -120,7 +121,7 @@ const personFor = async (
     const person = await limit.attempt({ email, address }, async () => {
       const proved = await people.withPassword(email, password);
       if (proved) return proved;
-      options.onRefused({ why: 'sign_in', address: address ?? undefined });
+      options.audit.refused.count({ why: 'sign_in', address: address ?? undefined });
       throw mayCreate ? signInRefused() : signInFirst(mayCreate);
     });
     return { person, isNew: false };
@@ -134,7 +135,7 @@ const personFor = async (
 
 /** Else it is left of an acceptance that was interrupted before its person had anything. */
 const isUsed = async (
-  { accounts: { people, memberships, identities } }: AccountRoutes,
+  { accounts: { people, memberships, identities } }: AccountOperations,
   { id }: Person,
 ): Promise<boolean> =>
   (await people.hasPassword(id)) ||
@@ -179,7 +180,7 @@ export interface Accepting {
 
 /** Undefined for a token that belongs to no invitation, or to one of somebody who may not invite any more. */
 const findInvitation = async (
-  { accounts: { invitations, mayStill } }: AccountRoutes,
+  { accounts: { invitations, mayStill } }: AccountOperations,
   token: string,
 ): Promise<Entry<Invitation> | undefined> => {
   const read = readLinkToken(token);
@@ -190,7 +191,7 @@ const findInvitation = async (
 };
 
 /** @throws {Refused} for what `findInvitation` does not find */
-export const invitationOf = async (options: AccountRoutes, token: string): Promise<Entry<Invitation>> => {
+export const invitationOf = async (options: AccountOperations, token: string): Promise<Entry<Invitation>> => {
   const entry = await findInvitation(options, token);
   if (entry === undefined) throw invitationGone();
   return entry;
@@ -213,7 +214,7 @@ export const refuseClosed = (
 
 /** It is claimed first: of two people one accepts it, and an interrupted acceptance can be repeated. @throws {Refused} */
 export const acceptInvitation = async (
-  options: AccountRoutes,
+  options: AccountOperations,
   entry: Entry<Invitation>,
   { person, isNew }: Accepting,
   by: { readonly ctx: Context; readonly visitor: Visitor },

@@ -3,24 +3,27 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
 import { scopesOfMember } from '@runledger/contracts/accounts/roles';
 import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
-import { mayStill, type Maker } from './maker.ts';
+import {
+  mayStill,
+  type Maker,
+  invitationRecords,
+  type InvitationRecords,
+  memberRecords,
+  type MemberRecords,
+} from './member-records.ts';
 import { memberships, type Memberships } from './membership.ts';
 import { people, personIn, type People, type Person } from './people.ts';
 import { sessions, type Sessions, type Session } from './sessions.ts';
 import { signInLimit, type SignInLimit } from './sign-in-limit.ts';
 import { signInLinks, linkRecords, type SignInLinks } from './sign-in-links.ts';
 import { accountRows, hashOf, TABLES, RowExists, type Row, type AccountRows } from './account-rows.ts';
-import { invitationRecords, type InvitationRecords } from './invitation-records.ts';
-import { memberRecords, type MemberRecords } from './member-records.ts';
 import type { Credential } from '../../door/caller.ts';
 import { Refused } from '../../door/refusal.ts';
-import type { Identity } from './open-id-provider.ts';
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
-import type { OnCredentialRefused } from '../../door/caller.ts';
-import type { SessionHalves } from '../../door/session-halves.ts';
-import type { IdentityProvider } from './open-id-provider.ts';
+import type { Identity, IdentityProvider } from './open-id-provider.ts';
+import type { SessionHalves } from '../../door/credentials.ts';
 import type { PendingSignIns } from './pending-sign-ins.ts';
 import type { Kit } from '../../kit.ts';
+import type { Audit } from '../audit/audit.ts';
 
 /** People, their sessions, and the organisations that they are members of. */
 export interface Accounts {
@@ -36,7 +39,8 @@ export interface Accounts {
   readonly limit: SignInLimit;
 }
 
-export const accounts = ({ config, log, now, logger }: Kit): Accounts => {
+export const accounts = (kit: Kit): Accounts => {
+  const { config, log, now, logger } = kit;
   const rows = accountRows(log);
   const secret = signer(config.RUNLEDGER_SECRET_KEYS, 'accounts').sign('better-auth');
   let opening: Promise<AuthLibrary> | undefined;
@@ -50,17 +54,16 @@ export const accounts = ({ config, log, now, logger }: Kit): Accounts => {
   const ofPeople = people(rows, library);
   const ofSessions = sessions(rows, library, now);
   const invitations = invitationRecords(log);
-  const ofMembers = memberships({ log, members, invitations, links: ofLinks, people: ofPeople, now });
-  const given = { log, members, now };
+  const stored = { members, invitations, links: ofLinks, people: ofPeople };
   return {
     people: ofPeople,
     sessions: ofSessions,
     callers: sessionCallers(log, ofSessions, members),
-    memberships: ofMembers,
+    memberships: memberships(kit, stored),
     invitations,
-    mayStill: (maker, scope) => mayStill(given, maker, scope),
+    mayStill: (maker, scope) => mayStill(kit, members, maker, scope),
     identities: identities(rows, library),
-    links: signInLinks({ ...given, links: ofLinks, people: ofPeople }),
+    links: signInLinks(kit, members, ofLinks, ofPeople),
     limit: signInLimit(log),
   };
 };
@@ -197,21 +200,13 @@ const textOf = ({ issuer, subject }: IdentityId): string => `${issuer} ${subject
 const issuerIn = ({ [FIELD]: text }: Row): string | undefined =>
   typeof text === 'string' ? text.split(' ', 1)[0] : undefined;
 
-/** What the operations for people are made of. */
-export interface AccountRoutes {
+/** What the operations for people share. */
+export interface AccountOperations {
+  readonly kit: Kit;
   readonly accounts: Accounts;
+  readonly audit: Audit;
   readonly halves: SessionHalves;
-  readonly record: RecordAction;
-  readonly onRefused: OnCredentialRefused;
-  readonly findOrganisation: (
-    id: string,
-  ) => Promise<{ readonly id: string; readonly name: string } | undefined>;
-  /** The address for browsers, without a slash at the end. */
-  readonly publicUrl: () => string;
   /** At which people sign in beside passwords and links; undefined without one. */
   readonly provider: IdentityProvider | undefined;
   readonly pending: PendingSignIns;
-  /** To which the provider leads browsers back. */
-  readonly redirectUri: () => string;
-  readonly now: () => Date;
 }

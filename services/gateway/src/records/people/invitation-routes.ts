@@ -10,11 +10,10 @@ import { newUuid } from '@runledger/contracts/ids';
 import { lacksScope } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import { MOST_MEMBERS } from './member-records.ts';
+import { MOST_MEMBERS, makerOf, type Invitation } from './member-records.ts';
 import { newLinkToken } from './sign-in-links.ts';
-import { makerOf } from './maker.ts';
-import type { Invitation } from './invitation-records.ts';
-import type { AccountRoutes } from './accounts.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
+import type { AccountOperations } from './accounts.ts';
 import { tooManyMembers } from './member-routes.ts';
 
 const shared = { tag: 'Accounts', scope: 'admin' } as const;
@@ -64,8 +63,9 @@ const revokeOperation = operation({
   refusals: [404],
 });
 
-export const invitationRoutes = (options: AccountRoutes): Route[] => {
-  const { accounts, publicUrl, now } = options;
+export const invitationRoutes = (options: AccountOperations): Route[] => {
+  const { accounts, kit } = options;
+  const { publicUrl, now } = kit;
   const { invitations, memberships } = accounts;
   return [
     route(createOperation, async ({ body }, caller) => {
@@ -107,7 +107,7 @@ export const invitationRoutes = (options: AccountRoutes): Route[] => {
 
 /** The organisation of which the person becomes a member. @throws {Refused} for another one than that of the caller, who is no operator */
 const invitedTo = async (
-  { findOrganisation }: AccountRoutes,
+  { kit: { log } }: AccountOperations,
   { org_id, key }: Caller,
   named: string | undefined,
 ): Promise<string> => {
@@ -115,7 +115,7 @@ const invitedTo = async (
   if (id === org_id) return org_id;
   if (!allows(key.scopes, 'operator'))
     throw lacksScope('operator', 'Only an operator invites into another organisation');
-  if ((await findOrganisation(id)) === undefined) throw notFound('Organisation');
+  if ((await catalogue(log).getOrganisation(id)) === undefined) throw notFound('Organisation');
   return id;
 };
 

@@ -7,7 +7,7 @@ import { lacksScope } from '../../door/caller.ts';
 import { operation, route, requestOf, type Route, type Visitor } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
 import { MOST_MEMBERS, type Member, type MembersResult } from './member-records.ts';
-import type { AccountRoutes } from './accounts.ts';
+import type { AccountOperations } from './accounts.ts';
 import { networkOf } from '../audit/record-operation.ts';
 import type { Memberships } from './membership.ts';
 import type { Person } from './people.ts';
@@ -54,7 +54,7 @@ const removeOperation = operation({
   refusals: [404, 409],
 });
 
-export const memberRoutes = ({ accounts: { memberships } }: AccountRoutes): Route[] => [
+export const memberRoutes = ({ accounts: { memberships } }: AccountOperations): Route[] => [
   route(listOperation, async (_request, { org_id }) => ({
     members: (await memberships.list(org_id)).map(shown),
   })),
@@ -123,7 +123,7 @@ interface AddedMember {
 
 /** Makes a person a member, and records it, with the invitation that it accepts. @throws {Refused} when the organisation has too many @throws {AuditNotStored} */
 export const addMember = async (
-  { accounts: { memberships }, record }: AccountRoutes,
+  { accounts: { memberships }, audit: { record } }: AccountOperations,
   { org_id, ...member }: AddedMember,
   { ctx, visitor }: { readonly ctx: Context; readonly visitor: Visitor },
   accepted?: {

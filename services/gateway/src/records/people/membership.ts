@@ -1,6 +1,5 @@
 import { scopesOfMember, type Role } from '@runledger/contracts/accounts/roles';
 import { orgId } from '@runledger/contracts/ids';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { allows } from '@runledger/contracts/accounts/scopes';
 import { keyStore } from '../keys/key-store.ts';
@@ -14,11 +13,13 @@ import {
   type MembersResult,
   type MemberUpdate,
   type MemberRecords,
+  isGivenBy,
+  type Maker,
+  type InvitationRecords,
 } from './member-records.ts';
-import { isGivenBy, type Maker } from './maker.ts';
 import type { People, Person } from './people.ts';
-import type { InvitationRecords } from './invitation-records.ts';
 import type { LinkRecords } from './sign-in-links.ts';
+import type { Kit } from '../../kit.ts';
 
 /** An organisation of a person. */
 interface Membership {
@@ -61,17 +62,16 @@ export interface Memberships {
   erase(org_id: string): Promise<number>;
 }
 
-export interface MembershipsOptions {
-  readonly log: EventLog;
+interface StoredAccounts {
   readonly members: MemberRecords;
   readonly links: LinkRecords;
   readonly invitations: InvitationRecords;
   readonly people: People;
-  readonly now: () => Date;
 }
 
-export const memberships = (options: MembershipsOptions): Memberships => {
-  const { log, members, now } = options;
+export const memberships = (kit: Kit, stored: StoredAccounts): Memberships => {
+  const { log, now } = kit;
+  const { members } = stored;
   const records = catalogue(log);
   return {
     list: (org_id) => members.of(org_id),
@@ -104,19 +104,19 @@ export const memberships = (options: MembershipsOptions): Memberships => {
           before ? withChangedMember(present, user_id, before) : withoutMember(present, user_id),
         );
       if (isTakenBack || result.kind === 'withdrawn') {
-        if (!before) await leave(options, org_id, user_id);
+        if (!before) await leave(stored, org_id, user_id);
         return { kind: 'withdrawn' };
       }
       if (result.kind !== 'changed') return result;
       await records.createUser({ id: user_id, org_id, name, created_at: since });
       // An erasure removes every member who was there before it was requested.
       if (!(await records.wasErased(org_id))) return result;
-      await eraseMembers(options, org_id);
+      await eraseMembers(kit, stored, org_id);
       return { kind: 'not_found' };
     },
     change: async (org_id, user_id, update) => {
       const result = await members.change(org_id, (present) => withChangedMember(present, user_id, update));
-      if (result.kind === 'changed') await revokeGiven(options, org_id, result.member);
+      if (result.kind === 'changed') await revokeGiven(kit, stored, org_id, result.member);
       return result;
     },
     remove: async (org_id, user_id) => {
@@ -124,28 +124,28 @@ export const memberships = (options: MembershipsOptions): Memberships => {
       const isHalfDone =
         result.kind === 'not_found' && (await members.organisationsOf(user_id)).includes(org_id);
       if (result.kind !== 'changed' && !isHalfDone) return result;
-      await revokeGiven(options, org_id, { user_id });
-      await leave(options, org_id, user_id);
+      await revokeGiven(kit, stored, org_id, { user_id });
+      await leave(stored, org_id, user_id);
       return { kind: 'removed' };
     },
-    erase: (org_id) => eraseMembers(options, org_id),
+    erase: (org_id) => eraseMembers(kit, stored, org_id),
   };
 };
 
 /** After a person was removed. */
-const leave = async (options: MembershipsOptions, org_id: string, user_id: string): Promise<void> => {
-  const { members } = options;
+const leave = async (stored: StoredAccounts, org_id: string, user_id: string): Promise<void> => {
+  const { members } = stored;
   const isMember = async (): Promise<boolean> =>
     (await members.of(org_id)).some((one) => one.user_id === user_id);
   // Somebody may have added the person again meanwhile.
   if (await isMember()) return;
-  await endWithout(options, org_id, user_id);
+  await endWithout(stored, org_id, user_id);
   if (await isMember()) await members.note(user_id, org_id);
 };
 
 /** A person without any organisation has no account. That the person belonged to this one is forgotten last: until then it is repeated. */
 const endWithout = async (
-  { members, links, people }: MembershipsOptions,
+  { members, links, people }: StoredAccounts,
   org_id: string,
   user_id: string,
 ): Promise<void> => {
@@ -158,11 +158,11 @@ const endWithout = async (
   await members.forget(user_id, org_id);
 };
 
-const eraseMembers = async (options: MembershipsOptions, org_id: string): Promise<number> => {
-  const { log, members } = options;
+const eraseMembers = async ({ log }: Kit, stored: StoredAccounts, org_id: string): Promise<number> => {
+  const { members } = stored;
   const present = await members.of(org_id);
   // The record goes last: an interrupted erasure finds everybody again.
-  for (const { user_id } of present) await endWithout(options, org_id, user_id);
+  for (const { user_id } of present) await endWithout(stored, org_id, user_id);
   await members.erase(org_id);
   const invitations = await eraseSubjects(log, 'KV_ACCOUNTS', `$KV.ACCOUNTS.invitations.${orgId(org_id)}.>`);
   return present.length + invitations;
@@ -173,9 +173,10 @@ const eraseMembers = async (options: MembershipsOptions, org_id: string): Promis
  * invitations. All of it, and invitations for them, for somebody who is no member any more.
  */
 const revokeGiven = async (
-  { log, invitations, people, now }: MembershipsOptions,
+  { log, now }: Kit,
+  { invitations, people }: StoredAccounts,
   org_id: string,
-  person: Pick<Member, 'user_id'> & Partial<Pick<Member, 'role' | 'operator'>>,
+  person: { readonly user_id: string } & Partial<Member>,
 ): Promise<void> => {
   const { user_id, role, operator = false } = person;
   const scopes = role === undefined ? [] : scopesOfMember({ role, operator });

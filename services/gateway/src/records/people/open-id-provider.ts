@@ -6,6 +6,7 @@ import type { CustomFetch } from 'openid-client';
 import pLimit from 'p-limit';
 import { Compile } from 'typebox/compile';
 import { Refused } from '../../door/refusal.ts';
+import type { Kit } from '../../kit.ts';
 import { isPrivateAddress, type OidcSettings } from './oidc-config.ts';
 import {
   isUnreachable,
@@ -14,10 +15,6 @@ import {
   providerRefused,
   providerUnavailable,
 } from './pending-sign-ins.ts';
-
-interface OpenIdProviderOptions extends DiscoveryOptions {
-  readonly logger: Logger;
-}
 
 const SCOPE = 'openid email profile';
 /** Each waits for the provider for some seconds at most. */
@@ -32,10 +29,9 @@ const EMAIL = Compile(Email);
 const NAME = Compile(NewName);
 
 /** A provider of OpenID Connect: the authorization code flow with PKCE, state and nonce. It is asked for its endpoints at the first use. */
-export const openIdProvider = (options: OpenIdProviderOptions): IdentityProvider => {
-  const { settings, logger } = options;
+export const openIdProvider = ({ logger, clock }: Kit, settings: OidcSettings): IdentityProvider => {
   const issuer = new URL(settings.issuer).href;
-  const discovered = openDiscovery(options);
+  const discovered = openDiscovery(settings, clock);
   const limit = pLimit(MOST_AT_ONCE);
   const refusalFor = refusals(logger);
   const asking = async <Result>(work: (client: typeof OpenIdClient) => Promise<Result>): Promise<Result> => {
@@ -129,14 +125,8 @@ interface Asked {
   keptUntil: number;
 }
 
-interface DiscoveryOptions {
-  readonly settings: OidcSettings;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
 /** Asks at the first use, and once an hour. All who need it at once wait for the same answer. */
-const openDiscovery = ({ settings, clock }: DiscoveryOptions): Discovered => {
+const openDiscovery = (settings: OidcSettings, clock: () => number): Discovered => {
   let asked: Asked | undefined;
   return (client) => {
     if (asked !== undefined && clock() < asked.keptUntil) return asked.answer;

@@ -15,9 +15,9 @@ import {
   type Visitor,
 } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import { makerOf } from './maker.ts';
+import { makerOf } from './member-records.ts';
 import { signInPage } from './sign-in-links.ts';
-import type { AccountRoutes } from './accounts.ts';
+import type { AccountOperations } from './accounts.ts';
 import { addMember } from './member-routes.ts';
 import { beginSession, actorOf, cameByLink, presentSession } from './session-routes.ts';
 import { notSignedIn } from '../../door/caller.ts';
@@ -64,8 +64,8 @@ const createOperation = operation({
   refusals: [404],
 });
 
-export const linkRoutes = (options: AccountRoutes): Route[] => {
-  const { accounts, publicUrl } = options;
+export const linkRoutes = (options: AccountOperations): Route[] => {
+  const { accounts, kit } = options;
   const { links, memberships } = accounts;
   return [
     openRoute(signInOperation, async ({ body }, visitor, ctx) => {
@@ -82,7 +82,7 @@ export const linkRoutes = (options: AccountRoutes): Route[] => {
       const members = await memberships.list(org_id);
       if (!members.some((member) => member.email === email)) throw notFound('Member');
       const link = await links.create({ email, made_by: makerOf(caller) });
-      return { email, ...link, url: signInPage(publicUrl(), link) };
+      return { email, ...link, url: signInPage(kit.publicUrl(), link) };
     }),
   ];
 };
@@ -108,16 +108,16 @@ const passwordOperation = openOperation({
   refusals: [],
 });
 
-export const passwordRoute = (options: AccountRoutes): Route => {
-  const { accounts, record, now } = options;
+export const passwordRoute = (options: AccountOperations): Route => {
+  const { accounts, audit, kit } = options;
   const { people, sessions } = accounts;
   return openRoute(passwordOperation, async ({ body }, visitor, ctx) => {
     const session = await presentSession(options, visitor);
     const person = await people.find(session.user_id);
     if (person === undefined) throw notSignedIn();
-    if ((await people.hasPassword(person.id)) && !cameByLink(session, now()))
+    if ((await people.hasPassword(person.id)) && !cameByLink(session, kit.now()))
       await checkPassword(options, person, body.current_password ?? undefined, visitor);
-    await record(
+    await audit.record(
       {
         action: 'password.changed',
         org_id: session.org_id,
@@ -135,7 +135,7 @@ export const passwordRoute = (options: AccountRoutes): Route => {
 
 /** It is counted as a sign-in: who finds a session must not guess the password with it. @throws {Refused} */
 const checkPassword = async (
-  { accounts: { people, limit } }: AccountRoutes,
+  { accounts: { people, limit } }: AccountOperations,
   { email }: Person,
   password: string | undefined,
   { address }: Visitor,

@@ -16,15 +16,16 @@ import {
 } from '../../door/operation.ts';
 import { Refused } from '../../door/refusal.ts';
 import { providerNotOffered, otherIdentity } from './pending-sign-ins.ts';
-import type { AccountRoutes } from './accounts.ts';
+import type { AccountOperations } from './accounts.ts';
 import { beginSession, sessionOf, type SignedIn } from './session-routes.ts';
 import { CONSOLE_PATH } from '../../document/console.ts';
 import { networkOf } from '../audit/record-operation.ts';
 import type { Identity } from './open-id-provider.ts';
 import type { Person } from './people.ts';
 import { nameOf } from './sign-in-links.ts';
-import type { Invitation } from './invitation-records.ts';
+import type { Invitation } from './member-records.ts';
 import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
+import type { Kit } from '../../kit.ts';
 
 const shared = { method: 'POST', tag: 'Accounts', scope: 'none' } as const;
 
@@ -64,12 +65,13 @@ const finishOperation = openOperation({
   refusals: [404, 409, 410],
 });
 
-export const providerRoutes = (options: AccountRoutes): Route[] => {
-  const { provider, pending, redirectUri, accounts, onRefused } = options;
+export const providerRoutes = (options: AccountOperations): Route[] => {
+  const { kit, provider, pending, accounts, audit } = options;
+  const returnsTo = (): string => redirectUri(kit.publicUrl(), kit.config);
   return [
     openRoute(beginOperation, async ({ body: { invitation } }) => {
       if (provider === undefined) throw providerNotOffered();
-      const { url, checks } = await provider.begin(redirectUri());
+      const { url, checks } = await provider.begin(returnsTo());
       return {
         url,
         pending: pending.seal({ checks, ...(typeof invitation === 'string' && { invitation }) }),
@@ -79,7 +81,7 @@ export const providerRoutes = (options: AccountRoutes): Route[] => {
       if (provider === undefined) throw providerNotOffered();
       const by = { ctx, visitor };
       const { address } = visitor;
-      const answer = new URL(redirectUri());
+      const answer = new URL(returnsTo());
       answer.search = body.answer;
       try {
         // Of two states neither counts.
@@ -90,18 +92,12 @@ export const providerRoutes = (options: AccountRoutes): Route[] => {
         );
         return await beginSession(options, by, { ...signedIn, made_by: 'oidc' });
       } catch (error) {
-        if (error instanceof Refused) onRefused({ why: 'sign_in', address: address ?? undefined });
+        if (error instanceof Refused) audit.refused.count({ why: 'sign_in', address: address ?? undefined });
         throw error;
       }
     }),
   ];
 };
-
-interface ProviderCallback {
-  readonly basePath: string;
-  /** The address for browsers, without a slash at the end. */
-  readonly publicUrl: () => string;
-}
 
 const PATH = '/session/oidc/callback';
 
@@ -117,9 +113,9 @@ const SEE_OTHER = 303;
  * `GET /session/oidc/callback`: a browser comes back from the provider. Nobody is signed in here: the browser may have been led by any page.
  * It is led to our own page with the answer of the provider in the fragment, which no server gets, and the page finishes what it began.
  */
-export const providerCallback = ({ basePath, publicUrl }: ProviderCallback): PlainRoute => ({
+export const providerCallback = ({ config, publicUrl }: Kit): PlainRoute => ({
   method: 'GET',
-  path: `${basePath}${PATH}`,
+  path: `${config.RUNLEDGER_BASE_PATH}${PATH}`,
   serve: async (ctx) => {
     ctx.status = SEE_OTHER;
     ctx.set(
@@ -139,14 +135,14 @@ interface By {
  * token of an invitation the person becomes a member, as with a password. @throws {Refused} @throws {AuditNotStored} @throws {LogUnavailable}
  */
 const signInAs = async (
-  options: AccountRoutes,
+  options: AccountOperations,
   by: By,
   identity: Identity,
   token: string | undefined,
 ): Promise<Pick<SignedIn, 'person' | 'org_id'>> => {
   const entry = token === undefined ? undefined : await invitationOf(options, token);
   const decision = await decide(options, by, identity, entry?.value);
-  if (entry !== undefined) refuseClosed(entry.value, personOf(decision), options.now());
+  if (entry !== undefined) refuseClosed(entry.value, personOf(decision), options.kit.now());
   const accepting = await carryOut(options, by, { identity, decision, org_id: entry?.value.org_id });
   if (entry !== undefined) await acceptInvitation(options, entry, accepting, by);
   return { person: accepting.person, org_id: entry?.value.org_id };
@@ -158,17 +154,17 @@ const personOf = (decision: Decided): Person | undefined =>
   decision.kind === 'create' ? undefined : decision.person;
 
 const decide = async (
-  { accounts }: AccountRoutes,
+  options: AccountOperations,
   { visitor }: By,
   identity: Identity,
   invitation: Entry<Invitation>['value'] | undefined,
 ): Promise<Decided> => {
-  const { people, memberships, identities } = accounts;
+  const { people, memberships, identities } = options.accounts;
   const { email } = identity;
   const [linked, person, session] = await Promise.all([
     identities.personOf(identity),
     email === undefined ? undefined : people.findByEmail(email),
-    sessionOf({ accounts }, visitor),
+    sessionOf(options, visitor),
   ]);
   const isMember = person !== undefined && (await memberships.of(person.id)).length > 0;
   const owner = person && { person, isMember };
@@ -184,7 +180,7 @@ interface CarryOut {
   readonly org_id: string | undefined;
 }
 
-const carryOut = async (options: AccountRoutes, by: By, order: CarryOut): Promise<Accepting> => {
+const carryOut = async (options: AccountOperations, by: By, order: CarryOut): Promise<Accepting> => {
   const { identity, decision, org_id } = order;
   switch (decision.kind) {
     case 'known':
@@ -209,12 +205,12 @@ interface Link extends Pick<CarryOut, 'identity' | 'org_id'> {
 }
 
 /** Whoever chose the password, and has sessions with it, may not be the person: an account does not verify its e-mail, and the provider did. */
-const link = async (options: AccountRoutes, { ctx, visitor }: By, order: Link): Promise<void> => {
-  const { accounts, record } = options;
+const link = async (options: AccountOperations, { ctx, visitor }: By, order: Link): Promise<void> => {
+  const { accounts, audit } = options;
   const { people, sessions, identities, memberships } = accounts;
   const { person, identity, keepsPassword } = order;
   const removes_password = !keepsPassword && (await people.hasPassword(person.id));
-  await record(
+  await audit.record(
     {
       action: 'identity.linked',
       org_id: order.org_id ?? (await memberships.of(person.id))[0]?.id ?? null,

@@ -1,14 +1,12 @@
 import { SessionChange, SessionItem, SignInRequest } from '@runledger/contracts/http/accounts/session';
 import type { Context } from 'koa';
 import { scopesOfMember } from '@runledger/contracts/accounts/roles';
-import { halfSession } from '../../door/session-halves.ts';
+import { halfSession } from '../../door/credentials.ts';
 import { openOperation, openRoute, requestOf, type Route, type Visitor } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import type { AccountRoutes } from './accounts.ts';
+import type { AccountOperations } from './accounts.ts';
 import type { Person } from './people.ts';
 import type { MadeBy, Session } from './sessions.ts';
-import type { Accounts } from './accounts.ts';
-import type { IdentityProvider } from './open-id-provider.ts';
 import { LINK_S } from './sign-in-links.ts';
 import { notSignedIn } from '../../door/caller.ts';
 
@@ -75,8 +73,8 @@ const chooseOperation = openOperation({
   refusals: [404],
 });
 
-export const sessionRoutes = (options: AccountRoutes): Route[] => {
-  const { accounts, halves, record, onRefused } = options;
+export const sessionRoutes = (options: AccountOperations): Route[] => {
+  const { accounts, halves, audit } = options;
   const { people, sessions, memberships, limit } = accounts;
   return [
     openRoute(getOperation, async (_request, visitor) =>
@@ -87,7 +85,7 @@ export const sessionRoutes = (options: AccountRoutes): Route[] => {
       const person = await limit.attempt({ email, address }, async () => {
         const known = await people.withPassword(email, password);
         if (known) return known;
-        onRefused({ why: 'sign_in', address: address ?? undefined });
+        audit.refused.count({ why: 'sign_in', address: address ?? undefined });
         throw signInRefused();
       });
       return beginSession(options, { ctx, visitor }, { person, made_by: 'password' });
@@ -97,7 +95,7 @@ export const sessionRoutes = (options: AccountRoutes): Route[] => {
       halves.clear(ctx);
       const session = await sessionOf(options, visitor);
       if (session === undefined) return;
-      await record(
+      await audit.record(
         {
           action: 'session.ended',
           org_id: session.org_id,
@@ -135,16 +133,16 @@ export interface SignedIn {
  * @throws {AuditNotStored} @throws {LogUnavailable}
  */
 export const beginSession = async (
-  options: AccountRoutes,
+  options: AccountOperations,
   { ctx, visitor }: { readonly ctx: Context; readonly visitor: Visitor },
   { person, org_id, made_by }: SignedIn,
 ): Promise<SessionItem> => {
-  const { accounts, halves, record } = options;
+  const { accounts, halves, audit } = options;
   const { sessions, memberships } = accounts;
   const chosen = org_id ?? (await memberships.of(person.id))[0]?.id ?? null;
   const { text, session } = await sessions.begin(person.id, chosen, made_by);
   try {
-    await record(
+    await audit.record(
       {
         action: 'session.created',
         org_id: chosen,
@@ -170,16 +168,9 @@ export const beginSession = async (
 export const actorOf = ({ id, user_id, org_id }: Session, { address }: Visitor) =>
   ({ kind: 'session', session_id: id, user_id, org_id, address }) as const;
 
-interface DescribeSession {
-  readonly accounts: Accounts;
-  /** Undefined where nobody signs in with one. */
-  readonly provider: Pick<IdentityProvider, 'name' | 'issuer'> | undefined;
-  readonly now: () => Date;
-}
-
 /** What a page needs to know of a session; of nobody when it has ended. @throws {LogUnavailable} */
 export const describeSession = async (
-  { accounts: { people, memberships, identities }, provider, now }: DescribeSession,
+  { accounts: { people, memberships, identities }, provider, kit }: AccountOperations,
   session: Session | undefined,
 ): Promise<SessionItem> => {
   const offered: Pick<SessionItem, 'sign_in' | 'provider'> = {
@@ -200,7 +191,7 @@ export const describeSession = async (
     organisation: present ? { ...present, scopes: scopesOfMember(present) } : null,
     has_password,
     has_identity: issuer !== undefined && issuer === provider?.issuer,
-    needs_current_password: has_password && !cameByLink(session, now()),
+    needs_current_password: has_password && !cameByLink(session, kit.now()),
     expires_at: new Date(session.expires_at).toISOString(),
     ...offered,
   };
@@ -220,16 +211,14 @@ const NOBODY: Omit<SessionItem, 'sign_in' | 'provider'> = {
 export const cameByLink = ({ made_by, created_at }: Session, now: Date): boolean =>
   made_by === 'link' && now.getTime() - created_at < LINK_S * 1_000;
 
-type Options = Pick<AccountRoutes, 'accounts'>;
-
 /** The session of a visitor; undefined when it has ended, and for one half of a session. @throws {LogUnavailable} */
 export const sessionOf = async (
-  { accounts: { sessions } }: Options,
+  { accounts: { sessions } }: AccountOperations,
   { session }: Visitor,
 ): Promise<Session | undefined> => (session.kind === 'whole' ? sessions.find(session.text) : undefined);
 
 /** The same, where it is needed. @throws {Refused} that says what is missing @throws {LogUnavailable} */
-export const presentSession = async (options: Options, visitor: Visitor): Promise<Session> => {
+export const presentSession = async (options: AccountOperations, visitor: Visitor): Promise<Session> => {
   if (visitor.session.kind === 'half') throw halfSession(visitor.session.lacks);
   const session = await sessionOf(options, visitor);
   if (session === undefined) throw notSignedIn();

@@ -1,4 +1,4 @@
-import { halvesOf, newSessionText } from '../../door/session-halves.ts';
+import { halvesOf, newSessionText } from '../../door/credentials.ts';
 import type { OpenAuthLibrary } from './auth-library.ts';
 import { TABLES, type AccountRows, type Row } from './account-rows.ts';
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
-import { mayStill, Maker, type MakerOptions } from './maker.ts';
+import type { Kit } from '../../kit.ts';
+import { mayStill, Maker, type MemberRecords } from './member-records.ts';
 import type { People, Person } from './people.ts';
 import { isSameHash, sha256Of } from '../keys/api-keys.ts';
 import { hashOf } from './account-rows.ts';
@@ -26,21 +27,21 @@ interface SignedInByLink {
   readonly owner_of: string | undefined;
 }
 
-interface SignInLinksOptions extends MakerOptions {
-  readonly links: LinkRecords;
-  readonly people: People;
-}
-
-export const signInLinks = ({ links, people, ...given }: SignInLinksOptions): SignInLinks => ({
-  create: (request) => newSignInLink(links, request, given.now()),
+export const signInLinks = (
+  kit: Kit,
+  members: MemberRecords,
+  links: LinkRecords,
+  people: People,
+): SignInLinks => ({
+  create: (request) => newSignInLink(links, request, kit.now()),
   use: async (token, makeOwner) => {
     const read = readLinkToken(token);
     const [name] = read?.names ?? [];
     const entry = name !== undefined && NAME.test(name) ? await links.find(name) : undefined;
     if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256)) return undefined;
     const { email, owner_of, used, expires_at, made_by } = entry.value;
-    if (used || Date.parse(expires_at) <= given.now().getTime()) return undefined;
-    if (made_by && !(await mayStill(given, made_by, 'operator'))) return undefined;
+    if (used || Date.parse(expires_at) <= kit.now().getTime()) return undefined;
+    if (made_by && !(await mayStill(kit, members, made_by, 'operator'))) return undefined;
     // Before anything that it permits: of two at the same time, one is signed in.
     if (!(await links.use(entry))) return undefined;
     const known = await people.findByEmail(email);

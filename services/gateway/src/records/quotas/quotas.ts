@@ -1,4 +1,4 @@
-import type { Resource } from '@runledger/contracts/http/usage';
+import { type Resource, Usage, type ResourceUsage } from '@runledger/contracts/http/usage';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../../views/fresh-views.ts';
 import type { Kit } from '../../kit.ts';
@@ -6,8 +6,8 @@ import type { CatalogueRecords } from '../catalogue/catalogue.ts';
 import type { ScheduleRecords } from '../schedule-records.ts';
 import { openBlobQuota, heldQuota, type BlobQuota, type HeldQuota } from './blob-quota.ts';
 import { openQuotaBound, type QuotaBound, type QuotaBoundOptions } from './quota-bound.ts';
-import { streamLimits, type StreamLimits } from './stream-limits.ts';
 import { Refused } from '../../door/refusal.ts';
+import { type Caller, operation, route, type Route } from '../../door/operation.ts';
 
 /** What each organisation uses of everything that all organisations share, and what it may use. */
 export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota | HeldQuota>> {
@@ -128,3 +128,117 @@ export const openQuotas = (
 
 /** The refusal of a request by which an organisation would exceed its quota. */
 export const overQuota = (why: string): Refused => new Refused({ code: 'quota_reached', why });
+
+/** Who has a stream or a waiting read open. */
+export interface StreamHolder {
+  readonly org_id: OrgId;
+  /** As the rate, the limit of a key is that of all keys derived from it. Their tokens have one together. */
+  readonly family: string;
+}
+
+export const streamHolder = ({ org_id, key: { id, rate_key = id } }: Caller): StreamHolder => ({
+  org_id,
+  family: rate_key,
+});
+
+/** What an organisation, and each key, may have of the streams and waiting reads of this gateway. */
+export interface StreamLimits {
+  /** Call it before `hold`, without an await in between. */
+  readonly refuses: (holder: StreamHolder) => 'over_quota' | 'over_key_limit' | undefined;
+  readonly hold: (holder: StreamHolder) => Disposable;
+}
+
+interface StreamLimitsOptions {
+  readonly ofOrganisation: HeldQuota;
+  readonly limitOfKey: number;
+  readonly onKeyRefused: (org_id: OrgId) => void;
+}
+
+const streamLimits = ({ ofOrganisation, limitOfKey, onKeyRefused }: StreamLimitsOptions): StreamLimits => {
+  const ofKey = heldQuota<string>({ limit: limitOfKey, onRefused: () => undefined });
+  return {
+    refuses: ({ org_id, family }) => {
+      if (!ofKey.refuses(family)) return ofOrganisation.refuses(org_id) ? 'over_quota' : undefined;
+      onKeyRefused(org_id);
+      return 'over_key_limit';
+    },
+    hold: ({ org_id, family }) => {
+      const held = new DisposableStack();
+      held.use(ofKey.hold(family));
+      held.use(ofOrganisation.hold(org_id));
+      return held;
+    },
+  };
+};
+
+/**
+ * Lets an organisation begin an upload, which lasts until the result is disposed. The attempt has announced its bytes in the
+ * log. @throws {Refused} with what to do: 507 ends the attempt, and after 503 the executor tries again
+ */
+export type AdmitUpload = (org_id: OrgId, bytes: number) => Promise<Disposable>;
+
+export const admitUpload =
+  ({ output_bytes: outputBytes, uploads }: Quotas): AdmitUpload =>
+  async (org_id, bytes) => {
+    if (!(await outputBytes.hasRoom(org_id, bytes))) {
+      throw new Refused({
+        code: 'storage_quota_reached',
+        why: `With the files of this run the organisation would have more output files than its quota of ${outputBytes.limit} bytes. An operator has to raise RUNLEDGER_QUOTA_OUTPUT_BYTES of the gateway, or wait until old files expire`,
+      });
+    }
+    if (uploads.refuses(org_id)) {
+      throw new Refused({
+        code: 'attempt_uploads_limited',
+        why: `The organisation has ${uploads.limit} uploads in progress at this gateway, which is its limit (RUNLEDGER_QUOTA_UPLOADS). Try again`,
+      });
+    }
+    return uploads.hold(org_id);
+  };
+
+const usageOperation = operation({
+  id: 'getUsage',
+  method: 'GET',
+  path: '/usage',
+  tag: 'Organisation',
+  summary: 'Read what the organisation uses, and what it may use',
+  description:
+    'All organisations share the stores of this installation, and each may use its part of them. The limits of `uploads` and `streams` are of each gateway.',
+  scope: 'runs:read',
+  request: {},
+  response: { status: 200, description: 'Each resource with what is used of it.', body: Usage },
+  refusals: [],
+});
+
+export const usageRoute = (quotas: Quotas): Route =>
+  route(usageOperation, async (_request, { org_id }) => {
+    const usage = async (resource: Resource, unit: ResourceUsage['unit']): Promise<ResourceUsage> => {
+      const { used, limit } = quotas[resource];
+      return { used: (await used(org_id)) ?? null, limit, unit };
+    };
+    const [queued_runs, catalogue_records, schedules, workflow_bytes, blob_bytes, output_bytes, ...others] =
+      await Promise.all([
+        usage('queued_runs', 'runs'),
+        usage('catalogue_records', 'records'),
+        usage('schedules', 'schedules'),
+        usage('workflow_bytes', 'bytes'),
+        usage('blob_bytes', 'bytes'),
+        usage('output_bytes', 'bytes'),
+        usage('files', 'files'),
+        usage('file_bytes', 'bytes'),
+        usage('uploads', 'uploads'),
+        usage('streams', 'streams'),
+      ]);
+    const [files, file_bytes, uploads, streams] = others;
+    return {
+      queued_runs,
+      catalogue_records,
+      schedules,
+      workflow_bytes,
+      blob_bytes,
+      output_bytes,
+      files,
+      file_bytes,
+      uploads,
+      streams,
+    };
+  });

@@ -13,7 +13,7 @@ import { Value } from 'typebox/value';
 import { Refused, invalid, invalidRequest, type Invalid } from '../../door/refusal.ts';
 import { requestBody, lengthRequired, jsonBody } from '../../door/json-body.ts';
 import { OutputStoreFull, type OutputStore } from '../../files/output-store.ts';
-import type { AdmitUpload } from '../../records/quotas/admit-upload.ts';
+import type { AdmitUpload } from '../../records/quotas/quotas.ts';
 import { newOutputKey, pathOf, isOutputKeyOf, attemptFiles, type AttemptFiles } from './attempt-files.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { contentTypeIn } from '../../door/responses.ts';

@@ -5,13 +5,13 @@ import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
-import type { UnknownInput } from './check-inputs.ts';
+import { type UnknownInput, keepInputs } from './check-inputs.ts';
 import type { Kit } from '../../kit.ts';
 import type { Quotas } from '../../records/quotas/quotas.ts';
 import type { LogRoom } from './log-room.ts';
 import { tooLongLife } from '../../records/catalogue/deployment-rules.decide.ts';
 import type { InputSecrets } from './input-secrets.ts';
-import type { LongestRun } from '../../records/longest-run.ts';
+import type { LongestRun } from '../../records/catalogue/record-answers.ts';
 import {
   maxInlineInputs,
   runQueued,
@@ -26,7 +26,6 @@ import {
 } from './queue-run.decide.ts';
 import { delayOf } from './request-bounds.decide.ts';
 import type { RunNumbers } from './run-numbers.ts';
-import { keepInputs } from './keep-inputs.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 import { uuid8 } from '../../uuid8.ts';
 

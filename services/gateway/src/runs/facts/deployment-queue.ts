@@ -6,7 +6,6 @@ import type { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { RunId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
-import { drawInteger } from '../../records/catalogue/draw-integer.ts';
 import { catalogue as openCatalogue, type Catalogue } from '../../records/catalogue/catalogue.ts';
 import { invalid, notFound, Refused, type Invalid, type InvalidRequest } from '../../door/refusal.ts';
 import type { InputSecrets } from './input-secrets.ts';
@@ -31,6 +30,8 @@ import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
 import { queueOptions } from './request-bounds.decide.ts';
 import { requestOf, type Caller } from '../../door/operation.ts';
 import { overQuota } from '../../records/quotas/quotas.ts';
+import { randomBytes } from 'node:crypto';
+import type { DrawInteger } from '../../records/catalogue/input-values.decide.ts';
 
 /** What becomes of a request before it is a run. */
 interface Preparation {
@@ -51,7 +52,7 @@ type Requested = Exclude<RequestedRun, { kind: 'rerun' }>;
 type Refuse<No> = () => Promise<RefusedFor<No> | undefined>;
 
 /** `refuse` is asked before, unless the request has a run already. @throws as `AcceptRun` does */
-export type QueueDeployment = <No = never>(
+type QueueDeployment = <No = never>(
   given: QueueCaller,
   requested: Requested,
   refuse?: Refuse<No>,
@@ -273,4 +274,10 @@ export const acceptedRun = ({ metrics }: Kit, acceptance: Acceptance): { run_id:
         why: `The run of this Idempotency-Key cannot be read now: ${acceptance.why}`,
       });
   }
+};
+
+/** With 128 random bits, so that no integer of a range up to 2^54 is likelier than another one by more than 2^-74. */
+export const drawInteger: DrawInteger = ({ lowest, highest }) => {
+  const range = BigInt(highest) - BigInt(lowest) + 1n;
+  return Number(BigInt(lowest) + (BigInt(`0x${randomBytes(16).toString('hex')}`) % range));
 };

@@ -1,6 +1,5 @@
 import type { Db, Collection } from 'mongodb';
-import type { RunViews } from '../run-views.ts';
-import type { StoredSet } from '../store-of.ts';
+import type { RunViews, StoredSet } from '../run-views.ts';
 import { orUnavailable } from './mongo-errors.ts';
 import { positionOf, type StoredPosition } from './projection-position.ts';
 import { readViews } from './read-views.ts';

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient, type Db } from 'mongodb';
 import { retry } from '@runledger/resilience/retry';
 import { VIEW_VERSION } from '../stored-run.decide.ts';
-import type { ViewStore } from '../run-views.ts';
-import { storeOf, type StoredSet } from '../store-of.ts';
+import { type ViewStore, storeOf, type StoredSet } from '../run-views.ts';
 import {
   forgetFormerViews,
   formerMongoViews,

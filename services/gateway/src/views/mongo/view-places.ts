@@ -2,12 +2,11 @@ import type { Collection, Db } from 'mongodb';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { storedPosition, type PositionDocument, type StoredPosition } from './projection-position.ts';
 import { hasMissed } from '../projection-start.decide.ts';
-import { ViewsUnavailable, type FormerViews, type NextSet } from '../run-views.ts';
+import { ViewsUnavailable, type FormerViews, type NextSet, storeOf, type StoredSet } from '../run-views.ts';
 import { orUnavailable } from './mongo-errors.ts';
 import { mongoRunViews, type MongoLimits } from './mongo-run-views.ts';
 import type { RunDocument } from './run-documents.ts';
 import { allViews } from './read-views.ts';
-import { storeOf, type StoredSet } from '../store-of.ts';
 
 /** Where the sets of views of one version are. */
 export interface ViewPlaces {

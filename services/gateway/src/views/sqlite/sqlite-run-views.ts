@@ -18,12 +18,11 @@ import { countRuns, runActivity } from '../counts.decide.ts';
 import { scanList } from '../scan-list.ts';
 import { decideSearch } from '../run-search.decide.ts';
 import { FINAL_STATUSES, type StoredView } from '../run-view.ts';
-import { activityReader } from './read-activity.ts';
+import { activityReader, idCounter, rowCounter, rowReader } from './read-lists.ts';
 import { deferWrites } from './deferred-writes.ts';
-import { recentViews, type RecentViews } from './recent-views.ts';
+import { recentViews, type RecentViews, writeViews } from './write-views.ts';
 import { VIEW_FIELDS, VIEW_VERSION, viewOf, type StoredRun } from '../stored-run.decide.ts';
 import type { ReadingViews, RunViews } from '../run-views.ts';
-import { idCounter, rowCounter, rowReader } from './read-lists.ts';
 import {
   openDatabase,
   orUnavailable,
@@ -36,7 +35,6 @@ import {
   STATUS_INDEX,
   UNSETTLED_INDEX,
 } from './database.ts';
-import { writeViews } from './write-views.ts';
 import { LIVE_FIELDS, liveFieldOf, type LiveField } from '../run-references.decide.ts';
 import { asSortKey, sortKeysIn } from '../sort-key.decide.ts';
 

@@ -2,8 +2,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isAt } from '../projection-start.decide.ts';
 import { VIEW_FIELDS, VIEW_VERSION, viewOf, type StoredRun } from '../stored-run.decide.ts';
-import { ViewsUnavailable, type FormerViews, type NextSet, type ViewStore } from '../run-views.ts';
-import { storeOf } from '../store-of.ts';
+import { ViewsUnavailable, type FormerViews, type NextSet, type ViewStore, storeOf } from '../run-views.ts';
 import { IN_MEMORY, orUnavailable } from './database.ts';
 import { openSqliteRunViews, type SqliteSettings } from './sqlite-run-views.ts';
 

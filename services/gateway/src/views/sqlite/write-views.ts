@@ -3,10 +3,11 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { ProjectionPosition } from '../projection-start.decide.ts';
 import type { StoredView } from '../run-view.ts';
-import { storedRun, type StoredRun } from '../stored-run.decide.ts';
+import { storedRun, type StoredRun, runName } from '../stored-run.decide.ts';
 import { orUnavailable, COLUMNS, type Column } from './database.ts';
-import type { RecentViews } from './recent-views.ts';
 import { openRunTags, openRunTexts, openSums } from './tables.ts';
+import { LRUCache } from 'lru-cache';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
 const RESET_AT_ONCE = 1_000;
 
@@ -205,3 +206,46 @@ const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionP
 
 const restOf = ({ derived_from, counts, missed }: ProjectionPosition) =>
   [derived_from, JSON.stringify(counts), JSON.stringify(missed)] as const;
+
+/** Of the JSON text of the views. As objects they take about three times as much. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** So many runs without a view: a batch of facts begins with them. */
+const MAX_ABSENT = 1_000;
+
+/** The views of the file that were used last. Only this process writes the file, so they are as the file has them. */
+export interface RecentViews {
+  /** Null when the file has none, undefined when that is not known here. */
+  readonly get: (key: RunKey) => StoredView | null | undefined;
+  /** `bytes`: of its JSON text. */
+  readonly set: (view: StoredView, bytes: number) => void;
+  readonly setAbsent: (key: RunKey) => void;
+  readonly forget: (key: RunKey) => void;
+  readonly clear: () => void;
+}
+
+export const recentViews = (maxBytes = MAX_BYTES): RecentViews => {
+  const views = new LRUCache<string, StoredView>({ maxSize: maxBytes });
+  const absent = new LRUCache<string, true>({ max: MAX_ABSENT });
+  return {
+    get: (key) => {
+      const name = runName(key);
+      return views.get(name) ?? (absent.has(name) ? null : undefined);
+    },
+    set: (view, bytes) => {
+      const name = runName(view.run);
+      views.set(name, view, { size: bytes });
+      absent.delete(name);
+    },
+    setAbsent: (key) => void absent.set(runName(key), true),
+    forget: (key) => {
+      const name = runName(key);
+      views.delete(name);
+      absent.delete(name);
+    },
+    clear: () => {
+      views.clear();
+      absent.clear();
+    },
+  };
+};

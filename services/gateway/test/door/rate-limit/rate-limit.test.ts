@@ -2,6 +2,9 @@ import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rateLimit } from '../../../src/door/rate-limit.ts';
 import { aLog, aLogOnOwnBroker, type TestLog } from '../../fixtures/gateway/a-log.ts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RateCounters } from '../../../src/gateway-metrics.ts';
+import { aConfig, aKit } from '../../fixtures/gateway/a-kit.ts';
 
 let test: TestLog;
 beforeAll(async () => {
@@ -14,8 +17,13 @@ const clock = (): number => performance.now();
 const timeoutMs = 20_000;
 const counters = { refused: () => undefined, leaseTaken: () => undefined, letThrough: () => undefined };
 
-const gatewayWith = async (limit: number) =>
-  rateLimit({ log: await test.open(), limit, clock, timeoutMs, counters }).limit;
+const limited = (log: EventLog, limit: number, timeoutMs: number, rate: RateCounters) =>
+  rateLimit(
+    aKit({ log, metrics: { rate }, config: aConfig({ RUNLEDGER_RATE_LIMIT: String(limit) }) }),
+    timeoutMs,
+  );
+
+const gatewayWith = async (limit: number) => limited(await test.open(), limit, timeoutMs, counters).limit;
 
 describe('the rate limit of a key', () => {
   it('holds for ten gateways together', async () => {
@@ -34,7 +42,7 @@ describe('the rate limit of a key', () => {
   it('counts its refusals', async () => {
     let refused = 0;
     const counting = { ...counters, refused: () => (refused += 1) };
-    const limit = rateLimit({ log: test.log, limit: 1, clock, timeoutMs, counters: counting }).limit;
+    const limit = limited(test.log, 1, timeoutMs, counting).limit;
     const key = { id: newUuid() };
     for (let n = 0; n < 3; n += 1) await limit(key);
     expect(refused).toBe(2);
@@ -84,7 +92,7 @@ describe('the rate limit of a key', () => {
       leaseTaken: () => counted.push('lease'),
       letThrough: () => counted.push('let through'),
     };
-    const limit = rateLimit({ log: alone.log, limit: 2, clock, timeoutMs: 50, counters: counting }).limit;
+    const limit = limited(alone.log, 2, 50, counting).limit;
     const key = { id: newUuid() };
     expect(await limit(key)).toMatchObject({ allowed: true });
     await alone.nats.pause();

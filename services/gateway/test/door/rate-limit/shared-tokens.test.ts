@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rateLimit, sharedTokens } from '../../../src/door/rate-limit.ts';
 import { putBack, refilled } from '../../../src/door/rate-limit.decide.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RateCounters } from '../../../src/gateway-metrics.ts';
+import { aConfig, aKit } from '../../fixtures/gateway/a-kit.ts';
 
 let test: TestLog;
 beforeAll(async () => {
@@ -20,7 +23,11 @@ const storedOf = async (key: string) => {
   return { ...entry.value, revision: entry.revision };
 };
 const counters = { refused: () => undefined, leaseTaken: () => undefined, letThrough: () => undefined };
-const clock = (): number => performance.now();
+const limited = (log: EventLog, limit: number, timeoutMs: number, rate: RateCounters) =>
+  rateLimit(
+    aKit({ log, metrics: { rate }, config: aConfig({ RUNLEDGER_RATE_LIMIT: String(limit) }) }),
+    timeoutMs,
+  );
 /** So few that next to nothing flows in during a test. */
 const FEW = 60;
 
@@ -52,7 +59,7 @@ describe('the shared tokens of a limit', () => {
   it('include the tokens that a gateway did not spend, a second later', async () => {
     const key = newUuid();
     const limit = 240;
-    const gateway = rateLimit({ log: test.log, limit, clock, timeoutMs: 20_000, counters }).limit;
+    const gateway = limited(test.log, limit, 20_000, counters).limit;
     await gateway({ id: key });
     const holding = await waitFor('the gateway to take two for one request', async () => {
       const before = await storedOf(key);

@@ -2,7 +2,7 @@ import { RESERVE_AGE_MS } from '@runledger/contracts/audit/audit-rings';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { reserveOf } from '../../../src/records/audit/rights-reserve.ts';
+import { reserveOf } from '../../../src/records/audit/audit.ts';
 
 const MINUTE_MS = 60_000;
 const STEPS = (5 * RESERVE_AGE_MS) / (10 * MINUTE_MS);

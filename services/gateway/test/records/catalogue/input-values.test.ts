@@ -12,7 +12,7 @@ import {
   type ValueRules,
 } from '../../../src/records/catalogue/input-values.decide.ts';
 import { definitionProblems } from '../../../src/records/catalogue/input-definitions.decide.ts';
-import { drawInteger } from '../../../src/records/catalogue/draw-integer.ts';
+import { drawInteger } from '../../../src/runs/facts/deployment-queue.ts';
 
 const fitInputs = (definitions: readonly WorkflowInput[], inputs: JsonObject): FittedInputs =>
   fitDrawn(definitions, inputs, () => 7);

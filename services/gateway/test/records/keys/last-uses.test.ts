@@ -5,6 +5,7 @@ import { createApiKey } from '../../../src/records/keys/api-keys.ts';
 import { keyStore } from '../../../src/records/keys/key-store.ts';
 import { lastUses } from '../../../src/records/keys/cached-authentication.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
+import { aKit } from '../../fixtures/gateway/a-kit.ts';
 
 let test: TestLog;
 beforeAll(async () => {
@@ -21,7 +22,7 @@ describe('the last use of a key', () => {
   it('is stored at once, and then once a minute', async () => {
     const record = await aKey();
     let second = 0;
-    const note = lastUses({ log: test.log, now: () => at(second), clock: () => second * 1000 });
+    const note = lastUses(aKit({ log: test.log, now: () => at(second), clock: () => second * 1000 }));
     const noted = async () => (await keyStore(test.log).lastUses(record.org_id)).get(record.id)?.at;
     note(record, '10.0.0.1');
     await waitFor('the first use', async () => (await noted()) === at(0).toISOString());
@@ -38,7 +39,7 @@ describe('the last use of a key', () => {
     const gatewayAt = async (which: 'one' | 'other', address: string) => {
       const log = await test.open();
       const uses = { log, now: () => at(second[which]), clock: () => second[which] * 1000 };
-      const note = lastUses(uses);
+      const note = lastUses(aKit(uses));
       return () => note(record, address);
     };
     const one = await gatewayAt('one', '10.0.0.1');
@@ -75,7 +76,7 @@ describe('the last use of a key', () => {
     const closed = await test.open();
     const clock = () => 0;
     await closed[Symbol.asyncDispose]();
-    const note = lastUses({ log: closed, now: () => at(0), clock });
+    const note = lastUses(aKit({ log: closed, now: () => at(0), clock }));
     for (let use = 0; use < 200; use += 1) note(record, '10.0.0.1');
     expect(await keyStore(test.log).lastUses(record.org_id)).toEqual(new Map());
   });

@@ -3,7 +3,7 @@ import { signer } from '@runledger/webhooks/signing/signer';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runTokens, type RunToken } from '../../../src/door/run-token.ts';
+import { runTokens, type RunToken } from '../../../src/door/credentials.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 const key = newKey();

@@ -1,8 +1,11 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withoutMember, memberRecords } from '../../../src/records/people/member-records.ts';
+import {
+  withoutMember,
+  memberRecords,
+  invitationRecords,
+} from '../../../src/records/people/member-records.ts';
 import type { Person } from '../../../src/records/people/people.ts';
-import { invitationRecords } from '../../../src/records/people/invitation-records.ts';
 import { aBrowser, accountsOf, aMember, anEmail, signedIn } from '../../fixtures/accounts/a-browser.ts';
 import { accept, anOrganisation, codeOf, invite } from '../../fixtures/accounts/an-organisation.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

@@ -13,7 +13,7 @@ import { call } from '../../fixtures/requests/requests.ts';
 const here = openHere();
 const get = ({ run_id }: RunKey, key = here.tenant.key, headers: Record<string, string> = {}) =>
   call(`${here.gateway.api}/run/${run_id}`, key, { headers });
-/** The operation responds to it: see `quick-reads.ts`. */
+/** The operation responds to it: see `get.ts`. */
 const TRACED = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
 
 /** Shown once, from views that have all of the log. */

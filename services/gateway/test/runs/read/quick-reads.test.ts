@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { endedResponses } from '../../../src/runs/run-response.ts';
-import { quickReads, type QuickReads } from '../../../src/runs/quick-reads.ts';
+import { quickReads, type QuickReads } from '../../../src/runs/get.ts';
 import { rawRequest } from '../../fixtures/requests/raw-request.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { aReadingKey } from '../../fixtures/requests/a-key.ts';

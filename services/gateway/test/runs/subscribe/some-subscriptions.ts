@@ -4,7 +4,7 @@ import { orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { clock } from '../../../src/kit.ts';
-import type { StreamHolder, StreamLimits } from '../../../src/records/quotas/stream-limits.ts';
+import type { StreamHolder, StreamLimits } from '../../../src/records/quotas/quotas.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/facts/shown-webhooks.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';

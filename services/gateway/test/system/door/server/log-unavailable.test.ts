@@ -8,10 +8,13 @@ import { answerRefusals } from '../../../../src/door/app.ts';
 import { openHttpServer } from '../../../../src/door/http-server.ts';
 import { Refused } from '../../../../src/door/refusal.ts';
 import { cachedAuthentication } from '../../../../src/records/keys/cached-authentication.ts';
-import { waitForLog } from '../../../../src/door/wait-for-log.ts';
+import { waitForLog } from '../../../../src/door/edge.ts';
 import { openTestBedOnOwnBroker } from '../../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../../fixtures/gateway/an-edge.ts';
 import { aRefusal } from '../../../fixtures/requests/a-refusal.ts';
+import { signer } from '@runledger/webhooks/signing/signer';
+import { runTokens } from '../../../../src/door/credentials.ts';
+import { aConfig, aKit } from '../../../fixtures/gateway/a-kit.ts';
 
 // Beside one another: most of it is waiting.
 describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
@@ -38,13 +41,11 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     await using own = await openEventLog({ ...bed.nats.login, name: 'gateway' }, silentLogger);
     // lru-cache takes the time 0 for no time at all.
     let ms = 1;
-    const { authenticate: asClient } = cachedAuthentication({
-      log: own,
-      now: () => new Date(),
-      clock: () => ms,
-      tokens: { read: () => undefined },
-      findSession: async () => undefined,
-    });
+    const { authenticate: asClient } = cachedAuthentication(
+      aKit({ log: own, clock: () => ms }),
+      runTokens(signer(aConfig().RUNLEDGER_SECRET_KEYS, 'run-token')),
+      { find: async () => undefined, isValid: async () => false },
+    );
     const authenticate = async (text: string) => (await asClient({ text, from: 'header' }, '10.0.0.1'))?.key;
     const { key, org_id } = bed.tenant;
     expect(await authenticate(key)).toMatchObject({ org_id });

@@ -3,6 +3,10 @@ import { SESSION_HEADER } from '@runledger/contracts/http/headers/session';
 import type { Context } from 'koa';
 import type { SentSession } from './operation.ts';
 import { Refused } from './refusal.ts';
+import { RunTokenScope } from '@runledger/contracts/http/runs/run-tokens';
+import type { Signer } from '@runledger/webhooks/signing/signer';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
 
 /** How a session travels: one half of its text in a cookie that no script reads, the other one in a header that only our own page sends. */
 export interface SessionHalves {
@@ -58,7 +62,7 @@ interface Halves {
 }
 
 const HALF_BYTES = 32;
-const TEXT = /^(?<cookie>[\w-]{43})\.(?<token>[\w-]{43})$/;
+const SESSION_TEXT = /^(?<cookie>[\w-]{43})\.(?<token>[\w-]{43})$/;
 
 export const newSessionText = (): string => textOf({ cookie: newHalf(), token: newHalf() });
 
@@ -66,8 +70,45 @@ const textOf = ({ cookie, token }: Halves): string => `${cookie}.${token}`;
 
 /** Undefined for anything that `newSessionText` did not make. */
 export const halvesOf = (text: string): Halves | undefined => {
-  const { cookie, token } = TEXT.exec(text)?.groups ?? {};
+  const { cookie, token } = SESSION_TEXT.exec(text)?.groups ?? {};
   return cookie === undefined || token === undefined ? undefined : { cookie, token };
 };
 
 const newHalf = (): string => randomBytes(HALF_BYTES).toString('base64url');
+
+/** What a token permits: some reads of one run, in the name of the key that made it. */
+const RunToken = Type.Object({
+  org_id: Type.String(),
+  run_id: Type.String(),
+  key_id: Type.String(),
+  scopes: Type.Array(RunTokenScope),
+  /** Milliseconds since 1970. */
+  expires_at: Type.Integer(),
+});
+export type RunToken = Static<typeof RunToken>;
+
+/** The texts of tokens. A gateway stores none: the signature proves that one of them made it. */
+export interface RunTokens {
+  write(token: RunToken): string;
+  /** Undefined for anything that no gateway wrote. The token may have expired, and its key may be revoked. */
+  read(text: string): RunToken | undefined;
+}
+
+/** Other than those of API keys, so that people and logs recognise it. */
+const PREFIX = 'rlt_';
+const TOKEN_TEXT = /^(rlt_[\w-]+)\.([\w-]+)$/;
+
+export const runTokens = (signer: Signer): RunTokens => ({
+  write: (token) => {
+    const claims = `${PREFIX}${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+    return `${claims}.${signer.sign(claims)}`;
+  },
+  read: (text) => {
+    const [, claims, signature] = TOKEN_TEXT.exec(text) ?? [];
+    if (claims === undefined || signature === undefined || !signer.verifies(claims, signature))
+      return undefined;
+    const token: unknown = JSON.parse(Buffer.from(claims.slice(PREFIX.length), 'base64url').toString('utf8'));
+    // A later release may write others.
+    return Value.Check(RunToken, token) ? token : undefined;
+  },
+});
