@@ -1,4 +1,4 @@
-import { errorOf, type AttemptError, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
+import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { createHash } from 'node:crypto';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { fetchBody, type FetchOptions, type NotFetched } from './fetch-body.ts';
