@@ -8,7 +8,7 @@ import { openDirectoryObjects } from '../files/stores/directory-output-store.ts'
 import { jetstreamObjects } from '../files/stores/jetstream-output-store.ts';
 import { openS3Store } from '../files/stores/s3-output-store.ts';
 import { s3BucketOf, S3_PREFIX, type S3Config } from '../files/stores/s3-requests.ts';
-import type { OutputStore } from '../files/output-store.ts';
+import type { OutputStore, OutputStoreParts } from '../files/output-store.ts';
 import type { ReadSpan } from './read-segment.ts';
 
 /** The archive, or a part of it, cannot be read or written now. */
@@ -30,16 +30,10 @@ export interface ArchiveObjects {
 export const objectKey = (...parts: readonly (string | number)[]): string =>
   hash('sha256', ['runledger archive', ...parts].join('\n'), 'base64url');
 
-interface ObjectsParts {
-  readonly log: EventLog;
-  readonly logger: Logger;
-  readonly now: () => Date;
-}
-
 /** A store of its own, so that no address of an output file leads there, and no age of output files counts. @throws {ConfigError} */
 export const openArchiveObjects = (
   config: ArchiveConfig,
-  parts: ObjectsParts,
+  parts: OutputStoreParts,
 ): (ArchiveObjects & AsyncDisposable) | undefined => {
   switch (config.RUNLEDGER_ARCHIVE) {
     case 'none':

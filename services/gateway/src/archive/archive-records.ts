@@ -122,7 +122,7 @@ const MOST_SEGMENTS = 10_000;
  * @throws {ArchiveUnavailable} @throws {LogUnavailable}
  */
 export const listSegments = async (
-  { segments }: Pick<ArchiveRecords, 'segments'>,
+  { segments }: ArchiveRecords,
   org_id: string,
 ): Promise<Entry<SegmentRecord>[]> => {
   const found = await segments.list(segmentsOf(org_id));

@@ -123,7 +123,7 @@ const claimRange = async (
 };
 
 type Passing = Pick<ArchiveRoundOptions, 'log' | 'onLost'> & {
-  readonly records: Pick<ArchiveRecords, 'positions'>;
+  readonly records: ArchiveRecords;
 };
 
 /**

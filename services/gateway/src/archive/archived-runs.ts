@@ -24,9 +24,9 @@ export interface ArchivedRunMessages extends MessagesOfRun {
 }
 
 export interface ArchivedRunsOptions {
-  readonly records: Pick<ArchiveRecords, 'segments'>;
+  readonly records: ArchiveRecords;
   readonly objects: Pick<ArchiveObjects, 'find'>;
-  readonly segments: Pick<ArchivedSegments, 'find'>;
+  readonly segments: ArchivedSegments;
 }
 
 /**

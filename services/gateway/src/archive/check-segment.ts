@@ -22,7 +22,7 @@ import {
 
 export interface CheckOptions {
   readonly log: EventLog;
-  readonly records: Pick<ArchiveRecords, 'segments' | 'positions'>;
+  readonly records: ArchiveRecords;
   readonly objects: ArchiveObjects;
 }
 

@@ -43,8 +43,8 @@ interface RunMessagesOptions {
   /** Undefined where nothing is archived. */
   readonly archive:
     | {
-        readonly segments: Pick<ArchivedSegments, 'find'>;
-        readonly records: Pick<ArchiveRecords, 'positions' | 'erasures'>;
+        readonly segments: ArchivedSegments;
+        readonly records: ArchiveRecords;
         /** Runs that were created before are not kept: milliseconds since 1970. */
         readonly keptSince: (org_id: RunKey['org_id']) => Promise<number>;
       }
@@ -191,7 +191,7 @@ export interface ArchivedSegments {
 }
 
 interface ArchivedSegmentsOptions {
-  readonly records: Pick<ArchiveRecords, 'segments'>;
+  readonly records: ArchiveRecords;
   /** The revision of how far the present log is archived; undefined when nothing is. */
   readonly revision: () => Promise<number | undefined>;
   readonly objects: ArchiveObjects;

@@ -16,7 +16,7 @@ import {
 import { leafOfMessage, lineOf, type SegmentLine } from './segment-line.ts';
 
 export interface SealOptions {
-  readonly records: Pick<ArchiveRecords, 'segments'>;
+  readonly records: ArchiveRecords;
   readonly objects: ArchiveObjects;
   /** Whether an organisation was erased: then nothing of it is archived any more. */
   readonly isErased: (org_id: string) => Promise<boolean>;

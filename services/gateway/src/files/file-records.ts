@@ -5,6 +5,9 @@ import { Type, type Static } from 'typebox';
 import type { OrgId } from '@runledger/contracts/ids';
 import { OutputStoreUnavailable, type ByteSpan, type OutputStore } from './output-store.ts';
 
+/** Of what is stored of a file: the key of its object. */
+export type PartKey = Pick<Part, 'key'>;
+
 /** Bytes in the output store, under a key that was never used before and is in one record. */
 const Part = Type.Object({ key: Type.String(), bytes: Type.Integer({ minimum: 1 }) });
 export type Part = Static<typeof Part>;
@@ -117,7 +120,7 @@ export async function* readParts(
 /** Those that are gone already count as removed. After a failure, what is left expires with the store's own age. */
 export const removeParts = async (
   store: Pick<OutputStore, 'remove'>,
-  parts: readonly Pick<Part, 'key'>[],
+  parts: readonly PartKey[],
 ): Promise<void> => {
   for (const { key } of parts) await store.remove(key);
 };

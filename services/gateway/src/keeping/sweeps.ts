@@ -26,6 +26,7 @@ import {
   oldBlobs,
   type FindUnreferenced,
 } from '../files/blobs.ts';
+import type { PartKey } from '../files/file-records.ts';
 
 /** What the sweep of files that clients uploaded looks at. */
 export interface ExpiringFiles {
@@ -44,7 +45,7 @@ export const sweepFiles = async (
   const erase = async <Stored extends StoredFile | Upload>(
     bucket: Bucket<Stored>,
     { key, value, revision }: Entry<Stored>,
-    parts: readonly Pick<Part, 'key'>[],
+    parts: readonly PartKey[],
   ): Promise<void> => {
     if (!(await bucket.eraseAt(key, revision))) return;
     await removeParts(store, parts);
@@ -77,7 +78,7 @@ async function* expired<Stored>(
 const ownParts = async (
   { files }: FileRecords,
   { org_id, parts, coming, file_id }: Upload,
-): Promise<Pick<Part, 'key'>[]> => {
+): Promise<PartKey[]> => {
   const file = file_id === null ? undefined : await files.get(fileKey({ org_id, id: file_id }));
   const taken = new Set(file?.value.parts.map(({ key }) => key));
   return [...parts, ...(coming ? [coming] : [])].filter(({ key }) => !taken.has(key));

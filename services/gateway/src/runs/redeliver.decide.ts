@@ -11,7 +11,7 @@ import type {
   ListedDelivery,
   RunDeliveries,
 } from '@runledger/contracts/http/webhooks';
-import type { Envelope } from './facts/envelope.ts';
+import type { EnvelopeForRun } from './facts/envelope.ts';
 import type { ShowCallback } from './facts/shown-webhooks.ts';
 import { statusOf, webhookStatus } from '../views/stored-run.decide.ts';
 
@@ -29,7 +29,7 @@ export const redeliver = (
   run: Run,
   webhook: Webhook | undefined,
   { user_id }: { readonly user_id: string },
-  envelope: Omit<Envelope, 'correlation_id'>,
+  envelope: EnvelopeForRun,
 ): RedeliverDecision => {
   if (run.request.webhook === null) return { kind: 'refused', because: 'no_webhook' };
   if (!isEnded(run)) return { kind: 'refused', because: 'not_ended' };

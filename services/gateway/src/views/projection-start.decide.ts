@@ -71,7 +71,7 @@ export const isContinued = (from: ProjectionPosition, to: ProjectionPosition | u
   to.derivation === from.derivation &&
   to.sequence >= from.sequence;
 
-type LogBeginning = Pick<RunsIdentity, 'created' | 'firstSequence'>;
+export type LogBeginning = Pick<RunsIdentity, 'created' | 'firstSequence'>;
 
 /** Whether facts that the views do not have yet have left the log. Of another log they have none. */
 export const hasMissed = (

@@ -18,6 +18,7 @@ import type { ProjectionPosition } from './projection-start.decide.ts';
 import type { UsedRecord } from './run-references.decide.ts';
 import type { RunView, StoredView } from './run-view.ts';
 import type { WebhookRow } from './stored-run.decide.ts';
+import type { LogBeginning } from './projection-start.decide.ts';
 
 /** The views are unavailable or did not respond in time. Nothing is lost: the log has everything. */
 export class ViewsUnavailable extends Error {
@@ -160,7 +161,7 @@ export interface ViewStore extends RunViews, AsyncDisposable {
    * Drops views of former versions that lack facts which the log has lost, once this version has views: a gateway of theirs could not
    * make them whole any more. Resolves with their versions.
    */
-  dropFormer(log: Pick<RunsIdentity, 'created' | 'firstSequence'>): Promise<readonly number[]>;
+  dropFormer(log: LogBeginning): Promise<readonly number[]>;
 }
 
 /** All but what not every store has. */
@@ -202,3 +203,6 @@ export const storeOf = (
       (...args: never[]) => withLive((live) => (live as unknown as Calls)[name](...args)),
     ]),
   ) as unknown as StoredSet;
+
+/** What reads by which records and blobs a run refers to. */
+export type ReferenceViews = Pick<RunViews, 'sumBlobBytes' | 'referredBlobs' | 'findLiveRun'>;

@@ -2,6 +2,9 @@
 import { isRunId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 
+/** What says where a run stands in a list. */
+type ListedRun = Pick<Run, 'created_at' | 'number' | 'run_id'>;
+
 declare const brand: unique symbol;
 /**
  * What runs are sorted by in every list: the run's creation, its number and its id in one text. The order of these texts
@@ -9,19 +12,11 @@ declare const brand: unique symbol;
  */
 export type SortKey = string & { readonly [brand]: true };
 
-export const sortKeyOf = ({
-  created_at,
-  number,
-  run_id,
-}: Pick<Run, 'created_at' | 'number' | 'run_id'>): SortKey =>
+export const sortKeyOf = ({ created_at, number, run_id }: ListedRun): SortKey =>
   asSortKey(`${startOf(new Date(created_at), number)}.${run_id}`);
 
 /** The list behind it begins with this run; a run that was queued next, in the same millisecond, may come before. */
-export const sortKeyBefore = ({
-  created_at,
-  number,
-  run_id,
-}: Pick<Run, 'created_at' | 'number' | 'run_id'>): SortKey =>
+export const sortKeyBefore = ({ created_at, number, run_id }: ListedRun): SortKey =>
   sortKeyOf({ created_at, number: number + 1, run_id });
 
 const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;

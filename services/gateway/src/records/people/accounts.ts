@@ -24,6 +24,7 @@ import type { SessionHalves } from '../../door/credentials.ts';
 import type { PendingSignIns } from './pending-sign-ins.ts';
 import type { Kit } from '../../kit.ts';
 import type { Audit } from '../audit/audit.ts';
+import type { IdentityId } from './open-id-provider.ts';
 
 /** People, their sessions, and the organisations that they are members of. */
 export interface Accounts {
@@ -124,8 +125,6 @@ const notChosen = (): Refused =>
     code: 'organisation_not_chosen',
     why: 'You are no member of the organisation in which this session acts. Choose another one with PATCH /session, or ask an owner for an invitation',
   });
-
-type IdentityId = Pick<Identity, 'issuer' | 'subject'>;
 
 /**
  * Which identity of a provider is whose. An identity is one person's: its row is claimed by issuer and subject. A person has one identity

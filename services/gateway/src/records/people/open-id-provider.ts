@@ -206,6 +206,9 @@ export interface IdentityProvider {
 }
 
 /** Who signed in at the provider, as its ID token says. */
+/** Whom a provider means. */
+export type IdentityId = Pick<Identity, 'issuer' | 'subject'>;
+
 export interface Identity {
   readonly issuer: string;
   /** The provider's id of the person, which stays when everything else changes. */
@@ -226,7 +229,7 @@ interface AcceptedValues {
 
 /** The identity that claims describe. Only `email_verified: true` counts, the JSON value: a text or a missing claim proves nothing. */
 const identityIn = (
-  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
+  { issuer, subject }: IdentityId,
   claims: Claims,
   { isEmail, isName }: AcceptedValues,
 ): Identity => {

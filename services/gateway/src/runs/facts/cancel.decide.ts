@@ -1,6 +1,6 @@
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
-import type { Envelope } from './envelope.ts';
+import type { EnvelopeForRun } from './envelope.ts';
 
 export interface CancelAnswer {
   readonly status: Run['status'];
@@ -20,7 +20,7 @@ export type CancelDecision =
 export const requestCancel = (
   run: Run,
   by: { readonly user_id: string },
-  envelope: Omit<Envelope, 'correlation_id'>,
+  envelope: EnvelopeForRun,
 ): CancelDecision => {
   if (isEnded(run)) {
     const outcome = run.status === 'cancelled' ? 'cancelled' : 'already_ended';
@@ -44,7 +44,7 @@ const cancelRequested = (
   attempt: number,
   executor_id: string | null,
   { user_id }: { readonly user_id: string },
-  envelope: Omit<Envelope, 'correlation_id'>,
+  envelope: EnvelopeForRun,
 ): RunEventOf<'RunCancelRequested'> => ({
   ...envelope,
   type: 'RunCancelRequested',

@@ -2,7 +2,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { storedFiles, type ErasedContent, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import { isEnded, shownNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
-import type { Envelope } from './envelope.ts';
+import type { EnvelopeForRun } from './envelope.ts';
 
 /** What a client deletes: the outputs of a run, or the run with all that belongs to it. */
 export type Deletable = 'outputs' | 'run';
@@ -32,7 +32,7 @@ export const deletion = (
   run: Run,
   { webhook, listed }: Deleting,
   by: DeletedBy,
-  envelope: Omit<Envelope, 'correlation_id'>,
+  envelope: EnvelopeForRun,
 ): DeletionDecision => {
   if (!isEnded(run)) return { kind: 'refused', because: 'not_ended' };
   // The notifier makes the final notification from the run and its outputs. Of a run that the log has lost, it is given up soon.
@@ -63,7 +63,7 @@ const erasedContent = (
   };
 };
 
-const baseOf = (run: EndedRun, envelope: Omit<Envelope, 'correlation_id'>) => ({
+const baseOf = (run: EndedRun, envelope: EnvelopeForRun) => ({
   ...envelope,
   version: 1 as const,
   correlation_id: run.correlation_id,

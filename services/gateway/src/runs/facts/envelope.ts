@@ -5,3 +5,6 @@ export type Envelope = Pick<
   RunEvent,
   'event_id' | 'run_id' | 'org_id' | 'time' | 'writer' | 'correlation_id' | 'traceparent'
 >;
+
+/** Of a fact of a run that is there: the run has the correlation id. */
+export type EnvelopeForRun = Omit<Envelope, 'correlation_id'>;

@@ -13,6 +13,7 @@ import {
   type LiveField,
 } from '../run-references.decide.ts';
 import type { RunViews } from '../run-views.ts';
+import type { ReferenceViews } from '../run-views.ts';
 
 /** A stored run. */
 export interface RunDocument extends Omit<StoredRun, 'run_id'> {
@@ -141,7 +142,7 @@ const REFERENCE_INDEXES = [
 export const readReferences = (
   runs: Collection<RunDocument>,
   { readWithinMs, writeWithinMs }: { readonly readWithinMs: number; readonly writeWithinMs: number },
-): Pick<RunViews, 'sumBlobBytes' | 'referredBlobs' | 'findLiveRun'> => {
+): ReferenceViews => {
   const reading = { maxTimeMS: readWithinMs };
   const sumOf = async (org_id: OrgId, field: BlobField): Promise<number> => {
     const stages = [

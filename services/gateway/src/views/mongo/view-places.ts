@@ -7,6 +7,7 @@ import { orUnavailable } from './mongo-errors.ts';
 import { mongoRunViews, type MongoLimits } from './mongo-run-views.ts';
 import type { RunDocument } from './run-documents.ts';
 import { allViews } from './read-views.ts';
+import type { LogBeginning } from '../projection-start.decide.ts';
 
 /** Where the sets of views of one version are. */
 export interface ViewPlaces {
@@ -79,7 +80,7 @@ export const formerMongoViews = async (
  */
 export const forgetFormerViews = async (
   { version: own, live, positions }: ViewPlaces,
-  log: Pick<RunsIdentity, 'created' | 'firstSequence'>,
+  log: LogBeginning,
 ): Promise<number[]> => {
   if (!(await live.read())) return [];
   const outdated = (await positions.find().toArray()).flatMap(({ _id: id, ...position }) => {

@@ -9,13 +9,14 @@ import type { FormerViews, ViewStore } from '../run-views.ts';
 import { buildInThread } from './build-in-thread.ts';
 import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
 import type { BuildOrder } from './worker-messages.ts';
+import type { BuildSettings } from './worker-messages.ts';
 
 interface FirstViewsOptions {
   readonly log: EventLog;
   readonly logger: Logger;
   readonly views: ViewStore;
   /** What the thread begins with, besides. */
-  readonly order: Pick<BuildOrder, 'config' | 'instance' | 'level' | 'version'>;
+  readonly order: BuildSettings;
   /** What the archive has of the present log behind a sequence. */
   readonly archived: (behind: number) => AsyncIterable<ArchivedRun>;
   /** The conditions of readiness. */

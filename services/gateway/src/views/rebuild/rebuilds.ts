@@ -21,6 +21,7 @@ import type { BuildOrder, Built } from './worker-messages.ts';
 import { runsIn } from '../fold-run.decide.ts';
 import { runName } from '../stored-run.decide.ts';
 import { ViewsReplaced } from '../position-watch.ts';
+import type { BuildSettings } from './worker-messages.ts';
 
 const STOP_WITHIN_MS = 2_000;
 
@@ -96,7 +97,7 @@ export interface RebuildOptions extends Keeping {
   /** What the archive has of the present log behind a sequence. */
   readonly archived: (behind: number) => AsyncIterable<ArchivedRun>;
   /** What the thread begins with, besides. */
-  readonly order: Pick<BuildOrder, 'config' | 'instance' | 'level' | 'version'>;
+  readonly order: BuildSettings;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }

@@ -11,13 +11,17 @@ import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
 import { inBatches, type Difference } from './compare-views.decide.ts';
 import type { Digests } from './prove-views.ts';
 
-/** What the thread begins with. */
-export interface BuildOrder {
+/** What every build has of its gateway. */
+export interface BuildSettings {
   readonly config: BrokerConfig & ViewSettings;
   readonly instance: string;
   readonly level: LogLevel;
   /** `VIEW_VERSION`, but in tests. */
   readonly version: number;
+}
+
+/** What the thread begins with. */
+export interface BuildOrder extends BuildSettings {
   /** Of the next set. */
   readonly derivation: number;
   /** Whether the live set should be equal: it is of this version. */

@@ -37,6 +37,7 @@ import {
 } from './database.ts';
 import { LIVE_FIELDS, liveFieldOf, type LiveField } from '../run-references.decide.ts';
 import { asSortKey, sortKeysIn } from '../sort-key.decide.ts';
+import type { ReferenceViews } from '../run-views.ts';
 
 export interface SqliteSettings {
   /** Of the file, or `:memory:`. */
@@ -211,9 +212,7 @@ const findWrittenView = (
 };
 
 /** What runs refer to. */
-const readReferences = (
-  database: DatabaseSync,
-): Pick<RunViews, 'sumBlobBytes' | 'referredBlobs' | 'findLiveRun'> => {
+const readReferences = (database: DatabaseSync): ReferenceViews => {
   const sum = database.prepare('SELECT bytes FROM blob_bytes WHERE org_id = ?');
   const live = Object.fromEntries(
     LIVE_FIELDS.map((field) => [
