@@ -1,6 +1,6 @@
 /** docs/asyncapi.json: the messages of the log as an AsyncAPI document, for programs in other languages that read it. */
-import { ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
-import { ALL_TOLD_TERMS, TERMS } from '@runledger/contracts/subjects/terms';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER } from '@runledger/contracts/events/subjects';
+import { ALL_TERM_ANNOUNCEMENTS, TERMS } from '@runledger/contracts/events/leader-terms';
 import manifest from '../../package.json' with { type: 'json' };
 import { channelsAndOperations, parameters } from './asyncapi-channels.ts';
 import { messageSchemas, schemaReference, type Json } from './asyncapi-schemas.ts';
@@ -45,7 +45,7 @@ together also have \`Nats-Batch-Id\` and \`Nats-Batch-Sequence\`, which readers 
 none, as well: a reader that must not be deceived takes a fact only when its fence is the filter of its chain and names the message before it.
 
 **Filters.** \`${ALL_LIFECYCLES}\` and \`${ALL_WEBHOOKS}\` have all facts about runs. The streams also hold messages that are no facts:
-RUNS those under \`${READ_MARKER}\` and \`${ALL_TOLD_TERMS}\`, FLEET those under \`${TERMS}\`. A reader of facts leaves them out.
+RUNS those under \`${READ_MARKER}\` and \`${ALL_TERM_ANNOUNCEMENTS}\`, FLEET those under \`${TERMS}\`. A reader of facts leaves them out.
 
 **Access.** Each user has an nkey, and may use only the subjects that docs/broker.md lists. The API of JetStream is at
 \`$JS.RUNLEDGER.API\`.

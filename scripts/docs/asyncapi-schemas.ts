@@ -1,13 +1,12 @@
 /** The schemas of docs/asyncapi.json. */
 import { BlobRef } from '@runledger/contracts/blobs';
-import { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { Placement } from '@runledger/contracts/events/placement';
-import { StoredRetryOn } from '@runledger/contracts/events/retry';
-import { AttemptError } from '@runledger/contracts/events/run-error';
+import { StoredRetryOn, AttemptError } from '@runledger/contracts/events/run-error';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { RunOutput, RunQueuedData, StoredFile } from '@runledger/contracts/events/run-event-data';
-import { GpuFallbacks } from '@runledger/contracts/gpu-fallbacks';
-import { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import { GpuFallbacks } from '@runledger/contracts/run-options';
+import { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { MessageDescription } from './message-descriptions.ts';
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -4,9 +4,9 @@ import {
   AUDIT_RING_NAMES,
   AUDIT_STREAMS,
   auditStreamOf,
-} from '@runledger/contracts/audit/audit-rings';
-import { AUDIT_ACTIONS } from '@runledger/contracts/audit/audit-actions';
-import { AuditRecord } from '@runledger/contracts/audit/audit-record';
+  AUDIT_ACTIONS,
+} from '@runledger/contracts/audit-actions';
+import { AuditRecord } from '@runledger/contracts/audit-record';
 import { servicesThat, type MessageDescription } from './message-descriptions.ts';
 import { code } from './schema-tables.ts';
 

@@ -1,5 +1,5 @@
 /** docs/broker.md from the contract.ts of every service: the permissions of each at the broker, in words and as subjects. */
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
 import {
   debuggerUser,
   executorUser,

@@ -5,8 +5,9 @@ import {
   DeliveryAttempt,
   deliveryAttemptSubject,
 } from '@runledger/contracts/deliveries/delivery-attempts';
-import { partitionOf, PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import {
+  partitionOf,
+  PARTITIONS,
   breakerTimerSubject,
   OpenBreaker,
   PendingDelivery,

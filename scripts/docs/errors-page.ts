@@ -1,7 +1,12 @@
 /** docs/errors.md from the table of codes. */
-import { endReasonOf, ERROR_KINDS, isRetryableKind, meaningsOf } from '@runledger/contracts/events/run-error';
-import { RETRY_KINDS } from '@runledger/contracts/events/retry';
-import { CODE_GROUPS } from '@runledger/contracts/http/refusals/refusal-codes';
+import {
+  endReasonOf,
+  ERROR_KINDS,
+  isRetryableKind,
+  meaningsOf,
+  RETRY_KINDS,
+} from '@runledger/contracts/events/run-error';
+import { CODE_GROUPS } from '@runledger/contracts/http/refusal-codes';
 
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
 

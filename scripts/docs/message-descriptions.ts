@@ -2,13 +2,12 @@
  * The messages of the log, each with its subject, its writers and its readers, from the schemas and the contract.ts of every service.
  * docs/events.md and docs/asyncapi.json are made from them.
  */
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
-import { ProgressReport } from '@runledger/contracts/events/activity';
-import { FleetEvent } from '@runledger/contracts/events/fleet-event';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
+import { ProgressReport } from '@runledger/contracts/events/progress';
+import { FleetEvent, fleetFactOf } from '@runledger/contracts/events/fleet-event';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
-import { LogChunk } from '@runledger/contracts/logs/log-chunk';
-import { fleetFactOf } from '@runledger/contracts/subjects/fleet-subjects';
+import { LogChunk } from '@runledger/contracts/run-logs';
 import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';

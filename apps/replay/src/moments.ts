@@ -1,9 +1,8 @@
 import { acceptMessage, EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import type { SliceFact } from '@runledger/contracts/slices/slice';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { messageOf } from '@runledger/contracts/slices/message-of';
+import { messageOf, type SliceFact } from '@runledger/contracts/slices/slice';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import type { Step } from './play-slice.ts';
 
 /** A step of a replay that a person looks at. */

@@ -1,6 +1,6 @@
 import type { SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { TERMS } from '@runledger/contracts/subjects/terms';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
+import { TERMS } from '@runledger/contracts/events/leader-terms';
 import { fenceOf, type Chain } from '@runledger/contracts/fold/chain';
 
 /** What must be known of a slice before it is played, because it shows only later. */

@@ -1,6 +1,6 @@
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,

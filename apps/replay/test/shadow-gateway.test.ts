@@ -2,9 +2,8 @@ import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event
 import type { ErasedContent } from '@runledger/contracts/events/run-event-data';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { newUuid } from '@runledger/contracts/ids';
-import type { SliceContent } from '@runledger/contracts/slices/content';
-import type { SliceFact } from '@runledger/contracts/slices/slice';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { SliceContent, SliceFact } from '@runledger/contracts/slices/slice';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   anAttempt,
   aRun,

@@ -2,7 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
-import { parseWebhookSubject } from '@runledger/contracts/subjects/run-subjects';
+import { parseWebhookSubject } from '@runledger/contracts/events/subjects';
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notifiedSlice } from './fixtures/notified-slice.ts';

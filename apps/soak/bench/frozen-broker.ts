@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { orgId, runId } from '@runledger/contracts/ids';
-import { streamState } from '@runledger/event-log/messages/leader-state';
+import { streamState } from '@runledger/event-log/read/leader-read';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { startCluster, type Cluster } from '../src/cluster/cluster.ts';

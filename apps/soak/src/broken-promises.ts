@@ -1,5 +1,5 @@
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
-import type { Resource } from '@runledger/contracts/http/usage';
+import type { Resource } from '@runledger/contracts/http/organisations';
 import type { Evidence, Promises } from './evidence/evidence.ts';
 import { lastOf, type LoggedRun } from './evidence/logged-run.ts';
 import type { LimitChange } from './faults/limit-changes.ts';

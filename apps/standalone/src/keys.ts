@@ -1,7 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { newUserKey, publicKeyOf, InvalidSeed, type UserKey } from '@runledger/event-log/connect/user-key';
+import {
+  newUserKey,
+  publicKeyOf,
+  InvalidSeed,
+  type UserKey,
+} from '@runledger/event-log/connect/broker-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { Type } from 'typebox';
 import {

@@ -3,7 +3,7 @@ import { RunOutputs, type RunOutput } from '@runledger/contracts/events/run-even
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { isEnded, type OutputListing, type Run, type RunFact } from '@runledger/contracts/fold/run';
 import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
 import { readJsonBlob } from './json-blob.ts';

@@ -1,6 +1,6 @@
 import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
-import { RECEIVERS_SUBJECT } from '@runledger/contracts/requests/receivers';
-import { API_PREFIX, OWN_API_PREFIX } from '@runledger/event-log/connect/log-account';
+import { RECEIVERS_SUBJECT } from '@runledger/contracts/deliveries/receivers';
+import { API_PREFIX, OWN_API_PREFIX } from '@runledger/event-log/connect/broker-config';
 
 /** A request to JetStream, as the driver sends it. */
 const api = (request: string): string => `${API_PREFIX}.${request}`;

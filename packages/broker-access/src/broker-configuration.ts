@@ -1,9 +1,8 @@
-import { LOG_ACCOUNT } from '@runledger/event-log/connect/log-account';
+import { LOG_ACCOUNT, inboxOf } from '@runledger/event-log/connect/broker-config';
 import { inLogAccount, hasStreamedResponse, PREFIX_MAPPINGS } from './api-subjects.ts';
 import { OPERATOR, SYSTEM, type BrokerUser } from './broker-user.ts';
 import { quoted } from './quoted.ts';
 import { subjectsOverlap } from './subject-overlap.ts';
-import { inboxOf } from '@runledger/event-log/connect/user-key';
 
 export interface UserWithKey {
   readonly user: BrokerUser;

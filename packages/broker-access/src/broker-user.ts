@@ -1,4 +1,4 @@
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
 import { debuggerPermissions, operatorPermissions, systemPermissions } from './human-permissions.ts';
 import { permissionsOf, type Permissions } from './service-permissions.ts';
 

@@ -1,7 +1,11 @@
-import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
-import { BROKER_HEALTH, BROKER_STATES, REMOVE_BROKER } from '@runledger/event-log/brokers/system-subjects';
-import { API_PREFIX } from '@runledger/event-log/connect/log-account';
+import {
+  BROKER_HEALTH,
+  BROKER_STATES,
+  REMOVE_BROKER,
+  API_PREFIX,
+} from '@runledger/event-log/connect/broker-config';
 import { streamInfo, directGetLast, streamMessageGet, directGet } from './api-subjects.ts';
 import type { Permissions } from './service-permissions.ts';
 

@@ -1,17 +1,18 @@
-import { auditSubject } from '@runledger/contracts/audit/audit-record';
-import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
+import { auditSubject } from '@runledger/contracts/audit-record';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import { allBlobs, BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { executorToken } from '@runledger/contracts/ids';
-import { executorConsumer } from '@runledger/contracts/requests/executor-consumer';
+import { executorConsumer } from '@runledger/contracts/requests/executors';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
-import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
-import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
-import { ALL_PROGRESS, executorFilter, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
-import { ALL_TOLD_TERMS, TERMS } from '@runledger/contracts/subjects/terms';
+import type { ServiceContract, UsedBucket } from '@runledger/contracts/service-contract';
+import { ALL_LOGS } from '@runledger/contracts/run-logs';
+import { ALL_PROGRESS } from '@runledger/contracts/events/progress';
+import { executorFilter, READ_MARKER } from '@runledger/contracts/events/subjects';
+import { ALL_TERM_ANNOUNCEMENTS, TERMS } from '@runledger/contracts/events/leader-terms';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
-import { fleetFactOf } from '@runledger/contracts/subjects/fleet-subjects';
+import { fleetFactOf } from '@runledger/contracts/events/fleet-event';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
-import { API_PREFIX } from '@runledger/event-log/connect/log-account';
+import { API_PREFIX } from '@runledger/event-log/connect/broker-config';
 import {
   streamInfo,
   createConsumer,
@@ -103,7 +104,7 @@ const facts = (
     ...(writes.activity ? [`activity.*.*.*.${about}.progress`] : []),
     ...(logs === 'writes' ? [`logs.*.*.*.${about}.*`] : []),
     ...(writes.readMarkers ? [READ_MARKER] : []),
-    ...(writes.terms ? [TERMS, ALL_TOLD_TERMS] : []),
+    ...(writes.terms ? [TERMS, ALL_TERM_ANNOUNCEMENTS] : []),
     ...(heartbeats ? [`$KV.EXECUTORS.${about}`] : []),
   ];
 };

@@ -7,10 +7,9 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { brokerConfiguration } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';
-import { newUserKey } from '@runledger/event-log/connect/user-key';
+import { newUserKey } from '@runledger/event-log/connect/broker-config';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
-import { NO_OBSERVER } from '@runledger/event-log/connect/log-observer';
-import { silentLogger, type Logger } from '@runledger/event-log/connect/logger';
+import { NO_OBSERVER, silentLogger, type Logger } from '@runledger/event-log/connect/observability';
 import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';
 import { aUser } from './a-user.ts';
 

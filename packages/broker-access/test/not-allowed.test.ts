@@ -2,13 +2,13 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newUserKey } from '@runledger/event-log/connect/user-key';
+import { newUserKey } from '@runledger/event-log/connect/broker-config';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { NotAllowed } from '@runledger/event-log/connect/not-allowed';
+import { silentLogger } from '@runledger/event-log/connect/observability';
+import { NotAllowed } from '@runledger/event-log/connect/connect-broker';
 import { provision } from '@runledger/event-log/provision/provision';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { aUser, configured } from './a-user.ts';
 
 const { authorization, keys } = configured(aUser('clerk', ['$JS.RUNLEDGER.API.STREAM.INFO.RUNS']));

@@ -7,9 +7,9 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { brokerConfiguration } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';
-import { newUserKey } from '@runledger/event-log/connect/user-key';
+import { newUserKey } from '@runledger/event-log/connect/broker-config';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { aUser } from './a-user.ts';
 

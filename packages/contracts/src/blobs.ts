@@ -32,7 +32,7 @@ export const readInlineOrBlob = <Value>(inline: Value | null, blob: BlobRef | nu
 };
 
 /** The streams of blobs, and the first token of their subjects. Workflows never expire; inputs and lists of outputs do. */
-export const BLOB_SUBJECTS = { WORKFLOWS: 'workflows', BLOBS: 'blobs' } as const;
+const BLOB_SUBJECTS = { WORKFLOWS: 'workflows', BLOBS: 'blobs' } as const;
 export type BlobStream = keyof typeof BLOB_SUBJECTS;
 export const BLOB_STREAMS = Object.keys(BLOB_SUBJECTS) as BlobStream[];
 

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 
-export interface CompiledSchema<Schema extends TSchema> {
+interface CompiledSchema<Schema extends TSchema> {
   readonly Check: (value: unknown) => value is Static<Schema>;
   readonly Errors: Validator['Errors'];
 }

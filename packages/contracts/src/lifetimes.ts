@@ -41,7 +41,7 @@ export const LIFETIME_SETTINGS: Readonly<Record<Lifetime, string>> = {
   deadLetters: 'deadLettersMaxAgeMs',
 };
 
-export interface LifetimeRule {
+interface LifetimeRule {
   readonly longer: Lifetime;
   /** Together they may be as long as `longer`. */
   readonly than: readonly [Lifetime, ...Lifetime[]];

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { GpuModel, gpuModel, parseGpuModel } from '../src/gpu.ts';
-import { GpuName } from '../src/http/fields/gpu-name.ts';
+import { GpuModel, gpuModel, parseGpuModel, GpuName } from '../src/gpu.ts';
 
 const model = Compile(GpuModel);
 const requested = Compile(GpuName);

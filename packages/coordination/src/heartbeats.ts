@@ -2,12 +2,11 @@ import { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import type { StreamInfo } from '@nats-io/jetstream';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { publish } from '@runledger/event-log/messages/publish';
+import { publish } from '@runledger/event-log/append/publish';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
-import type { DeliveredMessage } from '@runledger/event-log/messages/delivered-message';
-import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { parseJson, type DeliveredMessage } from '@runledger/event-log/read/stored-message';
 
 const STREAM = 'KV_EXECUTORS';
 const PREFIX = '$KV.EXECUTORS.';

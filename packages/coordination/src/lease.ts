@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { publish } from '@runledger/event-log/messages/publish';
+import { publish } from '@runledger/event-log/append/publish';
 
 export interface LeaseRequest {
   readonly name: string;

@@ -8,10 +8,9 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 import { quantile } from '@runledger/testing/measuring/quantile';
 import { testNats } from '@runledger/testing/servers/nats';
 import { openEventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
-import type { FencedPublication } from '../src/group-commit/fenced-publication.ts';
-import { publishTogether } from '../src/group-commit/group-commit.ts';
-import { publish } from '../src/messages/publish.ts';
+import { silentLogger } from '../src/connect/observability.ts';
+import { publishTogether, type FencedPublication } from '../src/append/group-commit.ts';
+import { publish } from '../src/append/publish.ts';
 import { provision } from '../src/provision/provision.ts';
 
 const MESSAGES = Number(process.argv[2] ?? 2_000);

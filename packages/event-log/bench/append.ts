@@ -5,10 +5,10 @@
  */
 import { testNats } from '@runledger/testing/servers/nats';
 import { newUuid } from '@runledger/contracts/ids';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { append } from '../src/append/append.ts';
 import { openEventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
+import { silentLogger } from '../src/connect/observability.ts';
 import { provision } from '../src/provision/provision.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 

@@ -8,7 +8,7 @@ import type { TestNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { append } from '../src/append/append.ts';
 import { LogUnavailable, openEventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
+import { silentLogger } from '../src/connect/observability.ts';
 import { awaitProvisioned, provision } from '../src/provision/provision.ts';
 import { settledLeader } from '../test/fixtures/cluster-log.ts';
 

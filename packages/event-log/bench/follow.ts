@@ -7,14 +7,14 @@
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { append } from '../src/append/append.ts';
 import { openEventLog, type EventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
+import { silentLogger } from '../src/connect/observability.ts';
 import { follow } from '../src/follow/follow.ts';
-import { streamState } from '../src/messages/leader-state.ts';
+import { streamState } from '../src/read/leader-read.ts';
 import { provision } from '../src/provision/provision.ts';
 
 const RATE = Number(process.argv[2] ?? 1_000);

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { testNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { openEventLog, type EventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
+import { silentLogger } from '../src/connect/observability.ts';
 import { provision } from '../src/provision/provision.ts';
 
 const MEGABYTES = Number(process.argv[2] ?? 2_048);

@@ -4,12 +4,12 @@
  * `node scripts/run.mjs packages/event-log/bench/read-behind-strays.ts [reads]`
  */
 import { executorId } from '@runledger/contracts/ids';
-import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { append } from '../src/append/append.ts';
 import { openEventLog, type EventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
+import { silentLogger } from '../src/connect/observability.ts';
 import { awaitProvisioned, provision } from '../src/provision/provision.ts';
 import { head, readRun } from '../src/read/read-run.ts';
 

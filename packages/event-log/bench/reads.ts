@@ -6,11 +6,11 @@
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '../src/append/append.ts';
 import { openEventLog, type EventLog } from '../src/connect/event-log.ts';
-import { silentLogger } from '../src/connect/logger.ts';
-import { withFreshReads } from '../src/messages/fresh-reads.ts';
+import { silentLogger } from '../src/connect/observability.ts';
+import { withFreshReads } from '../src/read/fresh-reads.ts';
 import { awaitProvisioned, provision } from '../src/provision/provision.ts';
 import { lastOfRun } from '../src/read/read-run.ts';
 

@@ -2,7 +2,7 @@ import {
   ARCHIVE_CHECK_SUBJECT,
   ArchiveCheckRequest,
   ArchiveCheckResponse,
-} from '@runledger/contracts/requests/archive-check';
+} from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

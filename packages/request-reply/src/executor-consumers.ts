@@ -3,11 +3,11 @@ import {
   ExecutorConsumerRequest,
   ExecutorConsumerResponse,
   executorConsumerSubject,
-} from '@runledger/contracts/requests/executor-consumer';
+} from '@runledger/contracts/requests/executors';
 import { executorId, executorName, type ExecutorId } from '@runledger/contracts/ids';
-import { executorFilter } from '@runledger/contracts/subjects/run-subjects';
+import { executorFilter } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createOwnedConsumer } from '@runledger/event-log/consume/owned-consumer';
+import { createOwnedConsumer } from '@runledger/event-log/follow/open-consumer';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';
 import { sendRequest } from './send-request.ts';

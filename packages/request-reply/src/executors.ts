@@ -2,8 +2,8 @@ import {
   EXECUTORS_SUBJECT,
   ExecutorsResponse,
   ExecutorsRequest,
-} from '@runledger/contracts/requests/executor-state';
-import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
+} from '@runledger/contracts/requests/executors';
+import { maxPayloadBytes } from '@runledger/event-log/append/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { firstThatFit } from './first-that-fit.ts';

@@ -1,6 +1,6 @@
 import { POOLS_SUBJECT, PoolsRequest, PoolsResponse, type Pool } from '@runledger/contracts/requests/pools';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
+import { maxPayloadBytes } from '@runledger/event-log/append/publish';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { firstThatFit } from './first-that-fit.ts';
 import { respond } from './respond.ts';

@@ -6,7 +6,7 @@ import {
   QueuePositionsRequest,
   type QueuePosition,
 } from '@runledger/contracts/requests/queue-position';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

@@ -2,7 +2,7 @@ import {
   REBUILD_VIEWS_SUBJECT,
   RebuildViewsRequest,
   RebuildViewsResponse,
-} from '@runledger/contracts/requests/rebuild-views';
+} from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

@@ -3,7 +3,7 @@ import {
   RedriveRequest,
   redriveSubject,
   type Redriver,
-} from '@runledger/contracts/requests/redrive';
+} from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

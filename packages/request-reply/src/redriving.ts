@@ -1,4 +1,4 @@
-import { RedriveRequest, redriverOf, type Redriver } from '@runledger/contracts/requests/redrive';
+import { RedriveRequest, redriverOf, type Redriver } from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { removeDeadLetter, type ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { Value } from 'typebox/value';

@@ -1,8 +1,8 @@
 import { headers, type Msg } from '@nats-io/transport-node';
 import { perMinute, type PerMinute } from '@runledger/resilience/per-minute';
-import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
+import { maxPayloadBytes } from '@runledger/event-log/append/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { parseJson } from '@runledger/event-log/read/stored-message';
 import pLimit from 'p-limit';
 import type { Endpoint } from './endpoint.ts';
 

@@ -1,4 +1,4 @@
-import { SHORTAGE_SUBJECT, ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
+import { SHORTAGE_SUBJECT, ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/executors';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

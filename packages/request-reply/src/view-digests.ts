@@ -5,8 +5,8 @@ import {
   VIEW_DIGESTS_SUBJECT,
   ViewDigestsRequest,
   ViewDigestsResponse,
-} from '@runledger/contracts/requests/view-digests';
-import { viewText } from '@runledger/contracts/run-view/view-text';
+} from '@runledger/contracts/requests/operator-requests';
+import { viewText } from '@runledger/contracts/http/runs/run-history';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

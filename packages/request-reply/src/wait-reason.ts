@@ -4,8 +4,8 @@ import {
   WaitResponse,
   WaitRequest,
   type WaitReason,
-} from '@runledger/contracts/requests/wait-reason';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/requests/queue-position';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

@@ -4,7 +4,7 @@ import {
   QUEUE_POSITIONS_SUBJECT,
   type QueuePosition,
 } from '@runledger/contracts/requests/queue-position';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { newUuid } from '@runledger/contracts/ids';
-import type { ReceiversResponse, ReceiverState } from '@runledger/contracts/requests/receivers';
+import type { ReceiversResponse, ReceiverState } from '@runledger/contracts/deliveries/receivers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestReceivers, respondWithReceivers } from '../src/gathered/receivers.ts';

@@ -1,4 +1,4 @@
-import { redriveSubject } from '@runledger/contracts/requests/redrive';
+import { redriveSubject } from '@runledger/contracts/requests/operator-requests';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondToRedrives, requestRedrive } from '../src/redrive.ts';

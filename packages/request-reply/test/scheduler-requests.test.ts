@@ -1,7 +1,7 @@
 import { gpuModel } from '@runledger/contracts/gpu';
-import type { ExecutorsRequest, ExecutorState } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorsRequest, ExecutorState } from '@runledger/contracts/requests/executors';
 import type { Pool, PoolsRequest } from '@runledger/contracts/requests/pools';
-import { WAIT_SUBJECT, type WaitReason } from '@runledger/contracts/requests/wait-reason';
+import { WAIT_SUBJECT, type WaitReason } from '@runledger/contracts/requests/queue-position';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,10 +1,9 @@
 import specs from '@asyncapi/specs';
-import { auditSubject } from '@runledger/contracts/audit/audit-record';
+import { auditSubject } from '@runledger/contracts/audit-record';
 import { executorId, orgId, runId } from '@runledger/contracts/ids';
-import { logSubject } from '@runledger/contracts/logs/log-chunk';
-import { progressSubject } from '@runledger/contracts/subjects/run-subjects';
-import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
-import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
+import { logSubject } from '@runledger/contracts/run-logs';
+import { progressSubject } from '@runledger/contracts/events/progress';
+import { fleetSubjectOf, parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { asyncApiDocument } from '../../docs/asyncapi-document.ts';

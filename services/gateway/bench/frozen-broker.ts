@@ -6,8 +6,8 @@
  */
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { streamState } from '@runledger/event-log/messages/leader-state';
-import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
+import { streamState } from '@runledger/event-log/read/leader-read';
+import { leaderGathering } from '@runledger/event-log/provision/stream-copies';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { aClusterLog, aWatchedLog, settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
 import { aGateway, type TestGateway } from '../test/fixtures/gateway/a-gateway.ts';

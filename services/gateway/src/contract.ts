@@ -1,13 +1,11 @@
-import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state';
+import { EXECUTORS_SUBJECT, SHORTAGE_SUBJECT } from '@runledger/contracts/requests/executors';
 import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
 import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
-import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
-import { RECEIVERS_SUBJECT } from '@runledger/contracts/requests/receivers';
-import { redriveSubject } from '@runledger/contracts/requests/redrive';
-import { SHORTAGE_SUBJECT } from '@runledger/contracts/requests/shortage';
+import { QUEUE_POSITIONS_SUBJECT, WAIT_SUBJECT } from '@runledger/contracts/requests/queue-position';
+import { RECEIVERS_SUBJECT } from '@runledger/contracts/deliveries/receivers';
+import { redriveSubject } from '@runledger/contracts/requests/operator-requests';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
-import { WAIT_SUBJECT } from '@runledger/contracts/requests/wait-reason';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
 import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 
 export const contract: ServiceContract = {

@@ -1,9 +1,9 @@
-import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import { BLOB_STREAMS } from '@runledger/contracts/blobs';
-import { reservedBytes } from '@runledger/contracts/room/reservation';
+import { reservedBytes } from '@runledger/contracts/fold/log-capacity';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
-import { streamFill } from '@runledger/event-log/provision/stream-fill';
+import { readLogAge } from '@runledger/event-log/read/stream-identity';
+import { streamFill } from '@runledger/event-log/provision/stream-sizes';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { projectionLag } from './views/position-watch.ts';
 import type { RunProjection } from './views/run-projection.ts';

@@ -1,6 +1,6 @@
 import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
-import type { Resource } from '@runledger/contracts/http/usage';
+import type { Resource } from '@runledger/contracts/http/organisations';
 import type { OrgId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { Envelope } from './runs/facts/envelope.ts';

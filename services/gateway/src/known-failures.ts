@@ -1,6 +1,6 @@
 import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
-import { AuditNotStored } from '@runledger/event-log/audit/record-action';
+import { AuditNotStored } from '@runledger/event-log/streams/record-action';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { ArchiveUnavailable } from './archive/archive-objects.ts';
 import { OutputStoreUnavailable } from './files/output-store.ts';

@@ -1,9 +1,9 @@
 import { streamsOf } from '@runledger/broker-access/service-permissions';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
-import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
-import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
+import { checkLifetimes } from '@runledger/event-log/provision/log-settings';
+import { withFreshReads } from '@runledger/event-log/read/fresh-reads';
+import { leaderGathering } from '@runledger/event-log/provision/stream-copies';
 import { logEndNotes, type LostFacts } from '@runledger/event-log/provision/lost-facts';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { respondAsInstance } from '@runledger/request-reply/instances';

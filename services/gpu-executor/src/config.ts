@@ -1,7 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
-import { isLabel, LABEL_RULE, MAX_EXECUTOR_LABELS } from '@runledger/contracts/labels';
+import { isLabel, LABEL_RULE, MAX_EXECUTOR_LABELS } from '@runledger/contracts/run-options';
 import { UUID_PATTERN } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-schemas';

@@ -1,5 +1,5 @@
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
-import { executorConsumerSubject } from '@runledger/contracts/requests/executor-consumer';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
+import { executorConsumerSubject } from '@runledger/contracts/requests/executors';
 
 export const contract: ServiceContract = {
   service: 'gpu-executor',

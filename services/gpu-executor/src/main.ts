@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys } from '@runledger/contracts/attempt-token';
 import { executorId, executorName, type ExecutorId } from '@runledger/contracts/ids';
-import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/event-log/consume/consume';
+import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/event-log/follow/consume';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';

@@ -1,6 +1,6 @@
-import { signAttempt, type AttemptKeys } from '@runledger/contracts/access/attempt-token';
+import { signAttempt, type AttemptKeys } from '@runledger/contracts/attempt-token';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
-import type { MaskText } from '@runledger/contracts/logs/log-masks';
+import type { MaskText } from '@runledger/contracts/log-masks';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { clearLogSlot, publishLogChunk } from '@runledger/event-log/streams/logs';
 import { reportProgress } from '@runledger/event-log/streams/activity';

@@ -1,7 +1,7 @@
-import { originOf, PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { originOf, PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { appendAll, runOfHost } from './runs.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { storeOpening, storePosition, deferDelivery } from '../src/timers.ts';
 import { queued, timedOut } from '@runledger/testing/events/run-events';
 import { atOnce, range } from './at-once.ts';

@@ -3,7 +3,7 @@
  * hosts that hang. `node scripts/run.mjs services/notifier/bench/throughput.ts [notifications each] [rounds] [scenarios]`
  */
 import { openEventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { allowance, atOnce, quantile, range } from './at-once.ts';

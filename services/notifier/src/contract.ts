@@ -1,6 +1,6 @@
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
 
 export const contract: ServiceContract = {
   service: 'notifier',

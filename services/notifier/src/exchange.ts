@@ -5,7 +5,7 @@ import type { Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
 import {
   MAX_RESPONSE_EXCERPT_BYTES,
   type DeliveryAttemptResult,
-} from '@runledger/contracts/events/delivery-attempt-result';
+} from '@runledger/contracts/events/webhook-event';
 import { Wanted, type Connections, type WantingOptions } from './connections.ts';
 
 const MAX_HEADER_BYTES = 16 * 1_024;

@@ -1,11 +1,10 @@
 import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Following } from '@runledger/event-log/follow/follow';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity, readLogAge } from '@runledger/event-log/read/stream-identity';
 import { lastProgressSequence } from '@runledger/event-log/streams/activity';
 import { unlessAborted, untilAborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
 import type { NotifierInput, StoredOpening } from './core/inputs-and-effects.ts';
 import type { PartitionStart } from './core/partition.ts';
 import { atLog } from './effects/effect-context.ts';

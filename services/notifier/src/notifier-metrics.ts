@@ -1,7 +1,6 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import type { WebhookGivenUpReason } from '@runledger/contracts/events/webhook-event';
+import type { DeliveryAttemptResult, WebhookGivenUpReason } from '@runledger/contracts/events/webhook-event';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { streamFill, type StreamFill } from '@runledger/event-log/provision/stream-fill';
+import { streamFill, type StreamFill } from '@runledger/event-log/provision/stream-sizes';
 import {
   Counter,
   Histogram,

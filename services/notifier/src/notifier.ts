@@ -1,12 +1,12 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { outputLists } from '@runledger/blob-store/output-lists';
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
-import type { ReceiversRequest } from '@runledger/contracts/requests/receivers';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
+import type { ReceiversRequest } from '@runledger/contracts/deliveries/receivers';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';

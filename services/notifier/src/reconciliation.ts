@@ -1,17 +1,16 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import {
   ALL_BEGINNINGS_AND_ENDS,
   ALL_WEBHOOKS,
-  type RunKey,
   parseWebhookSubject,
-} from '@runledger/contracts/subjects/run-subjects';
+  type RunKey,
+} from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
-import { readRun } from '@runledger/event-log/read/read-run';
-import { webhookEndOf, settles } from '@runledger/event-log/read/read-webhook-end';
+import { readRun, webhookEndOf, settles } from '@runledger/event-log/read/read-run';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { EndMessage, Found, NotifierInput } from './core/inputs-and-effects.ts';
 import type { Partition } from './core/partition.ts';

@@ -4,7 +4,7 @@ import {
   type HeldUpBy,
   type ReceiversResponse,
   type ReceiverState,
-} from '@runledger/contracts/requests/receivers';
+} from '@runledger/contracts/deliveries/receivers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithReceivers } from '@runledger/request-reply/receivers';
 import { within } from '@runledger/resilience/within';

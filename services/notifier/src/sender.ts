@@ -1,7 +1,4 @@
-import type {
-  DeliveryAttemptPhases,
-  DeliveryAttemptResult,
-} from '@runledger/contracts/events/delivery-attempt-result';
+import type { DeliveryAttemptPhases, DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { unlessAborted } from '@runledger/resilience/abort';
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import { createSecureContext } from 'node:tls';

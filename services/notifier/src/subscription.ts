@@ -1,14 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
-import { newerVersionOfExecutor } from '@runledger/event-log/read/newer-of-executor';
-import {
-  ALL_LIFECYCLES,
-  ALL_PROGRESS,
-  ALL_REDELIVERY_REQUESTS,
-} from '@runledger/contracts/subjects/run-subjects';
+import { newerVersionOf, newerVersionOfExecutor } from '@runledger/event-log/read/newer-version';
+import { ALL_LIFECYCLES, ALL_REDELIVERY_REQUESTS } from '@runledger/contracts/events/subjects';
+import { ALL_PROGRESS } from '@runledger/contracts/events/progress';
 import { follow, NewerVersion, PositionBeyondEnd, type Following } from '@runledger/event-log/follow/follow';
 import { sleep } from '@runledger/resilience/abort';
 import type { NotifierInput } from './core/inputs-and-effects.ts';

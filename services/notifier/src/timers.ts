@@ -12,22 +12,22 @@ import {
   timersOfOrg,
   timersOfRun,
   timerSubject,
-  type TimerState,
   breakerTimerSubject,
+  partitionOf,
+  type TimerState,
 } from '@runledger/contracts/deliveries/timers';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
-import { countDirect } from '@runledger/event-log/messages/direct-read';
-import { lastMessage, nextMessage } from '@runledger/event-log/messages/leader-read';
-import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { lastPerSubject } from '@runledger/event-log/follow/read-to-end';
+import { countDirect } from '@runledger/event-log/read/direct-read';
+import { lastMessage, nextMessage } from '@runledger/event-log/read/leader-read';
+import { parseJson } from '@runledger/event-log/read/stored-message';
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { publish } from '@runledger/event-log/messages/publish';
-import { removeMessage } from '@runledger/event-log/streams/remove-message';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { publish } from '@runledger/event-log/append/publish';
+import { removeMessage } from '@runledger/event-log/streams/erase-messages';
 import type { FinalDelivery } from './core/delivery.ts';
 
 const STREAM = 'TIMERS';

@@ -1,15 +1,15 @@
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
-import { originOf } from '@runledger/contracts/deliveries/partition';
+import { originOf } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import { type RunRequest, isDeleted } from '@runledger/contracts/fold/run';
 import {
-  type RunKey,
-  parseProgressSubject,
   parseLifecycleSubject,
   parseWebhookSubject,
+  type RunKey,
   type LifecycleSubject,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/subjects';
+import { parseProgressSubject } from '@runledger/contracts/events/progress';
 import { acceptMessage, EMPTY_HISTORY, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { followsEnd, RUN_EVENTS } from '@runledger/contracts/events/run-event';

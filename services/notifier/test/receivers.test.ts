@@ -1,6 +1,6 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import type { ReceiverState } from '@runledger/contracts/requests/receivers';
+import type { ReceiverState } from '@runledger/contracts/deliveries/receivers';
 import { requestReceivers } from '@runledger/request-reply/receivers';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,7 +1,7 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import { PositionBeyondEnd } from '@runledger/event-log/follow/follow';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BREAKER_SETTINGS } from '../src/core/breaker.ts';
 import { take } from '../src/core/take.ts';

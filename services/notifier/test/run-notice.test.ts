@@ -1,10 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import {
-  lifecycleFilter,
-  runEventSubject,
-  webhookEventSubject,
-} from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, webhookEventSubject } from '@runledger/contracts/events/subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import * as run from '@runledger/testing/events/run-events';
 import * as webhook from '@runledger/testing/events/webhook-events';

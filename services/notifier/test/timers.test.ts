@@ -1,5 +1,4 @@
-import type { OpenBreaker, PendingDelivery } from '@runledger/contracts/deliveries/timers';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf, type OpenBreaker, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

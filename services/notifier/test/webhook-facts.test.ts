@@ -1,9 +1,8 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
-import { memoryLog } from '@runledger/event-log/memory/memory-log';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
-import { readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import { endOf } from '@runledger/event-log/read/read-webhook-end';
+import { memoryLog } from '@runledger/event-log/append/memory-log';
+import type { RunLog } from '@runledger/event-log/read/run-messages';
+import { readRun, endOf, type ReadRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';

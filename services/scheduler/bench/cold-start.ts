@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { openEventLog, type BrokerSettings } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { loadState } from '../src/snapshot/snapshot-store.ts';
 import { aScheduling, follow, leadAndDecide, message, timed, type QueueOwner } from './full-queue.ts';
 

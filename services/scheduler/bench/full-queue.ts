@@ -2,7 +2,7 @@
 import { acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { executorId, newUuid } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
 

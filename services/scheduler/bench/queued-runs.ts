@@ -10,7 +10,7 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { createScheduling } from '../src/core/scheduling.ts';
 

@@ -1,5 +1,5 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
+import { PRIORITY_STEP_S } from '@runledger/contracts/run-options';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { Assign } from '../src/core/decision.ts';
 import { type Moment, type RunThen, heldSlots, limitAt } from './known-slots.ts';

@@ -1,4 +1,4 @@
-import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
+import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/run-options';
 import { isOrgId } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';

@@ -1,4 +1,4 @@
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
 
 export const contract: ServiceContract = {
   service: 'scheduler',

@@ -1,11 +1,15 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
+import {
+  ALL_FLEET,
+  parseFleetEvent,
+  fleetSubjectOf,
+  isOfControlPlane,
+  type FleetEvent,
+} from '@runledger/contracts/events/fleet-event';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { type FleetEvent, parseFleetEvent } from '@runledger/contracts/events/fleet-event';
-import { TERMS } from '@runledger/contracts/subjects/terms';
-import { fleetSubjectOf, isOfControlPlane } from '@runledger/contracts/subjects/fleet-subjects';
+import { TERMS } from '@runledger/contracts/events/leader-terms';
 
 export interface FollowFleetOptions {
   readonly take: (fact: FleetFact) => void;

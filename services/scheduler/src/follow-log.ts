@@ -1,14 +1,14 @@
-import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
+import { ALL_FLEET, type Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { RunEventType } from '@runledger/contracts/events/run-event';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { ALL_FLEET, ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import type { Following } from '@runledger/event-log/follow/follow';
-import { lastSequence } from '@runledger/event-log/messages/leader-read';
+import { lastSequence } from '@runledger/event-log/read/leader-read';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Scheduling } from './core/scheduling.ts';

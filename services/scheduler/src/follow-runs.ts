@@ -12,10 +12,10 @@ import {
   ALL_LIFECYCLES,
   parseLifecycleSubject,
   runOfSubject,
+  executorWriterOf,
   type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
-import { executorWriterOf } from '@runledger/contracts/subjects/executor-writer';
-import { ALL_TOLD_TERMS, isToldTerm } from '@runledger/contracts/subjects/terms';
+} from '@runledger/contracts/events/subjects';
+import { ALL_TERM_ANNOUNCEMENTS, isTermAnnouncement } from '@runledger/contracts/events/leader-terms';
 import { rememberMessage } from '@runledger/event-log/append/previous-hash';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
@@ -46,13 +46,13 @@ export const followRuns = (log: EventLog, options: FollowRunsOptions): Promise<F
   return follow(log, {
     stream: 'RUNS',
     // The terms that this scheduler told show that it has read what was stored before them.
-    subjects: [ALL_LIFECYCLES, ALL_TOLD_TERMS],
+    subjects: [ALL_LIFECYCLES, ALL_TERM_ANNOUNCEMENTS],
     after: options.after,
     onCaughtUp: options.onCaughtUp,
     onBatch: async (messages) => {
       for (const message of messages) {
         // A batch that failed in the middle is delivered again as a whole.
-        if (message.sequence <= taken || isToldTerm(message.subject)) continue;
+        if (message.sequence <= taken || isTermAnnouncement(message.subject)) continue;
         await takeMessage(log, options, message);
         taken = message.sequence;
         options.onTaken(message);

@@ -3,10 +3,10 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { untilAborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { acquireLease, LEASE_TTL_MS, type Lease } from '@runledger/coordination/lease';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
-import { beginTerm, tellTerm } from '@runledger/event-log/streams/terms';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
+import { beginTerm, announceTerm } from '@runledger/event-log/append/append-fleet';
 import { readBrokerTime } from '@runledger/coordination/polled-clock';
-import { streamFill } from '@runledger/event-log/provision/stream-fill';
+import { streamFill } from '@runledger/event-log/provision/stream-sizes';
 import { type DecisionLoop, executeDecisions } from './execute-decisions.ts';
 import type { DecisionMetrics } from './store-decision.ts';
 import type { FollowedLog } from './follow-log.ts';
@@ -153,7 +153,9 @@ const tellExecutors = async (
   let last = 0;
   const tell = async (): Promise<void> => {
     for (const executor of executors) {
-      const told = await retryWhileUnavailable(retrying, () => tellTerm(log, { term, instance, executor }));
+      const told = await retryWhileUnavailable(retrying, () =>
+        announceTerm(log, { term, instance, executor }),
+      );
       last = Math.max(last, told);
     }
   };

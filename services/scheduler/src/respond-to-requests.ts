@@ -5,10 +5,10 @@ import { respondWithQueuePositions } from '@runledger/request-reply/queue-positi
 import { respondWithShortages } from '@runledger/request-reply/shortage';
 import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
-import type { RedriveRequest, RedriveResponse } from '@runledger/contracts/requests/redrive';
-import { runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RedriveRequest, RedriveResponse } from '@runledger/contracts/requests/operator-requests';
+import { runOfSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { readStored } from '@runledger/event-log/messages/stream-identity';
+import { readStored } from '@runledger/event-log/read/run-messages';
 import { refused, refusedAsMissing, respondToRedrives, taken } from '@runledger/request-reply/redrive';
 import type { Queries } from './core/queries.ts';
 import type { Scheduling } from './core/scheduling.ts';

@@ -2,7 +2,7 @@ import { eventIdOf } from '@runledger/contracts/fold/chain';
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createExecutorConsumers } from '@runledger/request-reply/executor-consumers';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';

@@ -1,15 +1,15 @@
 import { type RunEvent, parseRunEvent } from '@runledger/contracts/events/run-event';
 import { append, EventTooLarge } from '@runledger/event-log/append/append';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid } from '@runledger/contracts/ids';
 import { lastHeartbeat } from '@runledger/coordination/heartbeats';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { appendFleet } from '@runledger/event-log/messages/append-fleet';
+import { appendFleet } from '@runledger/event-log/append/append-fleet';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { rememberMessage } from '@runledger/event-log/append/previous-hash';
-import { readStored } from '@runledger/event-log/messages/stream-identity';
+import { readStored } from '@runledger/event-log/read/run-messages';
 import {
   type RunDecision,
   type DeclareLost,

@@ -1,10 +1,10 @@
-import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorState } from '@runledger/contracts/requests/executors';
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { provision } from '@runledger/event-log/provision/provision';
-import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import { createdAt } from '@runledger/event-log/read/stream-identity';
 import { withoutRuns } from './fixtures/snapshots.ts';
 import { saveState } from '../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_FLEET } from '@runledger/contracts/events/fleet-event';
 import { createMetrics } from '@runledger/service-kit/observability/metrics';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { createScheduling } from '../src/core/scheduling.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { append } from '@runledger/event-log/append/append';
 import { anAttempt, expired } from '@runledger/testing/events/run-events';

@@ -1,5 +1,5 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { appendOwn } from '@runledger/event-log/append/append';
 import { head } from '@runledger/event-log/read/read-run';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';

@@ -1,12 +1,12 @@
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { newUuid } from '@runledger/contracts/ids';
-import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RedriveResponse } from '@runledger/contracts/requests/operator-requests';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { requestRedrive } from '@runledger/request-reply/redrive';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { SchedulerInput } from '../src/core/scheduler-input.ts';

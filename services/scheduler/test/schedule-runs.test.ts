@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { requestPools } from '@runledger/request-reply/pools';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';

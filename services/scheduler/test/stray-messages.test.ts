@@ -1,5 +1,5 @@
 import { executorId } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { head } from '@runledger/event-log/read/read-run';
 import { started } from '@runledger/testing/events/run-events';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';

@@ -1,7 +1,7 @@
-import { toldTerm, TERMS, toldTermSubject } from '@runledger/contracts/subjects/terms';
+import { announcedTerm, TERMS, termAnnouncementSubject } from '@runledger/contracts/events/leader-terms';
 import { append } from '@runledger/event-log/append/append';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
-import { beginTerm } from '@runledger/event-log/streams/terms';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
+import { beginTerm } from '@runledger/event-log/append/append-fleet';
 import { head } from '@runledger/event-log/read/read-run';
 import { assigned, runEvent } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -29,8 +29,8 @@ describe('a scheduler that takes over', () => {
     const term = await lastTerm(bed);
     expect(read.json()).toMatchObject({ run_id: key.run_id, data: { term } });
     for (const { id } of executors) {
-      const told = await lastMessage(bed.log, 'RUNS', toldTermSubject(id));
-      expect(toldTerm(told?.json())).toBe(term);
+      const told = await lastMessage(bed.log, 'RUNS', termAnnouncementSubject(id));
+      expect(announcedTerm(told?.json())).toBe(term);
       expect(told?.seq).toBeLessThan(read.seq);
     }
   });

@@ -6,7 +6,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { readOperatorFile } from '@runledger/standalone/connection-files';
 import { timedOut } from '@runledger/testing/events/run-events';

@@ -1,5 +1,5 @@
 import { Runledger, RunledgerError, ApiError, ConnectionFailed } from '@runledger/client/source';
-import { ACCEPT_EXACT_NUMBERS } from '@runledger/contracts/http/headers/exact-numbers';
+import { ACCEPT_EXACT_NUMBERS } from '@runledger/contracts/http/headers';
 import { parseJson } from '@runledger/contracts/json';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';

@@ -1,16 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import type {
-  WorkflowVersion,
-  NewInputDefinition,
-} from '@runledger/contracts/http/catalogue/workflow-versions';
+import type { WorkflowVersion, NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
 import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import type { Machine } from '@runledger/contracts/http/catalogue/machines';
 import { type JsonValue, isJsonObject } from '@runledger/contracts/json';
-import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
-import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/editor-workflow';
-import type { Runner } from '@runledger/contracts/runners/runner-kinds';
-import { isFileListType } from '@runledger/contracts/catalogue/file-inputs';
+import { comfyuiNodes, EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/comfyui-workflow';
+import type { Runner } from '@runledger/contracts/catalogue/runners';
+import { isFileListType } from '@runledger/contracts/catalogue/workflow-inputs';
 import { addRunnerOptions, gpuOption, machines, runnerOf, type RunnerOptions } from './machines.ts';
 import {
   addDeploymentSettings,

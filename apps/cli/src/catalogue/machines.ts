@@ -1,5 +1,5 @@
 import { Machine, MachinePage } from '@runledger/contracts/http/catalogue/machines';
-import { type Runner, runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
+import { runnerKindOf, type Runner } from '@runledger/contracts/catalogue/runners';
 import { Option, type Command } from 'commander';
 import { CommandError } from '../command/command-error.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
-import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/workflow-inputs';
+import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import { type JsonValue, isJsonObject } from '@runledger/contracts/json';
-import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
-import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-workflow';
+import { isJsonNumber } from '@runledger/contracts/exact-number';
 import type { Client } from '../command/command-context.ts';
 import { readRecord, patchRecord, postRecord, type SingleRecords } from './records.ts';
 import { versionsOf } from './workflows.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { ANSWER_WITHIN_MS, pages, retryForAMinute } from '../api/api-call.ts';
 import type { Client, CommandContext, Json } from '../command/command-context.ts';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 
 /** Commands for operators who change the keys of RUNLEDGER_SECRET_KEYS. */
 export const addSealedValueCommands = (program: Command, { client, end, add }: CommandContext): void => {

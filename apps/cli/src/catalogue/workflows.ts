@@ -1,10 +1,11 @@
-import { Workflow, WorkflowPage } from '@runledger/contracts/http/catalogue/workflows';
-import type { Command } from 'commander';
 import {
+  Workflow,
+  WorkflowPage,
   WorkflowVersion,
   WorkflowVersionPage,
   type ListedVersion,
-} from '@runledger/contracts/http/catalogue/workflow-versions';
+} from '@runledger/contracts/http/catalogue/workflows';
+import type { Command } from 'commander';
 import { isUuid } from '@runledger/contracts/ids';
 import type { Json, CommandContext, Client } from '../command/command-context.ts';
 import { addRecordCommands, addRecordList, idByName } from './named-records.ts';

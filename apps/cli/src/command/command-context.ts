@@ -1,4 +1,4 @@
-import type { RecordAsOperator } from '@runledger/event-log/audit/record-action';
+import type { RecordAsOperator } from '@runledger/event-log/streams/record-action';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Command } from 'commander';
 import { ApiError } from '@runledger/client/source';
@@ -81,7 +81,7 @@ export const connecting = (
     // Clients of the API need nothing of the log.
     const [{ openLogAsOperator }, { operatorRecorder }] = await Promise.all([
       import('../operators/open-log.ts'),
-      import('@runledger/event-log/audit/record-action'),
+      import('@runledger/event-log/streams/record-action'),
     ]);
     await using log = await openLogAsOperator(env, cwd);
     return await use({ log, screen, record: operatorRecorder(log, () => screen.hint(AUDIT_LOST)) });

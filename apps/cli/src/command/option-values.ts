@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import type { JsonValue } from '@runledger/contracts/json';
-import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
+import { readJsonText, type JsonValue } from '@runledger/contracts/json';
 import { gpuModel, GPU_MODEL_RULE, parseGpuModel } from '@runledger/contracts/gpu';
 import { CommandError, plain } from './command-error.ts';
 

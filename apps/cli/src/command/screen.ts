@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { unlessAborted } from '@runledger/resilience/abort';
-import { answerJson } from '@runledger/contracts/numbers/long-integers';
+import { answerJson } from '@runledger/contracts/json';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Screen {

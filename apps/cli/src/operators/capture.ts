@@ -1,19 +1,22 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { createZstdCompress } from 'node:zlib';
 import {
-  type SliceContent,
   CONTENT_KINDS,
   MAX_MASKS,
   Masks,
+  type SliceContent,
   type ContentKind,
-} from '@runledger/contracts/slices/content';
-import type { SliceLine, SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
+  type SliceLine,
+  type SliceFact,
+  type SliceGap,
+  type SliceHeader,
+} from '@runledger/contracts/slices/slice';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { SliceRefused } from '@runledger/event-log/slices/slice-refused';
-import { takeSlice } from '@runledger/event-log/slices/take-slice';
+import { SliceRefused } from '@runledger/event-log/slices/slice-sources';
+import { captureSlice } from '@runledger/event-log/slices/capture-slice';
 import { sleep } from '@runledger/resilience/abort';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { CommandError, plain } from '../command/command-error.ts';
 import type { Screen } from '../command/screen.ts';
 import { writeOutput, type OutputTarget } from '../command/write-output.ts';
@@ -33,7 +36,7 @@ export const capture = async (
   { rate, ...wanted }: Capture & { readonly content: SliceContent },
 ): Promise<void> => {
   const summary = sliceSummary();
-  const slice = takeSlice(log, {
+  const slice = captureSlice(log, {
     ...wanted,
     now: new Date().toISOString(),
     pseudonym: newPseudonym(),

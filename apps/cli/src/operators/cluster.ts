@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { BrokerSettings, EventLog } from '@runledger/event-log/connect/event-log';
-import { confirmMigration, goBack, type Newer } from '@runledger/event-log/migrate/go-back';
+import { confirmMigration, rollBack, type Newer } from '@runledger/event-log/migrate/roll-back';
 import {
   CopyNotEqual,
   migrate,
@@ -9,7 +9,7 @@ import {
   type Logs,
   type StreamProof,
 } from '@runledger/event-log/migrate/migrate';
-import { RemovalRefused, removeBroker } from '@runledger/event-log/brokers/remove-broker';
+import { RemovalRefused, removeBroker } from '@runledger/event-log/provision/brokers';
 import type { Environment } from '../api/connection.ts';
 import { CommandError, EXIT, type ExitCode } from '../command/command-error.ts';
 import type { Screen } from '../command/screen.ts';
@@ -115,7 +115,7 @@ const back = async (
   { source, target }: { readonly source: EventLog; readonly target: EventLog | undefined },
   { discardNewer = false, json = false }: MigrateOptions,
 ): Promise<ExitCode> => {
-  printBack(screen, await goBack(source, { target, discardNewer }), json);
+  printBack(screen, await rollBack(source, { target, discardNewer }), json);
   return EXIT.done;
 };
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Draining, ExecutorPage, NamedExecutors, type Executor } from '@runledger/contracts/http/executors';
 import type { Command } from 'commander';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { at, retryForAMinute } from '../api/api-call.ts';
 import type { Client, Json, CommandContext } from '../command/command-context.ts';
 import { EXIT, CommandError, type ExitCode, plain, shorten } from '../command/command-error.ts';

@@ -1,6 +1,6 @@
 import { connect, isIPv6 } from 'node:net';
 import { openEventLog, type BrokerSettings, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { within } from '@runledger/resilience/within';
 import { readOperatorFile } from '@runledger/standalone/connection-files';
 import { parseLogSettings } from '@runledger/event-log/provision/log-settings';

@@ -3,7 +3,7 @@ import type { Pool } from '@runledger/contracts/requests/pools';
 import type { Command } from 'commander';
 import type { Client, CommandContext } from '../command/command-context.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import type { ExitCode } from '../command/command-error.ts';
 import { headLine, rowLine, type Column } from '../command/table.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import type {
   RebuildComparison,
   RebuildViewsRequest,
   RebuildViewsResponse,
-} from '@runledger/contracts/requests/rebuild-views';
+} from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestRebuild } from '@runledger/request-reply/rebuild-views';
 import type { Operator } from '../command/command-context.ts';

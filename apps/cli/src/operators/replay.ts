@@ -5,9 +5,9 @@ import { sleep, unlessAborted } from '@runledger/resilience/abort';
 import { runOfDeliverySubject } from '@runledger/contracts/deliveries/delivery-attempts';
 import { parseRunEvent } from '@runledger/contracts/events/run-event';
 import { parseWebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
-import { TERMS } from '@runledger/contracts/subjects/terms';
+import { TERMS } from '@runledger/contracts/events/leader-terms';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import {
   asCommandError,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import type { Difference, Decided, Verdict } from '@runledger/replay/decisions/verdict';
 import { shadowSlice, type Compared } from '@runledger/replay/shadow';
 import { InvalidSlice } from '@runledger/contracts/slices/read-slice';

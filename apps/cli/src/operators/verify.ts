@@ -1,13 +1,13 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { isRunId } from '@runledger/contracts/ids';
-import { runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { runOfSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readToEnd } from '@runledger/event-log/follow/read-to-end';
-import { streamState } from '@runledger/event-log/messages/leader-state';
+import { streamState } from '@runledger/event-log/read/leader-read';
 import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import pLimit from 'p-limit';
-import type { CheckedSegment } from '@runledger/contracts/requests/archive-check';
+import type { CheckedSegment } from '@runledger/contracts/requests/operator-requests';
 import { requestArchiveCheck } from '@runledger/request-reply/archive-check';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import type { Operator } from '../command/command-context.ts';

@@ -1,9 +1,6 @@
-import { Role } from '@runledger/contracts/accounts/roles';
-import {
-  CreatedInvitationItem,
-  type NewInvitationRequest,
-} from '@runledger/contracts/http/accounts/invitations';
-import { SignInLinkItem } from '@runledger/contracts/http/accounts/session';
+import { Role } from '@runledger/contracts/catalogue/records';
+import { CreatedInvitationItem, type NewInvitationRequest } from '@runledger/contracts/http/invitations';
+import { SignInLinkItem } from '@runledger/contracts/http/accounts';
 import { Option, type Command } from 'commander';
 import type { Static } from 'typebox';
 import type { Client, CommandContext, Json } from '../command/command-context.ts';

@@ -1,5 +1,5 @@
-import { AuditAction } from '@runledger/contracts/audit/audit-actions';
-import type { AuditActor } from '@runledger/contracts/audit/audit-record';
+import { AuditAction } from '@runledger/contracts/audit-actions';
+import type { AuditActor } from '@runledger/contracts/audit-record';
 import { AuditPage, type AuditEntry } from '@runledger/contracts/http/audit';
 import { Option, type Command } from 'commander';
 import type { Client, CommandContext } from '../command/command-context.ts';

@@ -1,8 +1,12 @@
-import { Usage, type ResourceUsage } from '@runledger/contracts/http/usage';
+import {
+  Usage,
+  Retention,
+  OrganisationTombstone,
+  type ResourceUsage,
+  type KeptDays,
+} from '@runledger/contracts/http/organisations';
 import type { Command } from 'commander';
-import { Retention, type KeptDays } from '@runledger/contracts/http/retention';
-import { OrganisationTombstone } from '@runledger/contracts/http/organisations';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { ANSWER_WITHIN_MS } from '../api/api-call.ts';
 import type { Client, Json, CommandContext } from '../command/command-context.ts';
 import { EXIT, type ExitCode, CommandError } from '../command/command-error.ts';

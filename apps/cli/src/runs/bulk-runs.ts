@@ -1,4 +1,4 @@
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import type { Client, Json } from '../command/command-context.ts';
 import { MAX_PAGES_COUNTED, pages, retryForAMinute } from '../api/api-call.ts';

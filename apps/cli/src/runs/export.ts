@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import type { BasicType } from 'hyparquet-writer';
 import { type CommandContext, unlessInterrupted, type Client } from '../command/command-context.ts';
 import { outputTarget, writeOutput, type OutputTarget } from '../command/write-output.ts';

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { FilePage, UploadedFile, FileUpload } from '@runledger/contracts/http/files';
 import type { Command } from 'commander';
-import { contentTypeOf } from '@runledger/contracts/content-type';
+import { contentTypeOf } from '@runledger/contracts/file-name';
 import { at, Nothing, failureOf, send, retryForAMinute } from '../api/api-call.ts';
 import type { Client, CommandContext, Json } from '../command/command-context.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';

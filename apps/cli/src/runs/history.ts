@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { runChanges } from '@runledger/contracts/run-view/run-changes';
+import { runChanges } from '@runledger/contracts/http/runs/run-history';
 import type { JsonValue } from '@runledger/contracts/json';
-import { nullable } from '@runledger/contracts/http/fields/optional';
+import { nullable } from '@runledger/contracts/schemas';
 import { RunLogCut, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
 import { Type, type Static } from 'typebox';
 import type { CommandContext, Json, Client } from '../command/command-context.ts';

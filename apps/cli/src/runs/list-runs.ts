@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { ANSWER_WITHIN_MS, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';

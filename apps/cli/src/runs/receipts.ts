@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { isDeleted, type RunState } from '@runledger/contracts/fold/run';
 import { Receipt, ReceiptKeys, type ReceiptFact } from '@runledger/contracts/http/receipts';
 import { parseJson } from '@runledger/contracts/json';
@@ -10,7 +10,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
-import { leafOf, rootOfPath } from '@runledger/event-log/archive/merkle';
+import { leafOf, rootOfPath } from '@runledger/event-log/read/merkle';
 import { isSigned } from '@runledger/webhooks/signing/receipt-signer';
 import type { Client } from '../command/command-context.ts';
 import { ANSWER_WITHIN_MS, at } from '../api/api-call.ts';

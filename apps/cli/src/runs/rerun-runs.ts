@@ -6,7 +6,7 @@ import {
   type RerunStop,
 } from '@runledger/contracts/http/runs/rerun-runs';
 import type { Client } from '../command/command-context.ts';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { checkOneOrFailed } from '../command/option-values.ts';
 import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany, type BulkOptions } from './bulk-runs.ts';

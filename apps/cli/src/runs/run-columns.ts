@@ -1,4 +1,4 @@
-import { nullable } from '@runledger/contracts/http/fields/optional';
+import { nullable } from '@runledger/contracts/schemas';
 import { Type, type Static } from 'typebox';
 
 /** `time`: ISO 8601 as JSON, milliseconds since 1970 in UTC in Parquet. `list`: a list as JSON, its JSON text in Parquet. */

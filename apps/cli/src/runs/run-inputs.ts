@@ -1,6 +1,5 @@
-import { isJsonObject } from '@runledger/contracts/json';
-import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
-import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
+import { isJsonObject, readJsonText } from '@runledger/contracts/json';
+import { isJsonNumber } from '@runledger/contracts/exact-number';
 import { at, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { RunInputs, ShownRun } from './shown-run.ts';

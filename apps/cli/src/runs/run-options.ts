@@ -1,5 +1,5 @@
 import { RunOrigin } from '@runledger/contracts/events/run-event-data';
-import { RunStatus } from '@runledger/contracts/http/runs/run-status';
+import { RunStatus } from '@runledger/contracts/http/runs/run-attempt';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ApiCall } from '../api/api-call.ts';

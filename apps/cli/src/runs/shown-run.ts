@@ -1,4 +1,4 @@
-import { nullable } from '@runledger/contracts/http/fields/optional';
+import { nullable } from '@runledger/contracts/schemas';
 import { Type, type Static } from 'typebox';
 import { plain, shorten } from '../command/command-error.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
-import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
-import type { Static } from 'typebox';
 import {
+  CancelRunResponse,
   DeleteOutputsResponse,
   DeleteRunResponse,
   Tombstone,
-} from '@runledger/contracts/http/runs/delete-run';
+} from '@runledger/contracts/http/runs/run';
+import type { Static } from 'typebox';
 import { at, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';

@@ -1,7 +1,7 @@
-import { RunWaiting, type Waiting } from '@runledger/contracts/http/runs/waiting';
+import { RunWaiting, type Waiting } from '@runledger/contracts/http/queues';
 import { at } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import { EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import { printRows } from '../command/table.ts';
 

@@ -1,4 +1,4 @@
-import { Whoami } from '@runledger/contracts/http/whoami';
+import { Whoami } from '@runledger/contracts/http/api-keys';
 import { apiCall } from '../api/api-call.ts';
 import { readCliSettings } from '../api/cli-settings.ts';
 import { checkedUrl, type Environment, LOCAL, readContexts, writeContexts } from '../api/connection.ts';

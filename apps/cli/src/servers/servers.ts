@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
-import { Whoami } from '@runledger/contracts/http/whoami';
+import { Whoami } from '@runledger/contracts/http/api-keys';
 import type { Environment } from '../api/connection.ts';
 import type { CommandContext, Json, Client } from '../command/command-context.ts';
 import type { FileSources } from '../command/option-values.ts';

@@ -1,6 +1,6 @@
 import { RedeliverResponse, RunRedelivery } from '@runledger/contracts/http/webhooks';
-import { counted } from '@runledger/contracts/counted';
-import { nullable } from '@runledger/contracts/http/fields/optional';
+import { counted } from '@runledger/contracts/events/fact-sentence';
+import { nullable } from '@runledger/contracts/schemas';
 import { Type, type Static } from 'typebox';
 import { ANSWER_WITHIN_MS, at, MAX_PAGES_COUNTED, pages } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';

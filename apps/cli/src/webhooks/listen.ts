@@ -6,7 +6,7 @@ import { parseJson } from '@runledger/contracts/json';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { counted } from '@runledger/contracts/counted';
+import { counted } from '@runledger/contracts/events/fact-sentence';
 import type { Client, CommandContext } from '../command/command-context.ts';
 import { EXIT, CommandError, type ExitCode, plain, shorten } from '../command/command-error.ts';
 import { readWebhookSecret } from './webhook-secret.ts';

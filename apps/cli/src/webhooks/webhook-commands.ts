@@ -1,6 +1,6 @@
-import { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
+import { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { Option, type Command } from 'commander';
-import { WebhookReceivers } from '@runledger/contracts/http/webhooks/receivers';
+import { WebhookReceivers } from '@runledger/contracts/http/webhook-receivers';
 import {
   listDeliveries,
   showDeliveries,

@@ -1,4 +1,4 @@
-import { WebhookSecret } from '@runledger/contracts/http/webhooks';
+import { WebhookSecret } from '@runledger/contracts/http/webhook-receivers';
 import type { Static } from 'typebox';
 import type { Client } from '../command/command-context.ts';
 import { EXIT, type ExitCode, plain } from '../command/command-error.ts';

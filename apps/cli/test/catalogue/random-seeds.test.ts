@@ -1,4 +1,4 @@
-import { numberOf } from '@runledger/contracts/numbers/exact-number';
+import { numberOf } from '@runledger/contracts/exact-number';
 import type { JsonValue } from '@runledger/contracts/json';
 import { describe, expect, it } from 'vitest';
 import { randomSeeds } from '../../src/catalogue/plan-version.ts';

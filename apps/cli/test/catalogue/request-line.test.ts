@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
+import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { head } from '@runledger/event-log/read/read-run';
 import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
 import { startNatsServer } from '@runledger/local-servers/nats/nats-server';

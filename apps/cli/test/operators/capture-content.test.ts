@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CONTENT_KINDS } from '@runledger/contracts/slices/content';
+import { CONTENT_KINDS } from '@runledger/contracts/slices/slice';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { append } from '@runledger/event-log/append/append';
 import { aRun, queued } from '@runledger/testing/events/run-events';

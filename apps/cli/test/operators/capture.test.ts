@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { append } from '@runledger/event-log/append/append';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { testAccount } from '@runledger/testing/servers/nats-account';

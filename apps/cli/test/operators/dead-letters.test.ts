@@ -1,10 +1,14 @@
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { provision } from '@runledger/event-log/provision/provision';
-import type { RedriveResponse, RedriveRequest, Redriver } from '@runledger/contracts/requests/redrive';
+import type {
+  RedriveResponse,
+  RedriveRequest,
+  Redriver,
+} from '@runledger/contracts/requests/operator-requests';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '@runledger/testing/time/wait-for';

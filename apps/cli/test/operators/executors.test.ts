@@ -1,4 +1,4 @@
-import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorState } from '@runledger/contracts/requests/executors';
 import { newUuid } from '@runledger/contracts/ids';
 import { respondWithExecutors } from '@runledger/request-reply/executors';
 import { waitFor } from '@runledger/testing/time/wait-for';

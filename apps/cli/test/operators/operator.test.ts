@@ -1,5 +1,5 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { authenticate } from '@runledger/gateway/records/keys/api-keys';
 import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';

@@ -1,4 +1,7 @@
-import type { RebuildViewsRequest, RebuildViewsResponse } from '@runledger/contracts/requests/rebuild-views';
+import type {
+  RebuildViewsRequest,
+  RebuildViewsResponse,
+} from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondToRebuilds } from '@runledger/request-reply/rebuild-views';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-import type { CheckedSegment } from '@runledger/contracts/requests/archive-check';
+import type { CheckedSegment } from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { aRun } from '@runledger/testing/events/run-events';

@@ -1,4 +1,4 @@
-import type { ViewDigest } from '@runledger/contracts/requests/view-digests';
+import type { ViewDigest } from '@runledger/contracts/requests/operator-requests';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head as headOf, readRun } from '@runledger/event-log/read/read-run';

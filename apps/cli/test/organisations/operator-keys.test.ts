@@ -1,5 +1,5 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { authenticate } from '@runledger/gateway/records/keys/api-keys';
 import { testAccount } from '@runledger/testing/servers/nats-account';

@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import {
   assigned,

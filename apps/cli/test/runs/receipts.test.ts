@@ -3,9 +3,9 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Receipt, type ReceiptSegment } from '@runledger/contracts/http/receipts';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
-import { leafOf, merklePath, merkleRoot } from '@runledger/event-log/archive/merkle';
+import { leafOf, merklePath, merkleRoot } from '@runledger/event-log/read/merkle';
 import {
   assigned,
   deleted,

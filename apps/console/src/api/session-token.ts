@@ -1,4 +1,4 @@
-import { SESSION_HEADER } from '@runledger/contracts/http/headers/session';
+import { SESSION_HEADER } from '@runledger/contracts/http/headers';
 
 /** Pages of this origin share it, also after a reload. A program on another port of the host gets the cookie of the session, and never this. */
 const NAME = 'runledger-session-token';

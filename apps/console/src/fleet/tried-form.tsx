@@ -1,4 +1,4 @@
-import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
+import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/run-options';
 import { MAX_SLOTS } from '@runledger/simulate/what-if/changes';
 import { Table } from '../ui/list.tsx';
 import type { ReactNode, SubmitEvent } from 'react';

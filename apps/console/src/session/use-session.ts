@@ -1,4 +1,4 @@
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import type { Schemas } from '../api/schemas.ts';
 import {
   useMutation,

@@ -6,7 +6,7 @@ import {
   type WebhookEvent,
   type WebhookEventOf,
 } from '@runledger/contracts/events/webhook-event';
-import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type { Decided } from '../decisions/verdict.ts';
 
 /** A fact that a gateway stores about a run. */

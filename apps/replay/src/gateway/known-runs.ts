@@ -1,10 +1,9 @@
 import { acceptMessage, EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import { messageOf } from '@runledger/contracts/slices/message-of';
-import type { SliceFact } from '@runledger/contracts/slices/slice';
-import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook';
+import { messageOf, type SliceFact } from '@runledger/contracts/slices/slice';
+import { runOfSubject } from '@runledger/contracts/events/subjects';
 import { NewerFact, oldestBeyond } from '../slice.ts';
 
 /** A run as gateways know it from the log. */

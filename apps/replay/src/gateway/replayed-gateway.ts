@@ -1,8 +1,7 @@
 import { isDeleted, isEnded, isExecuting, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import type { SliceContent } from '@runledger/contracts/slices/content';
-import type { SliceFact } from '@runledger/contracts/slices/slice';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook';
+import type { SliceContent, SliceFact } from '@runledger/contracts/slices/slice';
 import {
   judgedAtOnce,
   type Judgement,

@@ -1,6 +1,6 @@
 import { RUN_EVENTS, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
 import type { AttemptError } from '@runledger/contracts/events/run-error';
-import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type { Decided } from '../decisions/verdict.ts';
 
 /** A fact that an executor stores. */

@@ -1,11 +1,9 @@
-import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
+import { parseFleetEvent, fleetSubjectOf } from '@runledger/contracts/events/fleet-event';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { messageOf } from '@runledger/contracts/slices/message-of';
-import type { SliceFact } from '@runledger/contracts/slices/slice';
-import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { TERMS } from '@runledger/contracts/subjects/terms';
+import { messageOf, type SliceFact } from '@runledger/contracts/slices/slice';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
+import { TERMS } from '@runledger/contracts/events/leader-terms';
 import { underWay } from '@runledger/gpu-executor/attempt/attempt-facts.decide';
 import {
   judgedAtOnce,

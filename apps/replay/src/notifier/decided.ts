@@ -1,6 +1,6 @@
 import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type { Conclusion, Retry } from '@runledger/notifier/core/conclusion';
 import type { Decided } from '../decisions/verdict.ts';
 

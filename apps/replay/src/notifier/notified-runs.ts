@@ -3,9 +3,8 @@ import { isDeleted, type RunFact } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { WebhookFact } from '@runledger/contracts/fold/webhook';
 import type { RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { ReadRun } from '@runledger/event-log/read/read-run';
-import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import type { ReadRun, WebhookEnd } from '@runledger/event-log/read/read-run';
 import { webhookTargetOf, type WebhookTarget } from '@runledger/notifier/webhook-targets';
 import { NewerFact, oldestBeyond } from '../slice.ts';
 

@@ -1,4 +1,4 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { breakerSettings } from '@runledger/notifier/core/breaker';
 import { isBlocked } from '@runledger/notifier/core/queueing';
 import { take as takeInput } from '@runledger/notifier/core/take';

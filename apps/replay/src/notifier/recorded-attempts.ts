@@ -6,7 +6,7 @@ import {
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { RunId } from '@runledger/contracts/ids';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 
 const attemptValidator = compiledSchema(DeliveryAttempt);
 const stateValidator = compiledSchema(DeliveryState);

@@ -1,5 +1,5 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import { assignedEvent, endingEvent, type Decision } from '@runledger/scheduler/core/decision';
 import type { Decided } from '../decisions/verdict.ts';
 

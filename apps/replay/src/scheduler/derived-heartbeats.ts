@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FleetEvent, Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
-import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { ForeseenAssignment } from './foresight.ts';
 import { confirmEnds, heartbeatOf, livingExecutor, type LivingExecutor } from './living-executor.ts';
 

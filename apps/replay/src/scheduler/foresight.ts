@@ -1,6 +1,6 @@
-import { firstNotBefore, laterBy } from '@runledger/contracts/fold/not-before';
+import { firstNotBefore, laterBy } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEvent } from '@runledger/contracts/events/run-event';
-import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 
 /** What a recorded assignment shows of the moment in which it was decided. Times are in milliseconds since 1970. */

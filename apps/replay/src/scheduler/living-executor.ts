@@ -1,5 +1,5 @@
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
-import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 
 interface HeldByAttempt {
   readonly run_id: string;

@@ -10,10 +10,9 @@ import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain'
 import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
 import type { RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
 import { orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { termBegan, toldTermSubject } from '@runledger/contracts/subjects/terms';
-import type { LogAge } from '@runledger/event-log/messages/log-age';
-import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
+import { termBegan, termAnnouncementSubject } from '@runledger/contracts/events/leader-terms';
+import type { LogAge, RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { runOf } from '../plan/ids.ts';
 import type { Timeline } from '../virtual-time.ts';
 import { timeAt, type Broker } from './broker.ts';
@@ -124,7 +123,7 @@ export class RunLog {
     if (this.#broker.isFull) return undefined;
     this.#sequence += 1;
     const told = {
-      subject: toldTermSubject(executor),
+      subject: termAnnouncementSubject(executor),
       sequence: this.#sequence,
       time: this.#broker.time,
       fence: null,

@@ -1,8 +1,8 @@
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ExecutorId } from '@runledger/contracts/ids';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { isToldTerm } from '@runledger/contracts/subjects/terms';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
+import { isTermAnnouncement } from '@runledger/contracts/events/leader-terms';
 import { giveBack } from '@runledger/gpu-executor/attempt/end-of-attempt.decide';
 import {
   KnownTerms,
@@ -127,7 +127,7 @@ export class ExecutorLife implements Life {
   }
 
   #handle(message: StoredMessage): void {
-    if (isToldTerm(message.subject)) return void this.#terms.onTold(message);
+    if (isTermAnnouncement(message.subject)) return void this.#terms.onTold(message);
     const subject = parseLifecycleSubject(message.subject);
     if (!subject) return;
     const about = attemptName(subject);

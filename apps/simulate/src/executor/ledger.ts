@@ -1,4 +1,4 @@
-import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
+import { attemptSubjects } from '@runledger/contracts/events/subjects';
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';

@@ -1,5 +1,5 @@
 import { EMPTY_HISTORY, eventIdOf } from '@runledger/contracts/fold/chain';
-import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { projectRuns, type Gap } from '@runledger/gateway/views/fold-run.decide';
 import {
   beginningOf,

@@ -289,12 +289,12 @@ export class SchedulerLife implements Life, WatchedScheduler {
       () => fleet.beginTerm(),
       (term) => {
         leadership.term = term;
-        this.#whenRead({ runs: 0, fleet: term }, () => this.#tellTerm(leadership));
+        this.#whenRead({ runs: 0, fleet: term }, () => this.#announceTerm(leadership));
       },
     );
   }
 
-  #tellTerm(leadership: Leadership): void {
+  #announceTerm(leadership: Leadership): void {
     if (this.#leadership !== leadership) return;
     const { log } = this.#world;
     const { term } = leadership;

@@ -1,6 +1,6 @@
 import type { SliceFact } from '@runledger/contracts/slices/slice';
-import { TERMS } from '@runledger/contracts/subjects/terms';
-import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
+import { TERMS } from '@runledger/contracts/events/leader-terms';
+import { fleetSubjectOf } from '@runledger/contracts/events/fleet-event';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { FleetFact } from '../broker/fleet-log.ts';
 import type { LoggedMessage, Stored } from '../broker/run-log.ts';

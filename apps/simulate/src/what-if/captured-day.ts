@@ -2,9 +2,13 @@ import { acceptMessage, EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { followsEnd } from '@runledger/contracts/events/run-event';
 import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import { messageOf } from '@runledger/contracts/slices/message-of';
-import type { SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
+import {
+  messageOf,
+  type SliceFact,
+  type SliceGap,
+  type SliceHeader,
+} from '@runledger/contracts/slices/slice';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import { Fleet, type FleetOfDay } from './fleet-of-day.ts';
 
 /** What a slice of the log tells of a day. */

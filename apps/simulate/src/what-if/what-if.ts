@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import { isOrgId } from '@runledger/contracts/ids';
-import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
+import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/run-options';
 import { foldDay } from './captured-day.ts';
 import { describeDay } from './describe-day.ts';
 import { drawDay } from './draw-day.ts';

@@ -1,4 +1,4 @@
-import { isEnded, shownNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, displayNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import type { Check, ShownByGateway, Violation } from '../evidence/evidence.ts';
 import {
   filesOf,
@@ -65,7 +65,7 @@ const expectedOf = (run: Run, { webhook }: LoggedRun): Omit<ShownRun, 'files'> =
   created_at: run.created_at,
   started_at: 'started_at' in run ? run.started_at : null,
   ended_at: isEnded(run) ? run.ended_at : null,
-  number: shownNumber(run),
+  number: displayNumber(run),
   compute_function_call_id: run.attempt === null ? null : `${run.run_id}.${run.attempt.number}`,
   webhook_status: run.request.webhook === null ? null : (webhook?.status ?? 'not-started'),
   finished: isEnded(run),

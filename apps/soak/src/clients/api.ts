@@ -1,12 +1,16 @@
 import { UploadedFile } from '@runledger/contracts/http/files';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
-import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/run';
-import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
+import {
+  CancelRunResponse,
+  WorkflowRun,
+  DeleteOutputsResponse,
+  DeleteRunResponse,
+} from '@runledger/contracts/http/runs/run';
 import { CancelRunsResponse, RunPage } from '@runledger/contracts/http/runs/runs';
 import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { Draining } from '@runledger/contracts/http/executors';
 import { Deployment } from '@runledger/contracts/http/catalogue/deployments';
-import { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
+import { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { Clock } from '../cluster/clock.ts';

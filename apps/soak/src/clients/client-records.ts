@@ -1,6 +1,6 @@
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
-import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run-status';
-import type { Resource } from '@runledger/contracts/http/usage';
+import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
+import type { Resource } from '@runledger/contracts/http/organisations';
 import type { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 
 /** The requests of clients, the answers and their times, recorded as they happen. Times are milliseconds since the epoch. */

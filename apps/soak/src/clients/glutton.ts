@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Resource } from '@runledger/contracts/http/usage';
+import type { Resource } from '@runledger/contracts/http/organisations';
 import type { Clock } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
 import type { RandomSource } from '@runledger/testing/random/random-source';

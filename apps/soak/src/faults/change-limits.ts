@@ -1,8 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { NEW_RUN_BYTES, newRunsLimit, reservedBytes } from '@runledger/contracts/room/reservation';
-import { countRuns, NO_RUNS } from '@runledger/contracts/room/run-counts';
+import {
+  NEW_RUN_BYTES,
+  newRunsLimit,
+  reservedBytes,
+  countRuns,
+  NO_RUNS,
+} from '@runledger/contracts/fold/log-capacity';
 import type { Clock } from '../cluster/clock.ts';
 import type { LimitChange, PlannedChange, Store } from './limit-changes.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Clock } from '../cluster/clock.ts';
 import type { BrokerUsers } from '../cluster/broker-access.ts';

@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { fairShare } from '../../src/checks/fair-share.ts';
 import type { Outage } from '../../src/cluster/outages.ts';

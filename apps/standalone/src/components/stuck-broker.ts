@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
-import { brokerFailure } from '@runledger/event-log/brokers/broker-health';
+import { brokerFailure } from '@runledger/event-log/provision/brokers';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 
 const POLL_EVERY_MS = 2_000;

@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
 import { orgId } from '@runledger/contracts/ids';
 import { secretBox, UnreadableSecret } from '@runledger/webhooks/signing/secret-box';

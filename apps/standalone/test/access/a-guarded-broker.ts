@@ -1,4 +1,4 @@
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
 import { testNats } from '@runledger/testing/servers/nats';
 import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as executor } from '@runledger/gpu-executor/contract';
@@ -13,9 +13,9 @@ import {
   systemUser,
   type BrokerUser,
 } from '@runledger/broker-access/broker-user';
-import { newUserKey, type UserKey } from '@runledger/event-log/connect/user-key';
+import { newUserKey, type UserKey } from '@runledger/event-log/connect/broker-config';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger, type Logger } from '@runledger/event-log/connect/logger';
+import { silentLogger, type Logger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 
 export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, notifier, executor];

@@ -1,8 +1,8 @@
 import { executorId } from '@runledger/contracts/ids';
-import { lifecycleFilter } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { beginBatch } from '@runledger/event-log/test/fixtures/stored-together';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

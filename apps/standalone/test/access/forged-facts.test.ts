@@ -1,5 +1,5 @@
 import { executorId, type ExecutorId } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { append, appendOwn, type Appended } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';

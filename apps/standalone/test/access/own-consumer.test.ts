@@ -1,6 +1,6 @@
-import { lifecycleFilter } from '@runledger/contracts/subjects/run-subjects';
-import { executorConsumerSubject } from '@runledger/contracts/requests/executor-consumer';
-import { redriveSubject } from '@runledger/contracts/requests/redrive';
+import { lifecycleFilter } from '@runledger/contracts/events/subjects';
+import { executorConsumerSubject } from '@runledger/contracts/requests/executors';
+import { redriveSubject } from '@runledger/contracts/requests/operator-requests';
 import { createExecutorConsumers, requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { respondToRedrives, requestRedrive, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';

@@ -1,8 +1,8 @@
 import { BLOB_STREAMS, blobSubject } from '@runledger/contracts/blobs';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
-import { WRITERS } from '@runledger/contracts/events/writer';
-import { fleetFactOf } from '@runledger/contracts/subjects/fleet-subjects';
+import { WRITERS } from '@runledger/contracts/events/event-envelope';
+import { fleetFactOf } from '@runledger/contracts/events/fleet-event';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { CONTRACTS } from './a-guarded-broker.ts';
 

@@ -1,13 +1,13 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { newUuid } from '@runledger/contracts/ids';
-import { readAuditBackwards } from '@runledger/event-log/audit/audit-records';
-import { recordsLeft, ringUse } from '@runledger/event-log/audit/audit-ring';
-import { actionRecorder } from '@runledger/event-log/audit/record-action';
+import { readAuditBackwards } from '@runledger/event-log/streams/audit-records';
+import { recordsLeft, ringUse } from '@runledger/event-log/streams/audit-ring';
+import { actionRecorder } from '@runledger/event-log/streams/record-action';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';

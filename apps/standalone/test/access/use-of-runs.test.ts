@@ -1,23 +1,19 @@
 import { executorId, newUuid } from '@runledger/contracts/ids';
-import {
-  ALL_FLEET,
-  ALL_LIFECYCLES,
-  ALL_PROGRESS,
-  executorFilter,
-  progressFilter,
-} from '@runledger/contracts/subjects/run-subjects';
+import { ALL_FLEET } from '@runledger/contracts/events/fleet-event';
+import { ALL_LIFECYCLES, executorFilter } from '@runledger/contracts/events/subjects';
+import { ALL_PROGRESS, progressFilter } from '@runledger/contracts/events/progress';
 import {
   lastProgress,
   lastProgressSequence,
   reportProgress,
   subscribeToProgress,
 } from '@runledger/event-log/streams/activity';
-import type { LogChunk } from '@runledger/contracts/logs/log-chunk';
+import type { LogChunk } from '@runledger/contracts/run-logs';
 import { eraseLogs, publishLogChunk, readLog, subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { append, appendOwn } from '@runledger/event-log/append/append';
-import { consume, done } from '@runledger/event-log/consume/consume';
-import { appendFleet } from '@runledger/event-log/messages/append-fleet';
-import { countDirect } from '@runledger/event-log/messages/direct-read';
+import { consume, done } from '@runledger/event-log/follow/consume';
+import { appendFleet } from '@runledger/event-log/append/append-fleet';
+import { countDirect } from '@runledger/event-log/read/direct-read';
 import { follow } from '@runledger/event-log/follow/follow';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
 import {
@@ -30,10 +26,10 @@ import { ALL_STREAMS, awaitProvisioned } from '@runledger/event-log/provision/pr
 import { createExecutorConsumers, requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { head, readRun } from '@runledger/event-log/read/read-run';
-import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import type { SliceLine } from '@runledger/contracts/slices/slice';
-import { NO_CONTENT } from '@runledger/contracts/slices/content';
-import { takeSlice, type SliceRequest } from '@runledger/event-log/slices/take-slice';
+import { readStored } from '@runledger/event-log/read/run-messages';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
+import { NO_CONTENT, type SliceLine } from '@runledger/contracts/slices/slice';
+import { captureSlice, type SliceRequest } from '@runledger/event-log/slices/capture-slice';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { storageUse, streamSizes } from '@runledger/event-log/provision/stream-sizes';
@@ -320,7 +316,7 @@ describe('with only its own key', () => {
     const always = { from, to: '2100-01-01T00:00:00.000Z', lead_in_from: from };
     const streamsOf = async (chosen: Pick<SliceRequest, 'span' | 'runs'>): Promise<ReadonlySet<unknown>> => {
       const facts: SliceLine[] = [];
-      for await (const lines of takeSlice(log, {
+      for await (const lines of captureSlice(log, {
         ...chosen,
         organisations: [],
         deployments: [],

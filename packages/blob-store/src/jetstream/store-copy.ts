@@ -1,8 +1,7 @@
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { publishUntilAcknowledged } from '@runledger/event-log/messages/publish';
-import { LogFull } from '@runledger/event-log/messages/refusals';
+import { publishUntilAcknowledged, LogFull } from '@runledger/event-log/append/publish';
 import { BlobStoreFull } from '../store/blob-store.ts';
 
 export interface Copy {

@@ -2,8 +2,8 @@ import { allBlobs, parseBlobSubject, type BlobStream } from '@runledger/contract
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readToEnd } from '@runledger/event-log/follow/read-to-end';
-import type { DeliveredMessage } from '@runledger/event-log/messages/delivered-message';
-import { removeMessage } from '@runledger/event-log/streams/remove-message';
+import type { DeliveredMessage } from '@runledger/event-log/read/stored-message';
+import { removeMessage } from '@runledger/event-log/streams/erase-messages';
 import type { StoredBlob } from '../store/blob-store.ts';
 
 const WITHIN_MS = 15_000;

@@ -1,7 +1,7 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { follow } from '@runledger/event-log/follow/follow';
-import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
+import { withFreshReads } from '@runledger/event-log/read/fresh-reads';
 import { awaitProvisioned, provision } from '@runledger/event-log/provision/provision';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

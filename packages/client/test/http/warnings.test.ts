@@ -1,5 +1,4 @@
-import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
-import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { WARNING_HEADER, IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/headers';
 import { expect, it } from 'vitest';
 import { aFakeService, json } from '../fixtures/fake-service.ts';
 

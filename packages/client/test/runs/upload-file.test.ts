@@ -1,4 +1,4 @@
-import { contentTypeOf as contentTypeOfService } from '@runledger/contracts/content-type';
+import { contentTypeOf as contentTypeOfService } from '@runledger/contracts/file-name';
 import { describe, expect, it } from 'vitest';
 import { contentTypeOf } from '../../src/runs/files.ts';
 import { aFakeService, json, LOST, type Step } from '../fixtures/fake-service.ts';

@@ -1,16 +1,14 @@
 import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
-import { HighestPriority, LowestPriority, Weight } from '../fair-share.ts';
+import { StoredRetryOn } from '../events/run-error.ts';
+import { IfNoOutput } from '../events/run-warning.ts';
 import { GpuModel } from '../gpu.ts';
-import { GpuFallbacks } from '../gpu-fallbacks.ts';
-import { RequiredLabels } from '../labels.ts';
-import { Exact, Json, UserNumber } from '../json-schemas.ts';
-import { IfNoOutput } from '../warnings/run-warning.ts';
-import { StoredRetryOn } from '../events/retry.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
-import { LogMasks } from '../logs/log-mask-patterns.ts';
-import { RunnerChoice } from '../runners/runner-kinds.ts';
-import { FILE_INPUT_TYPES } from './file-inputs.ts';
+import { LogMasks } from '../run-logs.ts';
+import { GpuFallbacks, HighestPriority, LowestPriority, RequiredLabels, Weight } from '../run-options.ts';
+import { enumInWords } from '../schemas.ts';
+import { RunnerChoice } from './runners.ts';
+import { WorkflowInput } from './workflow-inputs.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
@@ -38,31 +36,6 @@ export const Workflow = Type.Object({
   created_at: Time,
 });
 export type Workflow = Static<typeof Workflow>;
-
-export const WorkflowInput = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 256 }),
-  type: Type.Enum(['string', 'integer', 'number', 'boolean', 'array', ...FILE_INPUT_TYPES]),
-  required: Type.Boolean(),
-  /** Of a text: its values are sealed before they are stored, and shown to nobody. */
-  secret: Type.Optional(Type.Literal(true)),
-  /** Taken when a run leaves the input out, also a required one. */
-  default: Type.Optional(Json),
-  /** Of an integer: a run that leaves it out gets a random value within its bounds. Instead of a default. */
-  random: Type.Optional(Type.Literal(true)),
-  /** The values that a string or a number may have. */
-  enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Exact]))),
-  /** Of a number. */
-  minimum: Type.Optional(UserNumber),
-  maximum: Type.Optional(UserNumber),
-  /** Of a list. */
-  min_items: Type.Optional(Type.Integer({ minimum: 0 })),
-  max_items: Type.Optional(Type.Integer({ minimum: 0 })),
-  /** The node of the workflow that takes the value, and its field: both or neither. */
-  node: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-  field: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  description: Type.Optional(Type.String()),
-});
-export type WorkflowInput = Static<typeof WorkflowInput>;
 
 /** Immutable: a run names the version and its SHA-256. */
 export const WorkflowVersion = Type.Object({
@@ -190,3 +163,30 @@ export const ApiKey = Type.Object({
   expires_at: Type.Union([Time, Type.Null()]),
 });
 export type ApiKey = Static<typeof ApiKey>;
+
+/** What a member of an organisation may do. */
+export const Role = enumInWords(
+  {
+    owner: 'Everything, also members and invitations.',
+    developer: 'Reads, and queues, cancels and repeats runs.',
+    viewer: 'Reads.',
+  },
+  { description: 'What the member may do.' },
+);
+export type Role = Static<typeof Role>;
+
+const SCOPES: Readonly<Record<Role, OrganisationScope>> = {
+  owner: 'admin',
+  developer: 'runs:write',
+  viewer: 'runs:read',
+};
+
+/** The scopes of a session of a member. */
+export const scopesOfMember = ({
+  role,
+  operator,
+}: {
+  readonly role: Role;
+  /** Runs the installation too. */
+  readonly operator: boolean;
+}): KeyScope[] => [SCOPES[role], ...(operator ? (['operator'] as const) : [])];

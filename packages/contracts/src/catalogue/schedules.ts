@@ -1,9 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { ConcurrencyKey, Priority } from '../fair-share.ts';
+import { ConcurrencyKey, Priority, MAX_TAGS, Tag } from '../run-options.ts';
 import { GpuModel } from '../gpu.ts';
-import { enumInWords } from '../words/in-words.ts';
-import { JsonRecord } from '../json-schemas.ts';
-import { MAX_TAGS, Tag } from '../tags.ts';
+import { enumInWords, JsonRecord } from '../schemas.ts';
 import { MAX_SCHEDULE_MESSAGE, MAX_WEBHOOK_URL } from '../limits.ts';
 
 const Uuid = Type.String({ format: 'uuid' });

@@ -4,10 +4,10 @@ import {
   MAX_RESPONSE_EXCERPT_BYTES,
   DeliveryAttemptPhases,
   DeliveryAttemptResult,
-} from '../events/delivery-attempt-result.ts';
+  MAX_ROUNDS,
+} from '../events/webhook-event.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
-import type { RunKey } from '../subjects/run-subjects.ts';
-import { MAX_ROUNDS } from '../events/webhook-event.ts';
+import type { RunKey } from '../events/subjects.ts';
 
 const Time = Type.String({ format: 'date-time' });
 

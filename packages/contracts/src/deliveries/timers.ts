@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { MAX_WEBHOOK_URL } from '../limits.ts';
 import { MAX_ROUNDS } from '../events/webhook-event.ts';
+import { MAX_WEBHOOK_URL } from '../limits.ts';
 import { MAX_DELIVERY_ATTEMPTS } from './delivery-attempts.ts';
-import { partitionOf } from './partition.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
@@ -121,3 +120,14 @@ export const ALL_DEFERRED = 'timers.*.*.*.*.deferred';
 
 /** Every expired timer of a partition. */
 export const expiredTimersIn = (partition: number): string => `timers.${partition}.*.*.*.due`;
+
+/** Partitions of the origins. One notifier at a time owns each. The number never changes: it is part of the subjects. */
+export const PARTITIONS = 16;
+
+/** Scheme, host and port: `https://example.com`, `http://[::1]:8080`. A dot at the end of the name changes nothing. */
+export const originOf = (url: URL): string => url.origin.replace(/\.(?=(?::\d+)?$)/, '');
+
+/** The partition of an origin, 0 to 15: the highest four bits of its FNV-1a hash (RFC 9923). */
+export const partitionOf = (origin: string): number =>
+  new TextEncoder().encode(origin).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5) >>>
+  28;

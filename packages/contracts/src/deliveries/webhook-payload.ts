@@ -1,20 +1,17 @@
 import { Type, type Static } from 'typebox';
-import type { ProgressReport } from '../events/activity.ts';
+import type { ProgressReport } from '../events/progress.ts';
 import { RunError } from '../events/run-error.ts';
-import { RunWarning } from '../warnings/run-warning.ts';
-import { nullable } from '../http/fields/optional.ts';
-import { Tag } from '../tags.ts';
-import { RunUuid } from '../http/fields/ids.ts';
-import { RunStatus } from '../http/runs/run-status.ts';
+import { RunWarning } from '../events/run-warning.ts';
+import { nullable } from '../schemas.ts';
+import { Tag } from '../run-options.ts';
+import { RunUuid } from '../http/fields.ts';
+import { RunStatus, RunAttempt } from '../http/runs/run-attempt.ts';
 import { MissingMember, OutputItem } from '../http/runs/run-outputs.ts';
-import { RunAttempt } from '../http/runs/run-attempt.ts';
 import { WorkflowRun } from '../http/runs/run.ts';
-import { answerJson } from '../numbers/long-integers.ts';
-import { liveStatus } from '../run-view/live-status.ts';
+import { answerJson } from '../json.ts';
+import { liveStatus } from '../http/runs/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
-import { missingOutputs } from '../run-view/missing-outputs.ts';
-import { shownEnd } from '../run-view/shown-end.ts';
-import { shownOutputs, type OutputUrl } from '../run-view/shown-outputs.ts';
+import { missingOutputs, endResponse, outputsResponse, type OutputUrl } from '../http/runs/run-response.ts';
 
 /** The version of the payload, not of the events; sent as the header `runledger-webhook-version`. */
 export const WEBHOOK_PAYLOAD_VERSION = 1;
@@ -112,13 +109,13 @@ export const webhookBody = ({
   maxBytes,
 }: PayloadInput): Uint8Array => {
   const missing = missingOutputs(run, lost);
-  const { attempts, warnings, ...end } = shownEnd(run);
+  const { attempts, warnings, ...end } = endResponse(run);
   const whole: WebhookPayload = {
     run_id: run.run_id,
     status: run.status,
     live_status: liveStatus(run, report?.live_status ?? null),
     progress: isEnded(run) ? run.progress : run.status === 'queued' ? 0 : (report?.progress ?? 0),
-    outputs: isEnded(run) ? shownOutputs(run, outputUrl) : [],
+    outputs: isEnded(run) ? outputsResponse(run, outputUrl) : [],
     sequence,
     ...end,
     ...(warnings.length > 0 && { warnings }),

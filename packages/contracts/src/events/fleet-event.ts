@@ -1,17 +1,45 @@
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '../compiled-schema.ts';
-import { FleetRequest } from './fleet-request.ts';
 import { GpuModel } from '../gpu.ts';
-import { enumInWords } from '../words/in-words.ts';
-import { EXECUTOR_ID_PATTERN } from '../ids.ts';
-import { Label, MAX_EXECUTOR_LABELS } from '../labels.ts';
+import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN, executorId, type ExecutorId } from '../ids.ts';
+import { Label, MAX_EXECUTOR_LABELS } from '../run-options.ts';
+import { enumInWords } from '../schemas.ts';
 
-export const GpuSlot = Type.Object({
+/** An operator's request to every executor of a name: those that run now and those that start later. */
+const fleetRequest = <const Name extends string>(type: Name) => ({
+  type: Type.Literal(type),
+  version: Type.Literal(1),
+  event_id: Type.String({ format: 'uuid' }),
+  executor_name: Type.String({ pattern: EXECUTOR_NAME_PATTERN }),
+  /** The id of the API key. */
+  requested_by: Type.String({ format: 'uuid' }),
+  time: Type.String({ format: 'date-time' }),
+});
+
+/** Executors of this name get no new runs until it is resumed, even after restarts. Their current runs continue. */
+const ExecutorDrainRequested = Type.Object({ ...fleetRequest('ExecutorDrainRequested') });
+/** Executors of this name get runs again. */
+const ExecutorResumeRequested = Type.Object({ ...fleetRequest('ExecutorResumeRequested') });
+
+export const FleetRequest = Type.Union([ExecutorDrainRequested, ExecutorResumeRequested]);
+export type FleetRequest = Static<typeof FleetRequest>;
+
+/** The last token of the subject. */
+const FLEET_REQUEST_FACTS: Record<FleetRequest['type'], string> = {
+  ExecutorDrainRequested: 'drain_requested',
+  ExecutorResumeRequested: 'resume_requested',
+};
+
+/** `all` replaces the boot id: the request concerns every process of that name. */
+const fleetRequestSubject = ({ executor_name, type }: FleetRequest): string =>
+  `fleet.${executor_name}.all.${FLEET_REQUEST_FACTS[type]}`;
+
+const GpuSlot = Type.Object({
   /** Position among the executor's slots, from 0. */
   slot: Type.Integer({ minimum: 0 }),
   gpu: GpuModel,
 });
-export type GpuSlot = Static<typeof GpuSlot>;
+type GpuSlot = Static<typeof GpuSlot>;
 
 export const IsolationLevel = enumInWords(
   {
@@ -81,11 +109,11 @@ export const ExecutorRegistered = Type.Object({
 });
 
 /** It takes no new runs, and finishes its current ones. */
-export const ExecutorDraining = Type.Object({ ...fleetFact('ExecutorDraining') });
+const ExecutorDraining = Type.Object({ ...fleetFact('ExecutorDraining') });
 /** It stopped in order. The runs that it still had are lost to it. */
-export const ExecutorLeft = Type.Object({ ...fleetFact('ExecutorLeft') });
+const ExecutorLeft = Type.Object({ ...fleetFact('ExecutorLeft') });
 /** The scheduler's decision after a heartbeat period without a heartbeat. */
-export const ExecutorLost = Type.Object({ ...fleetFact('ExecutorLost'), message: Type.String() });
+const ExecutorLost = Type.Object({ ...fleetFact('ExecutorLost'), message: Type.String() });
 
 /** A fact about one executor. */
 export const ExecutorFact = Type.Union([ExecutorRegistered, ExecutorDraining, ExecutorLeft, ExecutorLost]);
@@ -94,7 +122,7 @@ export const FleetEvent = Type.Union([...ExecutorFact.anyOf, ...FleetRequest.any
 export type FleetEvent = ExecutorFact | FleetRequest;
 export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
 
-export type ParsedFleetEvent =
+type ParsedFleetEvent =
   | { readonly kind: 'event'; readonly event: FleetEvent }
   /** A type of a later release: ignored. */
   | { readonly kind: 'unknown_type'; readonly type: string }
@@ -146,3 +174,32 @@ export const Heartbeat = Type.Object({
   ),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
+
+const FACTS: Record<ExecutorFact['type'], FleetFact> = {
+  ExecutorRegistered: 'registered',
+  ExecutorDraining: 'draining',
+  ExecutorLeft: 'left',
+  ExecutorLost: 'lost',
+};
+
+/** The last token of the subject of a fact of the fleet. */
+export const fleetFactOf = (type: FleetEvent['type']): string => ({ ...FACTS, ...FLEET_REQUEST_FACTS })[type];
+
+/** The last tokens of the subjects that no executor may write to: drains, resumes and losses. */
+const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
+  (['ExecutorLost', 'ExecutorDrainRequested', 'ExecutorResumeRequested'] as const).map(fleetFactOf),
+);
+
+/** Whether only services may write under this subject of FLEET. */
+export const isOfControlPlane = (subject: string): boolean =>
+  OF_CONTROL_PLANE.has(subject.split('.').at(-1) ?? '');
+
+/** Where a fact of the fleet is stored. */
+export const fleetSubjectOf = (event: FleetEvent): string =>
+  'executor_name' in event
+    ? fleetRequestSubject(event)
+    : fleetSubject(executorId(event.executor_id), FACTS[event.type]);
+
+type FleetFact = 'registered' | 'draining' | 'left' | 'lost';
+export const fleetSubject = (executor: ExecutorId, fact: FleetFact): string => `fleet.${executor}.${fact}`;
+export const ALL_FLEET = 'fleet.>';

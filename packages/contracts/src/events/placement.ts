@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { MAX_GPUS } from '../gpu-fallbacks.ts';
-import { enumInWords } from '../words/in-words.ts';
+import { MAX_GPUS } from '../run-options.ts';
+import { enumInWords } from '../schemas.ts';
 
 /** Candidates are counted up to this number. */
 export const MAX_CANDIDATES = 10;

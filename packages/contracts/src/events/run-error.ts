@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema, type TUnsafe } from 'typebox';
-import { enumInWords, listInWords } from '../words/in-words.ts';
+import { jsonBytes } from '../json.ts';
 import { MAX_ERROR_MESSAGE, MAX_ERROR_NAME } from '../limits.ts';
+import { enumInWords, listInWords } from '../schemas.ts';
 
 /**
  * What an executor reports of an attempt. `retryable`: whether the same run may succeed when it is tried again without a
@@ -134,7 +135,7 @@ const ERRORS = {
   },
 } as const;
 
-export type ErrorKind = keyof typeof ERRORS;
+type ErrorKind = keyof typeof ERRORS;
 export type FailureReason = (typeof ERRORS)[ErrorKind]['end_reason'];
 export type AttemptErrorKind = keyof (typeof ATTEMPT_ERRORS & typeof LATER_ERRORS);
 
@@ -208,13 +209,13 @@ const errorWith = <Kind extends TSchema>(kind: Kind) =>
   );
 
 // The keys of a literal are its names.
-export const ATTEMPT_ERROR_KINDS = Object.keys({ ...ATTEMPT_ERRORS, ...LATER_ERRORS }) as AttemptErrorKind[];
+const ATTEMPT_ERROR_KINDS = Object.keys({ ...ATTEMPT_ERRORS, ...LATER_ERRORS }) as AttemptErrorKind[];
 export const ERROR_KINDS = Object.keys(ERRORS) as ErrorKind[];
 
 const ABOUT_KIND = 'What went wrong. Each belongs to one `end_reason`. Later releases may add kinds';
 
 /** A kind in a fact or a record, where it may be one of a later release: any word. */
-export const storedKind = <Kind extends ErrorKind>(
+const storedKind = <Kind extends ErrorKind>(
   kinds: readonly Kind[],
   description: string,
 ): TUnsafe<Kind | LaterKind> =>
@@ -226,7 +227,7 @@ export const storedKind = <Kind extends ErrorKind>(
   );
 
 /** A kind as the API documents it. */
-export const documentedKind = <Kind extends ErrorKind>(
+const documentedKind = <Kind extends ErrorKind>(
   kinds: readonly Kind[],
   description: string,
 ): TUnsafe<Kind | LaterKind> =>
@@ -267,3 +268,57 @@ export const errorOf = <Kind extends ErrorKind>(
   ...known,
   retryable: known.retryable ?? ERRORS[kind].retryable,
 });
+
+/** The beginning of a message, with at most so many bytes as JSON; as many as an event may have. No character is cut in two. */
+export const errorMessage = (text: string, maxBytes = MAX_ERROR_MESSAGE): string => {
+  const characters = Array.from(text.slice(0, maxBytes).toWellFormed());
+  let room = maxBytes;
+  const over = characters.findIndex((character) => {
+    room -= jsonBytes(character) - QUOTES;
+    return room < 0;
+  });
+  return (over === -1 ? characters : characters.slice(0, over)).join('');
+};
+
+const QUOTES = 2;
+
+/** The kinds of errors after which a deployment may have another attempt; for the others it would be in vain, or the time of the run is over. */
+export const RETRY_KINDS = ATTEMPT_ERROR_KINDS.filter(
+  (kind) => isRetryableKind(kind) && kind !== 'start_deadline',
+);
+/** As the API documents it. */
+export const RetryOn = Type.Array(documentedKind(RETRY_KINDS, 'A kind of error.'), {
+  maxItems: RETRY_KINDS.length,
+  uniqueItems: true,
+});
+
+/** In a fact or a record: a later release may know more kinds. */
+export const StoredRetryOn = Type.Array(storedKind(RETRY_KINDS, 'A kind of error.'), {
+  maxItems: 64,
+  uniqueItems: true,
+});
+
+const FIRST_WAIT_S = 2;
+/** Seconds between two attempts, at most. */
+export const MAX_RETRY_AFTER_S = 300;
+
+interface RetryPolicy {
+  /** The number of the attempt that failed. */
+  readonly attempt: number;
+  /** None for the last attempt of a run. */
+  readonly retry_on?: readonly AttemptError['kind'][];
+}
+
+/**
+ * Seconds after which the run may begin another attempt; null when it may not. They double with each attempt, and vary by half
+ * of it, so that runs that failed together do not come back together. `random` is from 0 to 1.
+ */
+export const retryAfterS = (
+  { kind, retryable }: AttemptError,
+  { attempt, retry_on = [] }: RetryPolicy,
+  random: number,
+): number | null => {
+  if (!retryable || !retry_on.includes(kind)) return null;
+  const longest = Math.min(FIRST_WAIT_S * 2 ** (attempt - 1), MAX_RETRY_AFTER_S);
+  return Math.round(longest * (0.5 + random / 2) * 1_000) / 1_000;
+};

@@ -1,12 +1,17 @@
 import { Type, type Static } from 'typebox';
 import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
-import { ConcurrencyKey, Priority, Weight } from '../fair-share.ts';
+import {
+  ConcurrencyKey,
+  Priority,
+  Weight,
+  GpuFallbacks,
+  RequiredLabels,
+  MAX_TAGS,
+  Tag,
+} from '../run-options.ts';
 import { GpuModel } from '../gpu.ts';
-import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
-import { enumInWords } from '../words/in-words.ts';
-import { JsonRecord } from '../json-schemas.ts';
-import { RequiredLabels } from '../labels.ts';
+import { enumInWords, JsonRecord } from '../schemas.ts';
 import {
   MAX_ERROR_MESSAGE,
   MAX_EXPIRY_MESSAGE,
@@ -15,12 +20,10 @@ import {
   MAX_WARNINGS,
   MAX_WEBHOOK_URL,
 } from '../limits.ts';
-import { MAX_TAGS, Tag } from '../tags.ts';
 import { Placement } from './placement.ts';
-import { MAX_RETRY_AFTER_S, StoredRetryOn } from './retry.ts';
-import { RunnerChoice } from '../runners/runner-kinds.ts';
-import { AttemptError } from './run-error.ts';
-import { IfNoOutput, RunWarning } from '../warnings/run-warning.ts';
+import { MAX_RETRY_AFTER_S, StoredRetryOn, AttemptError } from './run-error.ts';
+import { RunnerChoice } from '../catalogue/runners.ts';
+import { IfNoOutput, RunWarning } from './run-warning.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
@@ -257,7 +260,7 @@ export const RunDeletedData = Type.Object({
 /** The workflow begins to execute. */
 export const RunStartedData = Type.Object({ cold_start_s: ColdStart });
 
-/** A blob with the `KeptLogs` of the attempts so far; left out when they wrote nothing, or when it could not be kept. */
+/** A blob with the `RetainedLogs` of the attempts so far; left out when they wrote nothing, or when it could not be kept. */
 const LogBlob = Type.Optional(BlobRef);
 
 /** The run is queued again: its deployment has another attempt after such an error. */

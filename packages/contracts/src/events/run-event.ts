@@ -1,8 +1,7 @@
 import { Type, type Static, type TObject } from 'typebox';
-import * as data from './run-event-data.ts';
-import { aboutEvent, eventReader, type ParsedEvent } from './event-envelope.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
-import type { WriterRole } from './writer.ts';
+import { aboutEvent, eventReader, type WriterRole } from './event-envelope.ts';
+import * as data from './run-event-data.ts';
 
 const event = <const Name extends string, Data extends TObject>(type: Name, version: number, data: Data) =>
   Type.Object({
@@ -79,7 +78,7 @@ export const RUN_EVENTS = {
 export type RunEventType = keyof typeof RUN_EVENTS;
 export type RunEventOf<T extends RunEventType> = Static<(typeof RUN_EVENTS)[T]['schema']>;
 export type RunEvent = { [T in RunEventType]: RunEventOf<T> }[RunEventType];
-export type LifecycleFact = (typeof RUN_EVENTS)[RunEventType]['fact'];
+type LifecycleFact = (typeof RUN_EVENTS)[RunEventType]['fact'];
 
 const AFTER_THE_END: ReadonlySet<string> = new Set<LifecycleFact>(['outputs_deleted', 'deleted']);
 
@@ -90,8 +89,6 @@ export const RUN_EVENT_TYPES = Object.keys(RUN_EVENTS) as RunEventType[];
 /** The version that this release writes. */
 export const currentVersion = (type: RunEventType): number =>
   RUN_EVENTS[type].schema.properties.version.const;
-
-export type ParsedRunEvent = ParsedEvent<RunEventType, RunEvent>;
 
 export const { parse: parseRunEvent, newerVersionOf: newerRunEvent } = eventReader<RunEventType, RunEvent>(
   RUN_EVENTS,

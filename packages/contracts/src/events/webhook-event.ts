@@ -1,9 +1,56 @@
 import { Type, type Static, type TObject } from 'typebox';
-import { DeliveryAttemptResult } from './delivery-attempt-result.ts';
-import { aboutEvent, eventReader, type ParsedEvent } from './event-envelope.ts';
-import { enumInWords } from '../words/in-words.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
-import type { WriterRole } from './writer.ts';
+import { enumInWords, valuesOf, type InWords } from '../schemas.ts';
+import { aboutEvent, eventReader, type WriterRole } from './event-envelope.ts';
+
+/** How a delivery attempt ended. Metrics have these words as labels. A table of the notifier decides the consequence of each. */
+const RESULTS = {
+  accepted: 'The receiver answered 2xx: it has the notification.',
+  gone: 'It answered 410: it wants no further attempts.',
+  redirect: 'It answered 3xx, which is never followed.',
+  client_error: 'It answered 4xx, except 410 and 429.',
+  throttled: 'It answered 429.',
+  server_error: 'It answered 5xx.',
+  forbidden: 'The webhook policy does not allow the URL, or an address that its name resolves to.',
+  name_not_found: 'The name does not exist, or has no address.',
+  name_unanswered: 'The authoritative DNS servers of the name do not answer.',
+  connect_refused: 'The connection was refused.',
+  connect_failed: 'The receiver is unreachable, or the connection was reset before anything was sent.',
+  connect_timed_out: 'The attempt timed out before it was connected.',
+  tls_failed: 'The certificate is invalid, or the TLS version is below 1.2.',
+  reset: 'The connection ended before the headers of the response were complete.',
+  malformed_answer: 'The response was not HTTP.',
+  timed_out: 'It was connected, but no final status came within the time of the attempt.',
+  proxy_failed: 'The egress proxy cannot be reached, or refuses the request.',
+  no_dns: 'No DNS server answers.',
+  interrupted: 'The notifier stopped or lost its partition during the attempt.',
+  internal_error: 'A failure of the notifier.',
+} as const satisfies InWords<string>;
+
+export const DeliveryAttemptResult = enumInWords(RESULTS, { description: 'How the attempt ended.' });
+export type DeliveryAttemptResult = Static<typeof DeliveryAttemptResult>;
+export const DELIVERY_ATTEMPT_RESULTS: readonly DeliveryAttemptResult[] = valuesOf(RESULTS);
+
+const seconds = (what: string) =>
+  Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+    description: `Seconds ${what}. Null when that was not reached, or not needed because a connection was reused.`,
+    examples: [0.012],
+  });
+
+export const DeliveryAttemptPhases = Type.Object(
+  {
+    dns: seconds('that it took to resolve the name'),
+    connect: seconds('that it took to open the connection, also through the egress proxy'),
+    tls: seconds('that the TLS handshake took'),
+    wait: seconds('from the request to the last header of the response'),
+    body: seconds('that it took to read the body of the response'),
+  },
+  { description: 'How long each phase of the attempt took.' },
+);
+export type DeliveryAttemptPhases = Static<typeof DeliveryAttemptPhases>;
+
+/** The longest part of a response's body that is kept. */
+export const MAX_RESPONSE_EXCERPT_BYTES = 2_048;
 
 /** The first delivery of a run's final notification, and all redeliveries. */
 export const MAX_ROUNDS = 50;
@@ -23,10 +70,10 @@ const WebhookId = Type.String({ minLength: 1, maxLength: 128 });
 const Status = Type.Union([Type.Integer({ minimum: 100, maximum: 599 }), Type.Null()]);
 
 /** A notification is being sent, and the receiver did not accept it at once. */
-export const WebhookStartedData = Type.Object({ notification: Type.Enum(['intermediate', 'final']) });
+const WebhookStartedData = Type.Object({ notification: Type.Enum(['intermediate', 'final']) });
 
 /** The receiver accepted the final notification. */
-export const WebhookDeliveredData = Type.Object({
+const WebhookDeliveredData = Type.Object({
   webhook_id: WebhookId,
   tries: Type.Integer({ minimum: 1 }),
   status: Status,
@@ -44,7 +91,7 @@ export const WebhookGivenUpReason = enumInWords(
 export type WebhookGivenUpReason = Static<typeof WebhookGivenUpReason>;
 
 /** No further attempt is made unless somebody requests a redelivery. */
-export const WebhookGivenUpData = Type.Object({
+const WebhookGivenUpData = Type.Object({
   webhook_id: WebhookId,
   tries: Type.Integer({ minimum: 0 }),
   reason: WebhookGivenUpReason,
@@ -55,9 +102,9 @@ export const WebhookGivenUpData = Type.Object({
 });
 
 /** The log has lost the run, so nothing can be made of it any more. Only its view knows that a notification was left. */
-export const WebhookExpiredData = Type.Object({ message: Type.String({ maxLength: MAX_ERROR_MESSAGE }) });
+const WebhookExpiredData = Type.Object({ message: Type.String({ maxLength: MAX_ERROR_MESSAGE }) });
 
-export const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
+const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
 
 /** The outcome of a run's notifications. Attempts are not facts. */
 export const WEBHOOK_EVENTS = {
@@ -96,8 +143,6 @@ export const WEBHOOK_EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as WebhookEventTy
 
 export const isWebhookEvent = (event: { readonly type: string }): event is WebhookEvent =>
   Object.hasOwn(WEBHOOK_EVENTS, event.type);
-
-export type ParsedWebhookEvent = ParsedEvent<WebhookEventType, WebhookEvent>;
 
 export const { parse: parseWebhookEvent, newerVersionOf: newerWebhookEvent } = eventReader<
   WebhookEventType,

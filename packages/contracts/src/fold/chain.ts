@@ -1,5 +1,5 @@
 import type { EventReader } from '../events/event-envelope.ts';
-import type { RunKey } from '../subjects/run-subjects.ts';
+import type { RunKey } from '../events/subjects.ts';
 
 /** An event as the log holds it. `time` is the broker's timestamp, ISO 8601 in UTC with milliseconds. */
 export interface FactOf<Event> {

@@ -1,26 +1,32 @@
+import { errorMessage, errorOf, type RunError } from '../events/run-error.ts';
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
-import type { BlobRef } from '../blobs.ts';
-import { storedFiles, type RunOutput } from '../events/run-event-data.ts';
-import type { RunWarning } from '../warnings/run-warning.ts';
-import { endReasonOf, errorOf, type RunError } from '../events/run-error.ts';
-import { errorMessage } from '../events/error-message.ts';
-import { MAX_EARLIER_ERROR_MESSAGE } from '../limits.ts';
 import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
+import { MAX_EARLIER_ERROR_MESSAGE } from '../limits.ts';
 import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
-import { firstNotBefore, laterBy } from './not-before.ts';
-import { deleted, outputsDeleted } from './evolve-ended.ts';
 import {
+  cancelReason,
+  deleted,
+  end,
+  endedBy,
+  failed,
+  givenUp,
+  identityOf,
+  outputsDeleted,
+  timedOut,
+  type Ending,
+  type EndingOf,
+} from './run-ending.ts';
+import {
+  firstNotBefore,
   isDeleted,
   isEnded,
   isExecuting,
+  laterBy,
   NO_OUTPUTS,
   type Attempt,
   type EarlierAttempt,
-  type EndReason,
-  type EndedRun,
   type ExecutingRun,
-  type FinalStatus,
   type QueuedRun,
   type Run,
   type RunFact,
@@ -202,67 +208,9 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
   };
 };
 
-type EndingOf<Type extends RunEvent['type']> = RunEventOf<Type>['data'];
-type Failure = Ending & { readonly error: RunError };
-
-/** By a fact that says all of the end. */
-const endedBy = (
-  event: RunEventOf<'RunSucceeded' | 'RunFailed' | 'RunTimedOut' | 'RunGivenUp'>,
-  run: QueuedRun | ExecutingRun,
-  fact: RunFact,
-): EndedRun => {
-  switch (event.type) {
-    case 'RunSucceeded':
-      return end(run, fact, 'success', 'completed', { ...event.data, progress: 1, error: null });
-    case 'RunFailed':
-      return failed(run, fact, event.data);
-    case 'RunTimedOut':
-      return timedOut(run, fact, event.data);
-    case 'RunGivenUp':
-      return failed(run, fact, givenUp(event.data));
-  }
-};
-
-const failed = (run: QueuedRun | ExecutingRun, fact: RunFact, ending: Failure): EndedRun =>
-  end(run, fact, statusAfter(ending.error), endReasonOf(ending.error.kind), ending);
-
-/** An executor ends a run at a limit of its time itself, since it alone has the log; a scheduler does where no executor does. */
-const statusAfter = ({ kind }: RunError): FinalStatus =>
-  kind === 'run_timeout' || kind === 'start_deadline' ? 'timeout' : 'failed';
-
-const givenUp = ({ reason, message, ...ending }: EndingOf<'RunGivenUp'>): Failure => ({
-  ...ending,
-  error: errorOf(reason, message),
-});
-
-const timedOut = (
-  run: QueuedRun | ExecutingRun,
-  fact: RunFact,
-  { reason, message, ...ending }: EndingOf<'RunTimedOut'>,
-): EndedRun => end(run, fact, 'timeout', reason, { ...ending, error: errorOf(reason, message) });
-
 /** The end reason says who requested the cancellation. */
 const cancelled = (run: ExecutingRun, fact: RunFact, ending: Ending): Run | Impossible =>
   run.cancel ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), ending) : impossible(run, fact);
-
-const cancelReason = (by: 'client' | 'operator'): EndReason =>
-  by === 'client' ? 'cancelled_by_client' : 'cancelled_by_operator';
-
-const identityOf = (run: Run): Omit<QueuedRun, 'status' | 'attempt'> => ({
-  org_id: run.org_id,
-  run_id: run.run_id,
-  number: run.number,
-  request: run.request,
-  correlation_id: run.correlation_id,
-  traceparent: run.traceparent,
-  created_at: run.created_at,
-  queued_at: run.queued_at,
-  updated_at: run.updated_at,
-  output_bytes: run.output_bytes,
-  earlier_attempts: run.earlier_attempts,
-  not_before: run.not_before,
-  ...(run.log_blob && { log_blob: run.log_blob }),
-});
 
 const queuedAgain = (
   run: ExecutingRun,
@@ -304,87 +252,3 @@ const earlierAttempt = (run: ExecutingRun, error: RunError, ended_at: string): E
   ended_at,
   error: { ...error, message: errorMessage(error.message, MAX_EARLIER_ERROR_MESSAGE) },
 });
-
-interface Ending {
-  readonly outputs?: readonly RunOutput[] | null;
-  readonly outputs_blob?: BlobRef | null;
-  readonly log_blob?: BlobRef;
-  readonly progress?: number;
-  readonly error: RunError | null;
-  readonly warnings?: readonly RunWarning[];
-}
-
-const end = (
-  run: QueuedRun | ExecutingRun,
-  { time }: RunFact,
-  status: FinalStatus,
-  reason: EndReason,
-  ending: Ending,
-): EndedRun => ({
-  ...identityOf(run),
-  updated_at: time,
-  output_bytes: ending.outputs ? bytesOf(ending.outputs) : run.output_bytes,
-  status,
-  end_reason: reason,
-  attempt: run.attempt,
-  started_at: 'started_at' in run ? run.started_at : null,
-  cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
-  ended_at: time,
-  // Only an executor knows outputs.
-  outputs: ending.outputs === undefined ? [] : ending.outputs,
-  outputs_blob: ending.outputs_blob ?? null,
-  ...(ending.log_blob && { log_blob: ending.log_blob }),
-  deleted_outputs: null,
-  error: ending.error,
-  ...(ending.warnings && { warnings: ending.warnings }),
-  progress: ending.progress ?? 0,
-});
-
-/**
- * The end that a fact says of a run that has lost facts before it for good: what both know, and nothing in between. Undefined for a fact that
- * ends no run.
- */
-export const endBehindLoss = (run: QueuedRun | ExecutingRun, fact: RunFact): EndedRun | undefined => {
-  const { event } = fact;
-  const known = isExecuting(run) && isOfAttempt(run, fact) ? run : queuedBefore(run, fact);
-  switch (event.type) {
-    case 'RunSucceeded':
-    case 'RunFailed':
-    case 'RunTimedOut':
-    case 'RunGivenUp':
-      return endedBy(event, known, fact);
-    case 'RunCancelled':
-    case 'RunCancelEnforced': {
-      const by = isExecuting(run) ? run.cancel?.by : undefined;
-      return end(known, fact, 'cancelled', cancelReason(by ?? 'client'), { ...event.data, error: null });
-    }
-    case 'RunCancelRequested':
-      // That of a run that executes is about an executor, and ends nothing.
-      return event.executor_id === null
-        ? end(known, fact, 'cancelled', cancelReason(event.data.by), { error: null })
-        : undefined;
-    case 'RunQueued':
-    case 'RunAssigned':
-    case 'RunStarted':
-    case 'RunUploading':
-    case 'RunRequeued':
-    case 'RunAttemptFailed':
-    case 'RunExpired':
-    case 'RunOutputsDeleted':
-    case 'RunDeleted':
-      return undefined;
-  }
-};
-
-const isOfAttempt = ({ attempt }: Run, { event }: RunFact): boolean => attempt?.number === event.attempt;
-
-/** Of an attempt that is not known, nothing is said. */
-const queuedBefore = (run: QueuedRun | ExecutingRun, fact: RunFact): QueuedRun => ({
-  ...identityOf(run),
-  status: 'queued',
-  attempt: isOfAttempt(run, fact) ? run.attempt : null,
-});
-
-/** Of the files among outputs. */
-const bytesOf = (outputs: readonly RunOutput[]): number =>
-  storedFiles(outputs).reduce((sum, { bytes }) => sum + bytes, 0);

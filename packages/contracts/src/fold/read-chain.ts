@@ -89,3 +89,127 @@ const readFrom = <Type extends string, Event, State>(
   }
   return { kind: 'whole', history, facts, refused };
 };
+
+/** A stored message of a chain, as somebody sees it who wants to know what happened. */
+export type ChainStep<Event, State> =
+  | {
+      readonly kind: 'fact';
+      readonly fact: FactOf<Event>;
+      /** What it changed; undefined where facts before it are missing. */
+      readonly states: { readonly before: State | undefined; readonly after: State } | undefined;
+    }
+  /** Facts are missing before this message: it follows `expected`, and `after` was read last; 0 for none. */
+  | {
+      readonly kind: 'gap';
+      readonly after: number;
+      readonly expected: number;
+      readonly message: StoredMessage;
+    }
+  /** It is in the log, and part of no history. */
+  | {
+      readonly kind: 'refused';
+      readonly message: StoredMessage;
+      readonly refusal: Refusal;
+      readonly why: string;
+    }
+  /** A later release wrote it. `ignored`: this one does not need it. Otherwise it does not know what it changed. */
+  | {
+      readonly kind: 'newer';
+      readonly message: StoredMessage;
+      readonly type: string;
+      readonly ignored: boolean;
+    };
+
+/**
+ * Every message of a chain, in its order. Readers stop at a gap, since they would derive a wrong state; this shows it, and goes on:
+ * what follows is shown without what it changed, until a fact says everything.
+ */
+export const walkChain = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  messages: readonly StoredMessage[],
+): ChainStep<Event, State>[] => {
+  const steps: ChainStep<Event, State>[] = [];
+  let history: History<State> = EMPTY_HISTORY;
+  let isLost = false;
+  for (const message of messages.toSorted((a, b) => a.sequence - b.sequence)) {
+    let next = acceptMessage(chain, history, message);
+    if (next.kind === 'gap') {
+      steps.push({ kind: 'gap', after: next.after, expected: next.expected, message });
+      isLost = true;
+      history = { head: next.expected, state: undefined };
+      next = acceptMessage(chain, history, message);
+    }
+    switch (next.kind) {
+      case 'known':
+        continue;
+      case 'gap': {
+        // It changes a run that nobody knows.
+        const fact = factOf(chain, message);
+        if (fact) steps.push({ kind: 'fact', fact, states: undefined });
+        history = { head: message.sequence, state: undefined };
+        continue;
+      }
+      case 'accepted': {
+        isLost &&= chain.needs(next.fact.event) !== 'nothing';
+        const states = isLost ? undefined : { before: history.state, after: next.state };
+        steps.push({ kind: 'fact', fact: next.fact, states });
+        break;
+      }
+      case 'refused': {
+        const fact = isLost && next.refusal === 'impossible' ? factOf(chain, message) : undefined;
+        // Whether its executor may have written it, an assignment says that is not known.
+        const newer = isLost && next.refusal === 'invalid' ? chain.newerVersionOf(message.body) : undefined;
+        if (fact) steps.push({ kind: 'fact', fact, states: undefined });
+        else if (newer) steps.push(newerStep(message, newer));
+        else steps.push({ kind: 'refused', message, refusal: next.refusal, why: next.why });
+        break;
+      }
+      case 'unknown_type':
+        steps.push({ kind: 'newer', message, type: next.type, ignored: true });
+        break;
+      case 'newer_version':
+        steps.push(newerStep(message, next));
+        isLost = true;
+        history = { head: next.sequence, state: undefined };
+        continue;
+    }
+    history = isLost ? { ...next.history, state: undefined } : next.history;
+  }
+  return steps;
+};
+
+const newerStep = (
+  message: StoredMessage,
+  { type, version }: { readonly type: string; readonly version: number },
+): ChainStep<never, never> => ({
+  kind: 'newer',
+  message,
+  type: `${type} in version ${version}`,
+  ignored: false,
+});
+
+/** Of a message that is a fact, and follows nothing that is known. */
+const factOf = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  { body, sequence, time }: StoredMessage,
+): FactOf<Event> | undefined => {
+  const parsed = chain.parse(body);
+  return parsed.kind === 'event' ? { event: parsed.event, sequence, time } : undefined;
+};
+
+/** The state after a step; undefined where it is not known. */
+export const stateAfter = <Event, State>(
+  step: ChainStep<Event, State>,
+  before: State | undefined,
+): State | undefined => {
+  switch (step.kind) {
+    case 'fact':
+      return step.states?.after;
+    case 'gap':
+      return undefined;
+    case 'refused':
+      return before;
+    case 'newer':
+      return step.ignored ? before : undefined;
+  }
+};

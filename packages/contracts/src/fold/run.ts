@@ -1,12 +1,12 @@
-import type { FactOf } from './chain.ts';
-import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
-import type { FailureReason, RunError } from '../events/run-error.ts';
-import type { RunWarning } from '../warnings/run-warning.ts';
 import type { Placement } from '../events/placement.ts';
+import type { FailureReason, RunError } from '../events/run-error.ts';
 import type { ErasedContent, FactVersions, RunOutput } from '../events/run-event-data.ts';
+import type { RunEvent, RunEventOf } from '../events/run-event.ts';
+import type { RunWarning } from '../events/run-warning.ts';
 import type { GpuModel } from '../gpu.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
+import type { FactOf } from './chain.ts';
 
 /** A fact of a run's lifecycle. */
 export type RunFact = FactOf<RunEvent>;
@@ -47,7 +47,7 @@ export type FinalStatus = 'success' | 'failed' | 'timeout' | 'cancelled';
 interface RunIdentity {
   readonly org_id: OrgId;
   readonly run_id: RunId;
-  /** The log sequence of RunQueued. Clients see `shownNumber`. */
+  /** The log sequence of RunQueued. Clients see `displayNumber`. */
   readonly number: number;
   readonly request: RunRequest;
   readonly correlation_id: string;
@@ -79,12 +79,12 @@ export type QueuedRun = RunIdentity & {
   /** The last one, which was lost or failed; null before the first. */
   readonly attempt: Attempt | null;
 };
-export type StartedRun = RunIdentity & {
+type StartedRun = RunIdentity & {
   readonly status: 'started';
   readonly attempt: Attempt;
   readonly cancel: CancelRequest | null;
 };
-export type RunningRun = RunIdentity & {
+type RunningRun = RunIdentity & {
   readonly status: 'running' | 'uploading';
   readonly attempt: Attempt;
   readonly cancel: CancelRequest | null;
@@ -102,7 +102,7 @@ export interface OutputListing {
 export const NO_OUTPUTS: OutputListing = { outputs: [], outputs_blob: null };
 
 /** That a client deleted the outputs. */
-export interface DeletedOutputs {
+interface DeletedOutputs {
   readonly deleted_at: string;
   /** What they were, in views until their files are erased. */
   readonly to_erase: OutputListing | null;
@@ -155,7 +155,7 @@ export interface DeletedRun {
 export type RunState = Run | DeletedRun;
 
 /** What people know the run by within its organisation. It says nothing of the runs of others. */
-export const shownNumber = ({ request, number }: Pick<RunIdentity, 'request' | 'number'>): number =>
+export const displayNumber = ({ request, number }: Pick<RunIdentity, 'request' | 'number'>): number =>
   request.number ?? number;
 
 /** Whether the run may have another attempt after the one of this number. */
@@ -180,3 +180,22 @@ export const isEnded = (run: RunState): run is EndedRun =>
   run.status === 'cancelled';
 export const isExecuting = (run: RunState): run is ExecutingRun =>
   run.status === 'started' || run.status === 'running' || run.status === 'uploading';
+
+/** The time so many seconds later, to the next millisecond; null for none. */
+export const laterBy = (time: string, seconds: number): string | null =>
+  seconds > 0 ? new Date(Math.ceil(Date.parse(time) + seconds * 1_000)).toISOString() : null;
+
+/** The time before which a request asked not to start, once it is queued; null when it asked for none. */
+export const requestedStart = (
+  { delay_s = 0, start_at }: Pick<RunRequest, 'delay_s' | 'start_at'>,
+  queuedAt: string,
+): string | null => start_at ?? laterBy(queuedAt, delay_s);
+
+/** The time before which a new run does not start; null when it may start at once. */
+export const firstNotBefore = (
+  request: Pick<RunRequest, 'delay_s' | 'start_at'>,
+  queuedAt: string,
+): string | null => {
+  const start = requestedStart(request, queuedAt);
+  return start !== null && Date.parse(start) > Date.parse(queuedAt) ? start : null;
+};

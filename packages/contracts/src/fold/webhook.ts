@@ -1,6 +1,14 @@
-import type { FactOf, Impossible } from './chain.ts';
-import type { DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
-import type { WebhookEvent, WebhookGivenUpReason } from '../events/webhook-event.ts';
+import { parseWebhookSubject, webhookEventSubject, webhookFilter } from '../events/subjects.ts';
+import {
+  newerWebhookEvent,
+  parseWebhookEvent,
+  WEBHOOK_EVENTS,
+  type DeliveryAttemptResult,
+  type WebhookEvent,
+  type WebhookEventType,
+  type WebhookGivenUpReason,
+} from '../events/webhook-event.ts';
+import type { Chain, FactOf, History, Impossible } from './chain.ts';
 import { isEnded, type RunState } from './run.ts';
 
 export type WebhookFact = FactOf<WebhookEvent>;
@@ -76,3 +84,23 @@ const impossible = (webhook: Webhook | undefined, { event }: WebhookFact): Impos
     webhook ? `a delivery that is ${webhook.status} in round ${webhook.round}` : 'nothing'
   }`,
 });
+
+/** A reader's state of a run's notifications. */
+export type WebhookHistory = History<Webhook>;
+
+/** The outcome of a run's notifications: a separate chain, so that these facts never conflict with those of the run. */
+export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
+  filterOf: webhookFilter,
+  keyOf: parseWebhookSubject,
+  parse: parseWebhookEvent,
+  newerVersionOf: newerWebhookEvent,
+  subjectOf: webhookEventSubject,
+  belongsUnder: (type, subject) => {
+    const { fact, writer } = parseWebhookSubject(subject) ?? {};
+    return WEBHOOK_EVENTS[type].fact === fact && WEBHOOK_EVENTS[type].writer === writer;
+  },
+  // No executor writes any.
+  latestVersion: () => Infinity,
+  evolve: evolveWebhook,
+  needs: (event) => (endsWithoutLog(event) ? 'nothing' : 'fact_before'),
+};

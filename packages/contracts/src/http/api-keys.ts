@@ -1,9 +1,17 @@
 import { Type, type Static } from 'typebox';
-import { OrganisationScope, KeyScope } from '../catalogue/records.ts';
-import { Name, NewName } from './fields/names.ts';
-import { KeyUuid, UserUuid } from './fields/ids.ts';
-import { CreatedAt, FUTURE_DAY, time, TimeOrDay } from './fields/values.ts';
-import { nullable, optional } from './fields/optional.ts';
+import { KeyScope, OrganisationScope } from '../catalogue/records.ts';
+import { nullable, optional } from '../schemas.ts';
+import {
+  CreatedAt,
+  FUTURE_DAY,
+  KeyUuid,
+  Name,
+  NewName,
+  OrganisationUuid,
+  time,
+  TimeOrDay,
+  UserUuid,
+} from './fields.ts';
 
 const ORGANISATION_SCOPES =
   '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.';
@@ -128,3 +136,29 @@ export const RevokeQuery = Type.Object({
 });
 
 export const ApiKeyPath = Type.Object({ key_id: KeyUuid });
+
+export const Whoami = Type.Object(
+  {
+    organisation: Type.Object(
+      {
+        id: { ...OrganisationUuid, description: 'The id of the organisation.' },
+        name: { ...Name, examples: ['example'] },
+      },
+      { description: 'The organisation of the key: everything that the key reads is of it.' },
+    ),
+    user: Type.Object(
+      { id: UserUuid, name: { ...Name, examples: ['Ada'] } },
+      { description: 'The user of the key.' },
+    ),
+    key: Type.Pick(ApiKeyItem, ['id', 'name', 'prefix', 'scopes', 'created_at', 'expires_at'], {
+      title: 'CallingKey',
+      description: 'The API key of the request, without its secret.',
+    }),
+    version: Type.String({
+      description: 'The version of the gateway that responds.',
+      examples: ['0.1.0'],
+    }),
+  },
+  { title: 'Whoami', description: 'Who calls, and which version responds.' },
+);
+export type Whoami = Static<typeof Whoami>;

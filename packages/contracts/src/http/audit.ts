@@ -1,10 +1,17 @@
 import { Type, type Static } from 'typebox';
-import { AuditAction } from '../audit/audit-actions.ts';
-import { AuditRecord } from '../audit/audit-record.ts';
-import { AUDIT_RINGS, type AuditRing } from '../audit/audit-rings.ts';
-import { enumInWords } from '../words/in-words.ts';
-import { KeyUuid, OrganisationUuid, UserUuid } from './fields/ids.ts';
-import { Cursor, NextCursor, PageLimit, time, TimeOrDay } from './fields/values.ts';
+import { AuditAction, AUDIT_RINGS, type AuditRing } from '../audit-actions.ts';
+import { AuditRecord } from '../audit-record.ts';
+import { enumInWords } from '../schemas.ts';
+import {
+  KeyUuid,
+  OrganisationUuid,
+  UserUuid,
+  Cursor,
+  NextCursor,
+  PageLimit,
+  time,
+  TimeOrDay,
+} from './fields.ts';
 
 const { version: _stored, ...members } = AuditRecord.properties;
 

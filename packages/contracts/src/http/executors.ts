@@ -1,11 +1,19 @@
 import { Type, type Static } from 'typebox';
 import { IsolationGaps, IsolationLevel, LimitsKind } from '../events/fleet-event.ts';
-import { ExecutorState } from '../requests/executor-state.ts';
+import { ExecutorState } from '../requests/executors.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
-import { KeyUuid, OrganisationUuid, RunUuid, VersionUuid } from './fields/ids.ts';
-import { Cursor, NextCursor, PageLimit, time } from './fields/values.ts';
-import { nullable } from './fields/optional.ts';
+import {
+  KeyUuid,
+  OrganisationUuid,
+  RunUuid,
+  VersionUuid,
+  Cursor,
+  NextCursor,
+  PageLimit,
+  time,
+} from './fields.ts';
+import { nullable } from '../schemas.ts';
 import { AttemptPlacement } from './runs/run-attempt.ts';
 
 const Name = Type.String({

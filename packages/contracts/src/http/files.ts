@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { MAX_FILENAME } from '../limits.ts';
-import { nullable } from './fields/optional.ts';
-import { FileUuid, UploadUuid } from './fields/ids.ts';
-import { Cursor, NextCursor, PageLimit, time } from './fields/values.ts';
+import { nullable } from '../schemas.ts';
+import { FileUuid, UploadUuid, Cursor, NextCursor, PageLimit, time } from './fields.ts';
 
 const FileId = {
   ...FileUuid,

@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { nullable } from './fields/optional.ts';
-import { OrganisationUuid, RunUuid } from './fields/ids.ts';
-import { time } from './fields/values.ts';
+import { nullable } from '../schemas.ts';
+import { OrganisationUuid, RunUuid, time } from './fields.ts';
 
 const Hash = (description: string) =>
   Type.String({

@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { Cursor, NextCursor } from './fields/values.ts';
-import { enumInWords } from '../words/in-words.ts';
-import { optional } from './fields/optional.ts';
+import { Cursor, NextCursor } from './fields.ts';
+import { enumInWords, optional } from '../schemas.ts';
 
 const KeyId = Type.String({
   pattern: '^[0-9a-f]{8}$',

@@ -1,11 +1,12 @@
 import { Type, type Static } from 'typebox';
-import { DeliveryAttemptPhases, DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
-import { WebhookGivenUpReason } from '../events/webhook-event.ts';
-import { enumInWords } from '../words/in-words.ts';
-import { RunUuid } from './fields/ids.ts';
-import { CreatedAt, Cursor, NextCursor, PageLimit, time, TimeOrDay, wordsOf } from './fields/values.ts';
-import { nullable, optional } from './fields/optional.ts';
-import { WebhookStatus } from './runs/run-status.ts';
+import {
+  DeliveryAttemptPhases,
+  DeliveryAttemptResult,
+  WebhookGivenUpReason,
+} from '../events/webhook-event.ts';
+import { enumInWords, nullable, optional } from '../schemas.ts';
+import { CreatedAt, Cursor, NextCursor, PageLimit, RunUuid, time, TimeOrDay, wordsOf } from './fields.ts';
+import { WebhookStatus } from './runs/run-attempt.ts';
 
 const Round = Type.Integer({
   minimum: 1,
@@ -172,7 +173,7 @@ export const DeliveryQuery = Type.Object({
   cursor: Type.Optional(Cursor),
 });
 
-export const RedeliveryFilter = Type.Object(
+const RedeliveryFilter = Type.Object(
   {
     status: optional({
       ...wordsOf(WebhookStatus, { default: 'failed' }),
@@ -232,46 +233,4 @@ export const RedeliverResponse = Type.Object(
 export const RunRedelivery = Type.Object(
   { run_id: RunUuid, webhook_status: WebhookStatus, round: Round },
   { title: 'RunRedelivery', description: 'The final notification is sent again.' },
-);
-
-const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-
-export const WebhookSecret = Type.Object(
-  {
-    secret: Type.String({
-      description: 'The signing secret: `whsec_` and base64, as in Standard Webhooks.',
-      examples: [SECRET],
-    }),
-    created_at: CreatedAt,
-    previous: nullable(
-      Type.Object(
-        {
-          secret: Type.String({ description: 'The previous secret.', examples: [SECRET] }),
-          expires_at: time('Until when it also signs.'),
-        },
-        { description: 'The previous secret, which also signs until `expires_at`.' },
-      ),
-      'Null when there is none that still signs.',
-    ),
-  },
-  { title: 'WebhookSecret', description: 'The secret that signs the notifications.' },
-);
-
-export const RotateSecretRequest = Type.Object(
-  {
-    overlap_s: optional(
-      Type.Number({
-        minimum: 0,
-        maximum: 604_800,
-        default: 86_400,
-        description: 'Seconds for which the current secret also signs.',
-        examples: [86_400],
-      }),
-    ),
-  },
-  {
-    title: 'RotateSecretRequest',
-    description: 'How long the current secret stays valid.',
-    examples: [{ overlap_s: 86_400 }],
-  },
 );

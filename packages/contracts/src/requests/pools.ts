@@ -5,7 +5,7 @@ import { GpuModel } from '../gpu.ts';
 export const POOLS_SUBJECT = 'request.scheduler.pools';
 
 /** The most pools in one response; fewer when they would not fit one message. */
-export const MAX_LISTED_POOLS = 100;
+const MAX_LISTED_POOLS = 100;
 
 /** Of a pool the response lists at most this number of organisations, and of each of them of deployments. */
 export const MAX_LISTED_FLOWS = 20;

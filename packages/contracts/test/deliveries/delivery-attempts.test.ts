@@ -8,7 +8,7 @@ import {
   withoutQuery,
 } from '../../src/deliveries/delivery-attempts.ts';
 import { ORG, RUN } from '../fixtures/run-events.ts';
-import { matchesFilter } from '../../src/subjects/matches-filter.ts';
+import { matchesFilter } from '../../src/events/subjects.ts';
 
 describe('the subjects of delivery attempts', () => {
   const key = { org_id: ORG, run_id: RUN };

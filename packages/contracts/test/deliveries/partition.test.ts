@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PARTITIONS, partitionOf } from '../../src/deliveries/partition.ts';
+import { PARTITIONS, partitionOf } from '../../src/deliveries/timers.ts';
 
 describe('the partition of an origin', () => {
   it('is one of 16', () => {

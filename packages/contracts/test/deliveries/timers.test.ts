@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { originOf, partitionOf, PARTITIONS } from '../../src/deliveries/partition.ts';
 import {
+  originOf,
+  partitionOf,
+  PARTITIONS,
   ALL_DEFERRED,
   breakerTimerSubject,
   expiredTimersIn,
@@ -15,7 +17,7 @@ import {
   type TimerState,
 } from '../../src/deliveries/timers.ts';
 import { ORG, RUN } from '../fixtures/run-events.ts';
-import { matchesFilter } from '../../src/subjects/matches-filter.ts';
+import { matchesFilter } from '../../src/events/subjects.ts';
 
 const OTHER_ORG = '01920000-0000-7000-8000-0000000000fa';
 const OTHER_RUN = '01920000-0000-7000-8000-0000000000fb';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorMessage } from '../../src/events/error-message.ts';
-import { MAX_FACT_BYTES } from '../../src/events/fact-bytes.ts';
+import { errorMessage } from '../../src/events/run-error.ts';
+import { MAX_FACT_BYTES } from '../../src/fold/log-capacity.ts';
 import { parseRunEvent, RUN_EVENTS, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
 import { parseWebhookEvent, WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
 import { jsonBytes, type JsonValue } from '../../src/json.ts';

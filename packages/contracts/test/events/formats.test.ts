@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Format, IsDateTime, IsUuid } from 'typebox/format';
 import { describe, expect, it } from 'vitest';
-import '../../src/events/formats.ts';
+import '../../src/events/event-envelope.ts';
 
 /** The text with some of its characters replaced, left out or written twice. */
 const nearly = (text: string, characters: string): fc.Arbitrary<string> => {

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { currentVersion, parseRunEvent, RUN_EVENT_TYPES, RUN_EVENTS } from '../../src/events/run-event.ts';
-import { runEventSubject } from '../../src/subjects/run-subjects.ts';
+import { runEventSubject } from '../../src/events/subjects.ts';
 import { FleetEvent } from '../../src/events/fleet-event.ts';
 import { anEvent } from '../fixtures/run-events.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { webhookEventSubject } from '../../src/subjects/run-subjects.ts';
+import { webhookEventSubject } from '../../src/events/subjects.ts';
 import { parseWebhookEvent, WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
 import { aWebhookEvent } from '../fixtures/webhook-events.ts';
 

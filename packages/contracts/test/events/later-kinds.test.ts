@@ -3,15 +3,15 @@ import {
   endReasonOf,
   ERROR_KINDS,
   errorOf,
+  retryAfterS,
   type AttemptError,
   type LaterKind,
 } from '../../src/events/run-error.ts';
-import { retryAfterS } from '../../src/events/retry.ts';
 import { parseRunEvent, type RunEvent } from '../../src/events/run-event.ts';
 import { isImpossible } from '../../src/fold/chain.ts';
 import { evolveRun } from '../../src/fold/evolve-run.ts';
 import type { RunState } from '../../src/fold/run.ts';
-import { shownAttempts } from '../../src/run-view/shown-attempts.ts';
+import { attemptsResponse } from '../../src/http/runs/run-response.ts';
 import { isDeleted } from '../../src/fold/run.ts';
 import { anEvent } from '../fixtures/run-events.ts';
 
@@ -54,7 +54,7 @@ describe('an error of a kind that a later release has added', () => {
   it('is the error of an earlier attempt', () => {
     const run = folded(...began, withError('RunAttemptFailed', later));
     if (isDeleted(run)) throw new Error('it is deleted');
-    expect(shownAttempts(run)).toMatchObject([{ end_reason: 'workflow_error', error: later }]);
+    expect(attemptsResponse(run)).toMatchObject([{ end_reason: 'workflow_error', error: later }]);
   });
 
   it('has another attempt only if it says that it is retryable, and the deployment names it', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorOf } from '../../src/events/run-error.ts';
-import { MAX_RETRY_AFTER_S, RETRY_KINDS, retryAfterS } from '../../src/events/retry.ts';
+import { errorOf, MAX_RETRY_AFTER_S, RETRY_KINDS, retryAfterS } from '../../src/events/run-error.ts';
 
 const crashed = errorOf('crashed', 'it is gone');
 

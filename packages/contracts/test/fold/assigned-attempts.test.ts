@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { assignedAttempts, isStray } from '../../src/fold/assigned-attempts.ts';
+import { assignedAttempts, isStray, RUN_CHAIN } from '../../src/fold/run-chain.ts';
 import { readChain } from '../../src/fold/read-chain.ts';
-import { RUN_CHAIN } from '../../src/fold/run-chain.ts';
 import { isDeleted, isEnded, isExecuting, type RunState } from '../../src/fold/run.ts';
 import { RUN_EVENT_TYPES, RUN_EVENTS, type RunEventType } from '../../src/events/run-event.ts';
-import { parseLifecycleSubject } from '../../src/subjects/run-subjects.ts';
+import { parseLifecycleSubject } from '../../src/events/subjects.ts';
 import type { StoredMessage } from '../../src/fold/chain.ts';
 import { anEvent, EXECUTOR, ORG, OTHER_EXECUTOR, RUN, stored } from '../fixtures/run-events.ts';
 

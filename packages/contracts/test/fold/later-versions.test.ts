@@ -3,10 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RUN_EVENTS, RUN_EVENT_TYPES, type RunEventType } from '../../src/events/run-event.ts';
 import { acceptMessage, EMPTY_HISTORY, type StoredMessage } from '../../src/fold/chain.ts';
-import { readChain } from '../../src/fold/read-chain.ts';
+import { readChain, walkChain } from '../../src/fold/read-chain.ts';
 import { RUN_CHAIN, type RunHistory } from '../../src/fold/run-chain.ts';
 import { isDeleted, isExecuting, type RunState } from '../../src/fold/run.ts';
-import { walkChain } from '../../src/fold/walk-chain.ts';
 import { anEvent, EXECUTOR, OTHER_EXECUTOR, runAfter, stored } from '../fixtures/run-events.ts';
 
 const TYPES = RUN_EVENT_TYPES.filter((type) => RUN_EVENTS[type].writer === 'executor');

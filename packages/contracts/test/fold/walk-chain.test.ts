@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readChain } from '../../src/fold/read-chain.ts';
+import { readChain, walkChain } from '../../src/fold/read-chain.ts';
 import { RUN_CHAIN } from '../../src/fold/run-chain.ts';
-import { walkChain } from '../../src/fold/walk-chain.ts';
 import { logOf, someSteps } from '../fixtures/possible-histories.ts';
 import { anEvent, stored } from '../fixtures/run-events.ts';
 

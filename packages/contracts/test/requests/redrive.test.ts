@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redriverOf, redriveSubject } from '../../src/requests/redrive.ts';
+import { redriverOf, redriveSubject } from '../../src/requests/operator-requests.ts';
 
 describe('the service that handles a dead letter again', () => {
   it.each([

@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { DeliveryAttempt, DeliveryState } from '../../src/deliveries/delivery-attempts.ts';
 import { compiledSchema } from '../../src/compiled-schema.ts';
 import { parseWebhookEvent, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
-import { NO_CONTENT } from '../../src/slices/content.ts';
-import { hidingOf } from '../../src/slices/content-rules.ts';
+import { NO_CONTENT } from '../../src/slices/slice.ts';
+import { redactionOf } from '../../src/slices/redaction-rules.ts';
 import {
-  deliveryAttemptWithoutContent,
-  deliveryStateWithoutContent,
-  webhookEventWithoutContent,
-} from '../../src/slices/deliveries-without-content.ts';
+  redactedDeliveryAttempt,
+  redactedDeliveryState,
+  redactedWebhookEvent,
+} from '../../src/slices/redacted-events.ts';
 import { ALL_CONTENT, pseudonym } from '../fixtures/slice-content.ts';
 import { aWebhookEvent } from '../fixtures/webhook-events.ts';
 
-const nothing = hidingOf(NO_CONTENT, pseudonym);
-const all = hidingOf(ALL_CONTENT, pseudonym);
+const nothing = redactionOf(NO_CONTENT, pseudonym);
+const all = redactionOf(ALL_CONTENT, pseudonym);
 const PLANTED = 'planted';
 
 const attempt: DeliveryAttempt = {
@@ -44,7 +44,7 @@ const state: DeliveryState = {
 describe('a webhook fact without content', () => {
   it.each(WEBHOOK_EVENT_TYPES)('%s matches its schema, and has no text', (type) => {
     const event = aWebhookEvent(type);
-    const shown = webhookEventWithoutContent(event, nothing);
+    const shown = redactedWebhookEvent(event, nothing);
     expect(parseWebhookEvent(shown)).toMatchObject({ kind: 'event' });
     expect(shown).toEqual({
       ...event,
@@ -52,23 +52,23 @@ describe('a webhook fact without content', () => {
       traceparent: null,
       data: { ...event.data, ...('message' in event.data && { message: '' }) },
     });
-    expect(webhookEventWithoutContent(event, all)).toEqual(event);
+    expect(redactedWebhookEvent(event, all)).toEqual(event);
   });
 });
 
 describe('the outcome of a delivery attempt without content', () => {
   it('tells when which receiver answered what, and not where it is and what it said', () => {
-    const shown = deliveryAttemptWithoutContent(attempt, nothing);
+    const shown = redactedDeliveryAttempt(attempt, nothing);
     const url = `https://${pseudonym(`https://${PLANTED}.example`)}.invalid/`;
     expect(shown).toEqual({ ...attempt, url, message: '', answer: null });
     expect(compiledSchema(DeliveryAttempt).Check(shown)).toBe(true);
-    expect(deliveryAttemptWithoutContent(attempt, all)).toEqual(attempt);
+    expect(redactedDeliveryAttempt(attempt, all)).toEqual(attempt);
   });
 
   it('has the state of the delivery, without its text', () => {
-    const shown = deliveryStateWithoutContent(state, nothing);
+    const shown = redactedDeliveryState(state, nothing);
     expect(shown).toEqual({ ...state, message: null });
     expect(compiledSchema(DeliveryState).Check(shown)).toBe(true);
-    expect(deliveryStateWithoutContent(state, all)).toEqual(state);
+    expect(redactedDeliveryState(state, all)).toEqual(state);
   });
 });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { compiledSchema } from '../../src/compiled-schema.ts';
 import { RunOutput } from '../../src/events/run-event-data.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { Masks } from '../../src/slices/content.ts';
-import { maskedInputs, maskedOutput } from '../../src/slices/masks.ts';
+import { Masks } from '../../src/slices/slice.ts';
+import { maskedInputs, maskedOutput } from '../../src/slices/redaction-rules.ts';
 import { anEvent } from '../fixtures/run-events.ts';
 import { pseudonym } from '../fixtures/slice-content.ts';
 

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRunEvent, RUN_EVENT_TYPES, type RunEvent } from '../../src/events/run-event.ts';
 import { gpuModel } from '../../src/gpu.ts';
-import { NO_CONTENT, type SliceContent } from '../../src/slices/content.ts';
-import { hidingOf } from '../../src/slices/content-rules.ts';
-import { runEventWithoutContent } from '../../src/slices/without-content.ts';
+import { NO_CONTENT, type SliceContent } from '../../src/slices/slice.ts';
+import { redactionOf } from '../../src/slices/redaction-rules.ts';
+import { redactedRunEvent } from '../../src/slices/redacted-events.ts';
 import { extremeData } from '../fixtures/extreme-events.ts';
 import { anEvent, runAfter } from '../fixtures/run-events.ts';
 import { ALL_CONTENT, pseudonym } from '../fixtures/slice-content.ts';
 
 const shown = (event: RunEvent, content: Partial<SliceContent> = {}): RunEvent =>
-  runEventWithoutContent(event, hidingOf({ ...NO_CONTENT, ...content }, pseudonym));
+  redactedRunEvent(event, redactionOf({ ...NO_CONTENT, ...content }, pseudonym));
 
 const PLANTED = 'planted';
 const blob = { sha256: 'c'.repeat(64), bytes: 1 };

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { DeliveredMessage } from '@runledger/event-log/messages/delivered-message';
+import type { DeliveredMessage } from '@runledger/event-log/read/stored-message';
 import { newUuid } from '@runledger/contracts/ids';
-import { publish, type Published } from '@runledger/event-log/messages/publish';
+import { publish, type Published } from '@runledger/event-log/append/publish';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { pullInOrder, type Pulling } from '@runledger/event-log/follow/pull-in-order';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { registryView, type Claim, type RegistryView } from './registry-view.ts';
 
 const STREAM = 'KV_LEASES';

@@ -1,22 +1,20 @@
-import { eventIdOf } from '@runledger/contracts/fold/chain';
-import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { isWebhookEvent, type WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import { eventIdOf } from '@runledger/contracts/fold/chain';
+import { MAX_FACT_BYTES } from '@runledger/contracts/fold/log-capacity';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { EventLog } from '../connect/event-log.ts';
-import { observeAppend } from '../connect/log-observer.ts';
-import type { FencedPublication } from '../group-commit/fenced-publication.ts';
-import { publishTogether } from '../group-commit/group-commit.ts';
-import { lastOfSubjects } from '../messages/direct-read.ts';
-import { publishUntilAcknowledged } from '../messages/publish.ts';
-import { EventTooLarge, LogFull } from '../messages/refusals.ts';
-import type { RunLog } from '../messages/run-messages.ts';
+import { observeAppend } from '../connect/observability.ts';
+import { lastOfSubjects } from '../read/direct-read.ts';
+import type { RunLog } from '../read/run-messages.ts';
+import { publishTogether, type FencedPublication } from './group-commit.ts';
 import { previousHash, previousOwnHash, rememberMessage } from './previous-hash.ts';
-import { traceAppend } from './trace-append.ts';
+import { EventTooLarge, publishUntilAcknowledged } from './publish.ts';
 
-export { EventTooLarge, LogFull };
+export { EventTooLarge, LogFull } from './publish.ts';
 
 export type Appended =
   | { readonly kind: 'appended'; readonly sequence: number }
@@ -52,7 +50,7 @@ export const append = (log: RunLog, event: ChainEvent, expected: number): Promis
     }
   });
 
-export type AppendedBlind =
+type AppendedBlind =
   | Extract<Appended, { kind: 'appended' }>
   /** Perhaps not stored. `head`: the last sequence of the run in the broker's response; undefined when it named none. */
   | { readonly kind: 'conflict'; readonly head: number | undefined };
@@ -134,3 +132,51 @@ const addressOf = (event: ChainEvent): { readonly subject: string; readonly filt
     ? { subject: WEBHOOK_CHAIN.subjectOf(event), filter: WEBHOOK_CHAIN.filterOf(key) }
     : { subject: RUN_CHAIN.subjectOf(event), filter: RUN_CHAIN.filterOf(key) };
 };
+
+/** Sent with the message; undefined in a process without tracing. */
+type Traceparent = string | undefined;
+
+/**
+ * Makes a span of an append, as a child of the active span, else of the event's own trace context. A reader of the message
+ * continues the trace in its header; the event is stored as it was decided.
+ */
+const traceAppend = async <Stored extends { readonly kind: string }>(
+  event: RunEvent | WebhookEvent,
+  store: (traceparent: Traceparent) => Promise<Stored>,
+): Promise<Stored> => {
+  const active = context.active();
+  const above = trace.getSpan(active)
+    ? active
+    : propagation.extract(ROOT_CONTEXT, { traceparent: event.traceparent ?? undefined });
+  const span = trace
+    .getTracer('@runledger/event-log')
+    .startSpan(`append ${event.type}`, { kind: SpanKind.PRODUCER, attributes: about(event) }, above);
+  const carrier: { traceparent?: string } = {};
+  propagation.inject(trace.setSpan(above, span), carrier);
+  try {
+    const appended = await store(carrier.traceparent);
+    span.setAttribute('runledger.appended', appended.kind);
+    return appended;
+  } catch (error) {
+    // Its message may quote a secret.
+    span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+};
+
+const about = (event: RunEvent | WebhookEvent): Record<string, string | number> => ({
+  'messaging.system': 'nats',
+  'messaging.operation.name': 'append',
+  'messaging.operation.type': 'send',
+  'messaging.destination.name': 'RUNS',
+  'messaging.message.id': event.event_id,
+  'runledger.org_id': event.org_id,
+  'runledger.run_id': event.run_id,
+  ...('attempt' in event ? { 'runledger.attempt': event.attempt } : {}),
+  ...('executor_id' in event && event.executor_id !== null
+    ? { 'runledger.executor_id': event.executor_id }
+    : {}),
+});

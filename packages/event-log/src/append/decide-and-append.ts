@@ -1,4 +1,4 @@
-import type { RunLog } from '../messages/run-messages.ts';
+import type { RunLog } from '../read/run-messages.ts';
 import { append, type ChainEvent } from './append.ts';
 
 /** The result of a pure decision on a history. */
@@ -13,7 +13,7 @@ export type Decision<Answer> =
   /** There is nothing to write. */
   | { readonly kind: 'answer'; readonly answer: Answer };
 
-export interface DecideAndAppend<Known, Answer> {
+interface DecideAndAppend<Known, Answer> {
   /**
    * Reads what to decide on. `atLeast` is undefined for the first attempt. After a conflict it is the sequence of the message
    * that was stored first, and the history has to reach it.
@@ -29,7 +29,7 @@ export interface DecideAndAppend<Known, Answer> {
   readonly around?: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-export type DecidedAndAppended<Answer> =
+type DecidedAndAppended<Answer> =
   | { readonly kind: 'appended'; readonly sequence: number; readonly answer: Answer }
   | { readonly kind: 'answered'; readonly answer: Answer }
   /** Every one of `maxAttempts` appends ended with a conflict. Nothing was appended. */

@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { attemptSubjects, assignmentSubject, runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { attemptSubjects, assignmentSubject, runOfSubject } from '@runledger/contracts/events/subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { isExecutorId, orgId, runId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { EventLog } from '../connect/event-log.ts';
-import { lastOfSubjects } from '../messages/direct-read.ts';
-import { messagesOf } from '../messages/messages-of.ts';
-import type { RunLog } from '../messages/run-messages.ts';
+import { lastOfSubjects } from '../read/direct-read.ts';
+import { messagesOf, type RunLog } from '../read/run-messages.ts';
 
 /** Of the bytes of a message, in base64url. */
 export const hashOf = (data: Uint8Array): string => hash('sha256', data, 'base64url');

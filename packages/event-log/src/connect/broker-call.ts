@@ -7,9 +7,10 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { retry } from '@runledger/resilience/retry';
+import { explainPermissionError } from './connect-broker.ts';
 import { ConnectionLost } from './connected-requests.ts';
 import { LogUnavailable } from './event-log.ts';
-import { explainPermissionError } from './not-allowed.ts';
+import type { Logger } from './observability.ts';
 
 /**
  * A copy of this same message is being stored, and nothing is decided yet. It says nothing about a fence.
@@ -72,3 +73,22 @@ export const callBroker = async <Answer>(
     );
   }
 };
+
+/**
+ * Retries work while the log is unavailable. The work must be safe to do twice. When the signal aborts, the last try may or
+ * may not have had its effect. @throws the signal's reason, and every other error
+ */
+export const retryWhileUnavailable = <Answer>(
+  { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger },
+  work: () => Promise<Answer>,
+): Promise<Answer> =>
+  retry(
+    {
+      isUnavailable: (error) => error instanceof LogUnavailable,
+      firstMs: 250,
+      longestMs: 5_000,
+      signal,
+      onRetry: (error) => logger.warn({ err: error }, 'the log is unavailable; trying again'),
+    },
+    work,
+  );

@@ -1,6 +1,57 @@
+import { createUser, fromSeed } from '@nats-io/nkeys';
 import { Type } from 'typebox';
-import { SEED_PATTERN } from './user-key.ts';
-import type { BrokerSettings } from './event-log.ts';
+
+export interface BrokerSettings {
+  /** One server, or several separated by commas, each `nats://host:port`. */
+  readonly url: string;
+  readonly user?: string;
+  readonly password?: string;
+  /** The seed of an nkey, instead of user and password, at a broker that `brokerConfiguration` configures. */
+  readonly seed?: string;
+  /** The broker shows it with the connection, for example `gateway-ab12`. */
+  readonly name: string;
+}
+
+const utf8 = new TextEncoder();
+const text = new TextDecoder();
+
+/** The form of a seed, for schemas. Blanks around it are ignored. */
+const SEED_PATTERN = String.raw`^\s*SU[A-Z2-7]{56}\s*$`;
+
+/** The text is not the seed of a user's nkey. */
+export class InvalidSeed extends TypeError {
+  override readonly name = 'InvalidSeed';
+  readonly code = 'invalid_seed';
+}
+
+export interface UserKey {
+  /** Secret, `SU…`. */
+  readonly seed: string;
+  /** `U…`, for the broker's configuration. */
+  readonly publicKey: string;
+}
+
+export const newUserKey = (): UserKey => {
+  const key = createUser();
+  return { seed: text.decode(key.getSeed()), publicKey: key.getPublicKey() };
+};
+
+/** @throws {InvalidSeed} */
+export const publicKeyOf = (seed: string): string => {
+  const trimmed = seed.trim();
+  try {
+    if (new RegExp(SEED_PATTERN).test(trimmed)) return fromSeed(utf8.encode(trimmed)).getPublicKey();
+  } catch {
+    // Its message would reveal a part of the seed.
+  }
+  throw new InvalidSeed(
+    'NATS_NKEY is not the seed of a user: 58 characters that begin with SU, as "runledger broker-config" writes them into ' +
+      'the file of each service. Create the file again, and configure the broker with the matching public keys.',
+  );
+};
+
+/** The broker sends responses for the holder of the key to this subject. No other user may subscribe to it. */
+export const inboxOf = (publicKey: string): string => `_INBOX_${publicKey}`;
 
 /** The environment variables by which a service finds the broker. A service spreads them into its configuration schema. */
 export const brokerConfig = {
@@ -39,3 +90,20 @@ export const brokerSettings = (config: BrokerConfig, name: string): BrokerSettin
   ...(config.NATS_PASSWORD === undefined ? {} : { password: config.NATS_PASSWORD }),
   ...(config.NATS_NKEY === undefined ? {} : { seed: config.NATS_NKEY }),
 });
+
+/** The account at the broker that holds the log. Each service has an account of its own. */
+export const LOG_ACCOUNT = 'RUNLEDGER';
+
+/**
+ * Services send the requests of JetStream under this prefix. Under JetStream's own prefix the broker would respond for the
+ * account of the requester, which has no JetStream.
+ */
+export const API_PREFIX = `$JS.${LOG_ACCOUNT}.API`;
+
+/** JetStream's own prefix: for a client in the account of the log, and for a broker without accounts. */
+export const OWN_API_PREFIX = '$JS.API';
+
+/** Requests to the brokers themselves, in their system account: what each of them holds, what is wrong with it, and to take one out of the cluster. */
+export const BROKER_STATES = '$SYS.REQ.SERVER.PING.JSZ';
+export const REMOVE_BROKER = '$JS.API.SERVER.REMOVE';
+export const BROKER_HEALTH = '$SYS.REQ.SERVER.PING.HEALTHZ';

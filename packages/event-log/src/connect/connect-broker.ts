@@ -1,20 +1,15 @@
-import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transport-node';
-import type { ConnectionOptions, NatsConnection, ReconnectToServerHandler } from '@nats-io/transport-node';
+import {
+  AuthorizationError,
+  connect,
+  NatsConnectionImpl,
+  nkeyAuthenticator,
+  PermissionViolationError,
+  type ConnectionOptions,
+  type NatsConnection,
+  type ReconnectToServerHandler,
+} from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
-import { NotAllowed } from './not-allowed.ts';
-import { writeOnceATurn } from './one-write-a-turn.ts';
-import { inboxOf, publicKeyOf } from './user-key.ts';
-
-export interface BrokerSettings {
-  /** One server, or several separated by commas, each `nats://host:port`. */
-  readonly url: string;
-  readonly user?: string;
-  readonly password?: string;
-  /** The seed of an nkey, instead of user and password, at a broker that `brokerConfiguration` configures. */
-  readonly seed?: string;
-  /** The broker shows it with the connection, for example `gateway-ab12`. */
-  readonly name: string;
-}
+import { inboxOf, publicKeyOf, type BrokerSettings } from './broker-config.ts';
 
 const HANDSHAKE_WITHIN_MS = 5_000;
 /**
@@ -50,7 +45,7 @@ export const connectWithoutLimit = async (settings: BrokerSettings): Promise<Nat
   } catch (error) {
     throw error instanceof AuthorizationError ? notAllowed(settings, error) : error;
   }
-  return writeOnceATurn(await connect({ ...options, ignoreAuthErrorAbort: true }));
+  return coalesceWrites(await connect({ ...options, ignoreAuthErrorAbort: true }));
 };
 
 /**
@@ -100,4 +95,65 @@ export const orClosed = async (
     void connecting.then((late) => late.close()).catch(() => undefined);
     throw error;
   }
+};
+
+/**
+ * Sends what one turn of the event loop publishes with one write to the socket. The driver writes after each callback, and a write
+ * costs as much processor time as everything else about a message, here and at the broker. Turns that have little to do are short, so
+ * nothing waits: Node.js waits for nothing between a callback and `setImmediate`. What is more than the driver's limit (32 KiB) is
+ * written at once.
+ */
+const coalesceWrites = (nc: NatsConnection): NatsConnection => {
+  if (!(nc instanceof NatsConnectionImpl)) throw new TypeError('The connection is not one of this driver.');
+  const { protocol } = nc;
+  // The driver has no setting for it. Without this method it would fail here, not later.
+  const write = protocol['flushPending'].bind(protocol);
+  let isDue = false;
+  const writeLater = (): void => {
+    if (protocol.outbound.size() >= protocol.pendingLimit) return write();
+    if (isDue) return;
+    isDue = true;
+    setImmediate(() => {
+      isDue = false;
+      write();
+    });
+  };
+  protocol['flushPending'] = writeLater;
+  return nc;
+};
+
+/** The broker does not allow this client to do that. It is available, and a retry does not help. */
+export class NotAllowed extends Error {
+  override readonly name = 'NotAllowed';
+  readonly code = 'not_allowed';
+}
+
+const WHAT_TO_DO =
+  'Permissions are generated from the contract of each service: generate the configuration of the broker again with ' +
+  '"runledger broker-config", reload the broker, and check that this service has the key of its own name.';
+
+/** Explains which request the broker refused, and to which client; undefined for another error. */
+export const explainPermissionError = (error: unknown, who = 'this service'): NotAllowed | undefined => {
+  const violation = violationIn(error);
+  if (!violation) return undefined;
+  const verb = violation.operation === 'publish' ? 'publish to' : 'subscribe to';
+  const what = violation.subject === '' ? violation.message : `${verb} ${violation.subject}`;
+  return new NotAllowed(`The broker does not allow ${who} to ${what}. ${WHAT_TO_DO}`, { cause: error });
+};
+
+/**
+ * Whether a response came too late: its request came over a connection that was lost before, and the right to the response with it. Who asked
+ * got none, and asks again. nats-server gives responses to other accounts this prefix.
+ */
+export const isLateResponse = (error: unknown): boolean => {
+  const violation = violationIn(error);
+  return violation?.operation === 'publish' && violation.subject.startsWith('_R_.');
+};
+
+/** The driver wraps the error of a refused request. */
+const violationIn = (error: unknown): PermissionViolationError | undefined => {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof PermissionViolationError) return at;
+  }
+  return undefined;
 };

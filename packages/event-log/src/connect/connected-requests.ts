@@ -16,7 +16,7 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-export interface ConnectedRequests {
+interface ConnectedRequests {
   /** The connection is lost: requests that wait for a response end with ConnectionLost. */
   readonly lost: (why: string) => void;
   /** There is a connection again, or never will be. */

@@ -1,24 +1,19 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
-import { AuthorizationError, PermissionViolationError } from '@nats-io/transport-node';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import { AuthorizationError, PermissionViolationError, type NatsConnection } from '@nats-io/transport-node';
 import { within } from '@runledger/resilience/within';
+import { API_PREFIX, OWN_API_PREFIX, type BrokerSettings } from './broker-config.ts';
 import {
   connectWithoutLimit,
+  explainPermissionError,
   inboxPrefixOf,
+  isLateResponse,
   notAllowed,
   orClosed,
-  type BrokerSettings,
 } from './connect-broker.ts';
 import { connectRequests } from './connected-requests.ts';
-import { listeners } from './listeners.ts';
-import { API_PREFIX, OWN_API_PREFIX } from './log-account.ts';
-import { explainPermissionError, isLateResponse } from './not-allowed.ts';
-import { NO_OBSERVER, type LogObserver } from './log-observer.ts';
-import type { Logger } from './logger.ts';
-import { serversOfCluster } from './servers-of-cluster.ts';
+import { NO_OBSERVER, type Logger, type LogObserver } from './observability.ts';
 
-export type { BrokerSettings } from './connect-broker.ts';
+export type { BrokerSettings } from './broker-config.ts';
 
 /** The open log. Every function of this package takes it first. */
 export interface EventLog extends AsyncDisposable {
@@ -176,4 +171,35 @@ const close = async (nc: NatsConnection, connected: boolean): Promise<void> => {
     await within(CLOSE_WITHIN_MS, drained, () => undefined);
   }
   if (!nc.isClosed()) await nc.close();
+};
+
+/** Functions to call at an event. */
+interface Listeners {
+  /** Returns a function that removes it. */
+  readonly add: (listener: () => void) => () => void;
+  readonly call: () => void;
+}
+
+const listeners = (): Listeners => {
+  const all = new Set<() => void>();
+  return {
+    add: (listener) => {
+      all.add(listener);
+      return () => void all.delete(listener);
+    },
+    call: () => all.forEach((listener) => listener()),
+  };
+};
+
+/** Says after each update whether a server has left the cluster, by what the connected server advertises. */
+const serversOfCluster = (nc: Pick<NatsConnection, 'info'>): { readonly hasOneLeft: () => boolean } => {
+  const present = (): ReadonlySet<string> => new Set(nc.info?.connect_urls);
+  let known = present();
+  return {
+    hasOneLeft: () => {
+      const before = known;
+      known = present();
+      return !known.isSupersetOf(before);
+    },
+  };
 };

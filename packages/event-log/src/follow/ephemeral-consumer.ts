@@ -3,8 +3,8 @@ import { nanos } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { streamStateFrom } from '../messages/leader-state.ts';
-import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
+import { streamStateFrom } from '../read/leader-read.ts';
+import { matchesAny } from '@runledger/contracts/events/subjects';
 
 export type StartPosition = Pick<ConsumerConfig, 'deliver_policy'> & { readonly opt_start_seq?: number };
 

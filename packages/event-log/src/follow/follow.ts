@@ -1,16 +1,17 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
 import type { EventLog } from '../connect/event-log.ts';
-import type { FollowOptions, Following } from '../messages/following.ts';
-import type { RunLog } from '../messages/run-messages.ts';
-import { CREATED, createdOf } from '../messages/stream-identity.ts';
+import type { Logger, Readiness } from '../connect/observability.ts';
+import { CannotContinue, type Following, type FollowOptions, type RunLog } from '../read/run-messages.ts';
+import { CREATED, createdOf } from '../read/stream-identity.ts';
 import type { StartPosition } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
-import { batchTaker } from './take-batches.ts';
 
-export { NewerVersion } from './newer-version.ts';
-export { CannotContinue } from '../messages/following.ts';
-export type { FollowOptions, Following } from '../messages/following.ts';
+export { NewerVersion } from '../read/newer-version.ts';
+export { CannotContinue } from '../read/run-messages.ts';
+export type { Following } from '../read/run-messages.ts';
 
 /** The log ends before the position: it was restored from an older copy, or is another log. State derived from it is wrong. */
 export class PositionBeyondEnd extends Error {
@@ -46,7 +47,7 @@ export const follow = (log: RunLog, options: FollowOptions): Promise<Following> 
 const followStream = async (log: EventLog, options: FollowOptions): Promise<Following> => {
   const { stream, subjects, onCaughtUp, pauseMs = 0 } = options;
   const stop = new AbortController();
-  const taker = batchTaker(options, log.logger, stop.signal);
+  const taker = batchHandler(options, log.logger, stop.signal);
   let created: string | undefined;
   let last: StoredMessage | undefined;
 
@@ -102,5 +103,47 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
       stop.abort();
       await pulling[Symbol.asyncDispose]();
     },
+  };
+};
+
+const LONGEST_PAUSE_MS = 5_000;
+
+interface BatchHandler {
+  /** Resolves when the batch is taken, or at the signal. @throws {CannotContinue} */
+  readonly take: (messages: StoredMessage[]) => Promise<void>;
+  /** Not ok while a batch is retried. */
+  readonly state: () => Readiness;
+  /** The sequence of the last message taken. */
+  readonly position: () => number;
+}
+
+/** Gives a batch to `onBatch` again until it is taken, so that nothing is skipped. */
+export const batchHandler = (
+  { stream, after, onBatch }: FollowOptions,
+  logger: Logger,
+  signal: AbortSignal,
+): BatchHandler => {
+  let position = after;
+  let failure: string | undefined;
+  return {
+    take: async (messages) => {
+      const last = messages.at(-1)?.sequence ?? position;
+      const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
+      while (!signal.aborted) {
+        try {
+          await onBatch(messages);
+          failure = undefined;
+          position = last;
+          return;
+        } catch (error) {
+          if (error instanceof CannotContinue) throw error;
+          failure = `messages up to ${last} of ${stream} could not be taken: ${String(error)}`;
+          logger.error({ err: error, stream, after: position }, 'a batch could not be taken; it is retried');
+          await sleep(delays.next(), signal);
+        }
+      }
+    },
+    state: () => (failure === undefined ? { ok: true } : { ok: false, why: failure }),
+    position: () => position,
   };
 };

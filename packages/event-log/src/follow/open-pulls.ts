@@ -1,7 +1,7 @@
 import type { ConsumerInfo } from '@nats-io/jetstream';
 import { createInbox, nanos, NatsConnectionImpl, type Msg, type Subscription } from '@nats-io/transport-node';
 import type { EventLog } from '../connect/event-log.ts';
-import { DeliveredMessage } from '../messages/delivered-message.ts';
+import { DeliveredMessage } from '../read/stored-message.ts';
 
 interface PullRequest {
   /** At most so many messages. */

@@ -1,12 +1,12 @@
 import type { ConsumerInfo } from '@nats-io/jetstream';
 import { sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import type { DeliveredMessage } from '../messages/delivered-message.ts';
-import { onConsumerLost } from './consumer-lost.ts';
+import type { DeliveredMessage } from '../read/stored-message.ts';
 import { openPulls } from './open-pulls.ts';
 
-export interface PullBatches {
+interface PullBatches {
   readonly take: (messages: readonly DeliveredMessage[]) => Promise<void>;
   /**
    * Milliseconds between a batch that is not full and the next pull. 0 has each message delivered as it is stored. A pause delays a
@@ -96,3 +96,23 @@ const checkDelivered = async (log: EventLog, info: ConsumerInfo, received: numbe
  */
 const mayEndDelivery = (message: DeliveredMessage | undefined): boolean =>
   message?.data.length === 0 && message.headers === undefined;
+
+const ANSWER_WITHIN_MS = 1_000;
+
+/**
+ * Calls the listener as soon as a consumer delivers nothing more to what was sent until now: after a reconnect, and when its server
+ * has left the cluster. Returns a function that removes the listener. Without it, missed heartbeats would tell some seconds later.
+ */
+const onConsumerLost = (log: EventLog, consumer: ConsumerInfo, lost: () => void): (() => void) => {
+  const check = async (): Promise<void> => {
+    const asked = log.jsm.consumers.info(consumer.stream_name, consumer.name).catch(() => undefined);
+    const found = await within(ANSWER_WITHIN_MS, asked, () => undefined);
+    if (found?.cluster?.leader !== consumer.cluster?.leader) lost();
+  };
+  const offReconnect = log.onReconnect(lost);
+  const offLeft = log.onServerLeft(() => void check());
+  return () => {
+    offReconnect();
+    offLeft();
+  };
+};

@@ -1,11 +1,11 @@
-import type { StreamInfo } from '@nats-io/jetstream';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ConsumerInfo, StreamInfo } from '@nats-io/jetstream';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { EventLog } from '../connect/event-log.ts';
-import type { Readiness } from '../connect/readiness.ts';
-import type { DeliveredMessage } from '../messages/delivered-message.ts';
-import { catchingUp } from './catching-up.ts';
+import type { Readiness } from '../connect/observability.ts';
+import type { DeliveredMessage } from '../read/stored-message.ts';
 import {
   openEphemeralConsumer,
   openUnlessAborted,
@@ -15,7 +15,7 @@ import {
 } from './ephemeral-consumer.ts';
 import { pullBatches } from './pull-batches.ts';
 
-export interface PullInOrder extends Omit<EphemeralConsumerOptions, 'begin'> {
+interface PullInOrder extends Omit<EphemeralConsumerOptions, 'begin'> {
   /** Where to begin, at the start and after every interruption. When it throws, the pulling ends. */
   begin(info: StreamInfo): StartPosition;
   /** Called with the next messages, at most 256, never concurrently. When it throws, the pulling ends. */
@@ -134,3 +134,52 @@ const endPulling = (cause: unknown): never => {
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Finds out when everything is taken that was stored at the start. */
+interface CatchingUp {
+  /** Begins with a consumer. Returns a function that ends it. */
+  begin(consumer: EphemeralConsumer): () => void;
+  /** `last`: of the messages that were delivered and taken. */
+  onTaken(last: DeliveredMessage | undefined): void;
+}
+
+const SILENT_MS = 250;
+
+/**
+ * Calls the listener once. The last message usually says that it is the last; but messages that are removed before they are delivered
+ * leave none that does. So a consumer that is silent for a moment is asked.
+ */
+const catchingUp = (log: EventLog, listener: (() => void) | undefined): CatchingUp => {
+  const done = new AbortController();
+  if (listener === undefined) done.abort();
+  let taken = 0;
+  const reached = (): void => {
+    if (done.signal.aborted) return;
+    done.abort();
+    listener?.();
+  };
+  const isDrained = async ({ stream_name, name }: ConsumerInfo): Promise<boolean> => {
+    // A consumer that is lost is replaced by another one.
+    const info = await log.jsm.consumers.info(stream_name, name).catch(() => undefined);
+    return info?.num_pending === 0 && info.delivered.consumer_seq === taken;
+  };
+  const askWhileSilent = async (info: ConsumerInfo, signal: AbortSignal): Promise<void> => {
+    for (let before = -1; !signal.aborted; before = taken) {
+      if (before === taken && (await isDrained(info)) && !signal.aborted) reached();
+      await pause(SILENT_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  };
+  return {
+    begin: ({ info, pending }) => {
+      taken = 0;
+      if (pending === 0) reached();
+      const end = new AbortController();
+      void askWhileSilent(info, AbortSignal.any([done.signal, end.signal]));
+      return () => end.abort();
+    },
+    onTaken: (last) => {
+      taken = last?.deliverySequence ?? taken;
+      if (last?.pending === 0) reached();
+    },
+  };
+};

@@ -1,10 +1,10 @@
 import { within } from '@runledger/resilience/within';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
-import type { DeliveredMessage } from '../messages/delivered-message.ts';
+import type { DeliveredMessage } from '../read/stored-message.ts';
 import type { EphemeralConsumerOptions } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
 
-export interface ReadToEnd extends Pick<EphemeralConsumerOptions, 'stream' | 'subjects' | 'headersOnly'> {
+interface ReadToEnd extends Pick<EphemeralConsumerOptions, 'stream' | 'subjects' | 'headersOnly'> {
   /** The sequence before the first one; 0 when left out. */
   readonly behind?: number;
   /** Only the last message of each subject. One that changes meanwhile comes again. */
@@ -54,3 +54,22 @@ export async function* readToEnd(log: EventLog, options: ReadToEnd): AsyncGenera
     yield* next.value;
   }
 }
+
+const WITHIN_MS = 15_000;
+
+/**
+ * The last message of each subject under a filter, at most `limit`. Read with a consumer, because a direct read covers at most
+ * 1,024 subjects.
+ * @throws {LogUnavailable}
+ */
+export const lastPerSubject = async (
+  log: EventLog,
+  stream: string,
+  filter: string,
+  limit: number,
+): Promise<DeliveredMessage[]> => {
+  const found: DeliveredMessage[] = [];
+  const options = { stream, subjects: [filter], lastPerSubject: true, withinMs: WITHIN_MS };
+  for await (const message of readToEnd(log, options)) if (found.push(message) >= limit) break;
+  return found;
+};

@@ -1,8 +1,15 @@
-import { ALL_LIFECYCLES, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import {
+  ALL_LIFECYCLES,
+  ALL_WEBHOOKS,
+  runOfSubject,
+  type RunKey,
+} from '@runledger/contracts/events/subjects';
+import type { CountedMessage } from '@runledger/contracts/fold/log-capacity';
 import type { EventLog } from '../connect/event-log.ts';
+import { runsIdentityOf, type RunsIdentity } from '../read/stream-identity.ts';
 import { pullInOrder, type Pulling } from './pull-in-order.ts';
 
-export interface TailRunsOptions {
+interface TailRunsOptions {
   /** A message was stored in the lifecycle of a run, at this sequence. */
   readonly onMessage: (key: RunKey, sequence: number) => void;
   /** Called at the start and after every interruption: messages stored before are not reported. */
@@ -29,4 +36,28 @@ export const tailRuns = (log: EventLog, { onMessage, onGap }: TailRunsOptions): 
         if (key) onMessage(key, sequence);
       }
     },
+  });
+
+interface FollowSubjectsOptions {
+  readonly readUpTo: () => number;
+  /** The sequence behind which to begin. Called at the start and after every interruption. */
+  readonly after: (log: RunsIdentity) => number;
+  readonly onMessages: (messages: readonly CountedMessage[]) => void;
+}
+
+/** Reads the subjects and headers of every message of RUNS in order, permanently. @throws {LogUnavailable} at the start */
+export const followSubjects = (
+  log: EventLog,
+  { readUpTo, after, onMessages }: FollowSubjectsOptions,
+): Promise<Pulling> =>
+  pullInOrder(log, {
+    stream: 'RUNS',
+    subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
+    headersOnly: true,
+    readUpTo,
+    begin: (info) => ({
+      deliver_policy: 'by_start_sequence',
+      opt_start_seq: after(runsIdentityOf(info)) + 1,
+    }),
+    take: async (messages) => onMessages(messages),
   });

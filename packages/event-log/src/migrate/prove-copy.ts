@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { StreamConfig } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
-import type { DeliveredMessage } from '../messages/delivered-message.ts';
+import type { DeliveredMessage } from '../read/stored-message.ts';
 import { readToEnd } from '../follow/read-to-end.ts';
-import { streamState } from '../messages/leader-state.ts';
+import { streamState } from '../read/leader-read.ts';
 import {
   compareCopies,
   type ComparedMessage,
   type Comparison,
   type Difference,
   type Side,
-} from './core/compare-copies.ts';
+} from './compare-copies.decide.ts';
 
 /** The log that is copied, and the one that it is copied to. */
 export type Logs = Readonly<Record<Side, EventLog>>;

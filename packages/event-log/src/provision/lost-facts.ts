@@ -3,14 +3,12 @@ import { newUuid } from '@runledger/contracts/ids';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { sleep } from '@runledger/resilience/abort';
 import { Type } from 'typebox';
-import { callBroker } from '../connect/broker-call.ts';
+import { callBroker, retryWhileUnavailable } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { retryWhileUnavailable } from '../connect/retry-while-unavailable.ts';
-import { lastMessage } from '../messages/leader-read.ts';
-import { streamState, streamStateFrom } from '../messages/leader-state.ts';
-import { publish } from '../messages/publish.ts';
-import { createdOf } from '../messages/stream-identity.ts';
-import { parseJson } from '../messages/stored-message.ts';
+import { lastMessage, streamState, streamStateFrom } from '../read/leader-read.ts';
+import { publish } from '../append/publish.ts';
+import { createdOf } from '../read/stream-identity.ts';
+import { parseJson } from '../read/stored-message.ts';
 
 /**
  * RUNS forgets a fact by its age, and in no other way: whatever else is missing was damaged. nats-server says nothing of it. When it
@@ -19,7 +17,7 @@ import { parseJson } from '../messages/stored-message.ts';
  */
 
 /** Sequences of RUNS, the first and the last one. */
-export type Range = readonly [first: number, last: number];
+type Range = readonly [first: number, last: number];
 
 export interface LostFacts {
   readonly ranges: readonly Range[];

@@ -1,6 +1,5 @@
 import type { StreamConfig, StreamInfo } from '@nats-io/jetstream';
-import { checkRequired } from './check-stream.ts';
-import { refuseClosed } from './closed-stream.ts';
+import { checkRequired, refuseClosed } from './check-stream.ts';
 import { DEFAULT_LOG_SETTINGS, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
 
@@ -29,7 +28,7 @@ export interface StreamPlan {
   readonly found: StreamInfo | undefined;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly find: (name: string) => Promise<StreamInfo | undefined>;
   readonly settings: LogSettings;
   readonly allowFewerReplicas: boolean;

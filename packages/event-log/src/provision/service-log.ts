@@ -2,15 +2,14 @@ import { sleep } from '@runledger/resilience/abort';
 import { brokerSettings, type BrokerConfig } from '../connect/broker-config.ts';
 import { isTransient } from '../connect/broker-call.ts';
 import { LogUnavailable, openEventLog, type EventLog } from '../connect/event-log.ts';
-import type { LogObserver } from '../connect/log-observer.ts';
-import type { Logger } from '../connect/logger.ts';
-import { NotAllowed } from '../connect/not-allowed.ts';
-import { closedAs, whyClosed } from './closed-stream.ts';
+import type { LogObserver, Logger, Readiness } from '../connect/observability.ts';
+import { NotAllowed } from '../connect/connect-broker.ts';
+import { closedAs, whyClosed } from './check-stream.ts';
 import { describeLost, lostFacts, rangesText, untilWhole, type LostFacts } from './lost-facts.ts';
-import { ALL_STREAMS, awaitProvisioned } from './provision.ts';
-import type { Readiness } from '../connect/readiness.ts';
+import { ALL_STREAMS } from './plan-streams.ts';
+import { awaitProvisioned } from './provision.ts';
 import { noteOn, replicasOf } from './replicas.ts';
-import { watchCopies, type CopiesObserver, type CopiesWatch } from './watch-copies.ts';
+import { watchCopies, type CopiesObserver, type CopiesWatch } from './stream-copies.ts';
 
 /** What a service has before it connects. */
 export interface ServiceLogOptions {

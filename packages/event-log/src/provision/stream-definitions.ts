@@ -1,9 +1,9 @@
 import { StoreCompression, type StreamConfig } from '@nats-io/jetstream';
-import { auditSubject } from '@runledger/contracts/audit/audit-record';
-import { ringsIn, type AuditStream } from '@runledger/contracts/audit/audit-rings';
+import { auditSubject } from '@runledger/contracts/audit-record';
+import { ringsIn, type AuditStream } from '@runledger/contracts/audit-actions';
 import { allBlobs, type BlobStream } from '@runledger/contracts/blobs';
-import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
-import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LOGS } from '@runledger/contracts/run-logs';
+import { ALL_FLEET } from '@runledger/contracts/events/fleet-event';
 import { nanos } from '@nats-io/transport-node';
 import type { LogSettings } from './log-settings.ts';
 

@@ -32,7 +32,7 @@ const NO_ROOM: ReadonlySet<number> = new Set([10023, 10028, 10047]);
 const NO_PEERS: ReadonlySet<number> = new Set([10005, 10074]);
 
 /** The stream that is created or changed. */
-export interface ChangedStream {
+interface ChangedStream {
   readonly name: string;
   readonly limits: Partial<StreamConfig>;
 }

@@ -1,10 +1,12 @@
+import type { StreamInfo } from '@nats-io/jetstream';
 import { millis } from '@nats-io/transport-node';
+import type { AuditStream } from '@runledger/contracts/audit-actions';
+import type { BlobStream } from '@runledger/contracts/blobs';
 import { within } from '@runledger/resilience/within';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { ALL_STREAMS } from './plan-streams.ts';
 import { replicasOf } from './replicas.ts';
-import { stateOf } from './stream-fill.ts';
 
 /** What a stream holds, and what it may hold. Buckets and object stores are streams too. */
 export interface StreamSize {
@@ -48,7 +50,7 @@ const WITHIN_MS = 1_000;
 const inTime = <Value>(work: Promise<Value | undefined>): Promise<Value | undefined> =>
   within(WITHIN_MS, work, () => undefined);
 
-export interface StorageUse {
+interface StorageUse {
   /** Bytes of all copies of all streams. */
   readonly usedBytes: number;
   /** Undefined when the account of the log has no limit of its own. */
@@ -66,6 +68,47 @@ const readUse = async (log: EventLog): Promise<StorageUse | undefined> => {
     return { usedBytes: storage, limitBytes: limits.max_storage > 0 ? limits.max_storage : undefined };
   } catch (error) {
     log.logger.debug({ err: error }, 'what the log takes could not be read');
+    return undefined;
+  }
+};
+
+/** How full a stream is. */
+export interface StreamFill {
+  readonly messages: number;
+  readonly bytes: number;
+  /** Undefined when it has no limit. */
+  readonly maxBytes: number | undefined;
+  readonly lastSequence: number;
+}
+
+/** For metrics; undefined while the broker does not respond. */
+export const streamFill = async (
+  log: EventLog,
+  stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS' | AuditStream | BlobStream,
+): Promise<StreamFill | undefined> => {
+  const info = await stateOf(log, stream);
+  return (
+    info && {
+      messages: info.state.messages,
+      bytes: info.state.bytes,
+      maxBytes: info.config.max_bytes > 0 ? info.config.max_bytes : undefined,
+      lastSequence: info.state.last_seq,
+    }
+  );
+};
+
+/** Undefined while the broker does not respond. */
+export const stateOf = async (log: EventLog, stream: string): Promise<StreamInfo | undefined> => {
+  if (!log.connected()) return undefined;
+  try {
+    return await callBroker(
+      `reading the state of stream ${stream}`,
+      () => log.jsm.streams.info(stream),
+      WITHIN_MS,
+    );
+  } catch (error) {
+    // One missing metric must not hide all others.
+    log.logger.debug({ err: error, stream }, 'the state of a stream could not be read');
     return undefined;
   }
 };

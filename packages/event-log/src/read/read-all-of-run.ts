@@ -1,19 +1,11 @@
+import { lifecycleFilter, runFilter, webhookFilter, type RunKey } from '@runledger/contracts/events/subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import {
-  lifecycleFilter,
-  runFilter,
-  webhookFilter,
-  type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
-import { messagesOf } from '../messages/messages-of.ts';
-import type { RunLog, RunMessages } from '../messages/run-messages.ts';
-import { earliest, readAllUnder } from './read-all-under.ts';
-import { partOf } from './part-of.ts';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook';
 import { isClean } from './read-run.ts';
-import { MAX_OF_RUN, MAX_OF_WEBHOOK, queuedOf } from './read-whole-chain.ts';
+import { earliest, MAX_OF_RUN, MAX_OF_WEBHOOK, partOf, queuedOf, readAllUnder } from './read-whole-chain.ts';
+import { messagesOf, type RunLog, type RunMessages } from './run-messages.ts';
 
 /** All messages of a run, by their chains. */
 export interface MessagesOfRun {
@@ -57,3 +49,9 @@ const readOneByOne = async (
   ]);
   return life && webhook && { life, webhook };
 };
+
+/** What the log still has of a run, in order, from any replica: the last message of each subject. @throws {LogUnavailable} */
+export const messagesOfRun = async (log: RunLog, key: RunKey): Promise<StoredMessage[]> =>
+  [...(await messagesOf(log).lastOfEachSubject(runFilter(key)))].sort(
+    (one, other) => one.sequence - other.sequence,
+  );

@@ -1,5 +1,13 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import {
+  lifecycleFilter,
+  parseWebhookSubject,
+  runFilter,
+  webhookFilter,
+  type RunKey,
+} from '@runledger/contracts/events/subjects';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { Chain, NewerEvent, StoredMessage } from '@runledger/contracts/fold/chain';
-import { assignedAttempts, isStray } from '@runledger/contracts/fold/assigned-attempts';
 import {
   readChain,
   type ReadChain,
@@ -13,17 +21,18 @@ import {
   type RunFact,
   type RunState,
 } from '@runledger/contracts/fold/run';
-import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
-import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import type { RunEvent } from '@runledger/contracts/events/run-event';
-import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { assignedAttempts, isStray, RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
+import {
+  isSettled,
+  roundOf,
+  WEBHOOK_CHAIN,
+  type Webhook,
+  type WebhookFact,
+  type WebhookHistory,
+} from '@runledger/contracts/fold/webhook';
 import { LogUnavailable } from '../connect/event-log.ts';
-import { messagesOf } from '../messages/messages-of.ts';
-import type { RunLog } from '../messages/run-messages.ts';
-import { partOf } from './part-of.ts';
-import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
+import { partOf, readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
+import { messagesOf, type RunLog } from './run-messages.ts';
 
 export type ReadRun =
   /** No such run. `head` is 0, or the sequence of the last message under its subjects when only invalid ones are stored. */
@@ -46,7 +55,7 @@ interface ReadFacts {
   readonly refused: readonly RefusedMessage[];
 }
 
-export interface ReadRunOptions {
+interface ReadRunOptions {
   /** A sequence of the run that the caller knows: a response that does not reach it is not accepted. */
   readonly atLeast?: number;
 }
@@ -150,3 +159,36 @@ export const head = async (log: RunLog, key: RunKey): Promise<number> =>
 /** The same over all messages of the run, including its webhook facts. */
 export const lastOfRun = async (log: RunLog, key: RunKey): Promise<number> =>
   (await messagesOf(log).last(runFilter(key)))?.sequence ?? 0;
+
+/** The end of a run's webhook chain, by the subject of its last fact: it is known even when the facts before it are gone. */
+export interface WebhookEnd {
+  /** The sequence of the last webhook fact; 0 for none. */
+  readonly head: number;
+  readonly round: number;
+  /** `settled`: nothing more is sent until somebody requests a redelivery. */
+  readonly status: 'none' | 'running' | 'settled';
+}
+
+const SETTLING: ReadonlySet<string> = new Set(['delivered', 'given_up', 'expired']);
+
+/** Whether a webhook fact of this name settles the notification. */
+export const settles = (fact: string): boolean => SETTLING.has(fact);
+
+/** The end of a chain that was folded. */
+export const endOf = ({ head, state }: WebhookHistory): WebhookEnd => ({
+  head,
+  round: roundOf(state),
+  status: state === undefined ? 'none' : isSettled(state) ? 'settled' : 'running',
+});
+
+/** Of a run that was read. When its chain has a gap, the last fact is read from the stream's leader. @throws {LogUnavailable} */
+export const webhookEndOf = async (log: RunLog, key: RunKey, read: ReadRun): Promise<WebhookEnd> =>
+  read.kind === 'found' && read.webhook ? endOf(read.webhook) : readWebhookEnd(log, key);
+
+/** From the stream's leader. @throws {LogUnavailable} */
+export const readWebhookEnd = async (log: RunLog, key: RunKey): Promise<WebhookEnd> => {
+  const last = await messagesOf(log).last(webhookFilter(key));
+  const about = last && parseWebhookSubject(last.subject);
+  if (!last || !about) return { head: last?.sequence ?? 0, round: 1, status: 'none' };
+  return { head: last.sequence, round: about.round, status: settles(about.fact) ? 'settled' : 'running' };
+};

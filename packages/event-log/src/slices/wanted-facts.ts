@@ -2,17 +2,17 @@ import { isJsonObject } from '@runledger/contracts/json';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { runOfDeliverySubject } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { SlicedStream, SliceHeader } from '@runledger/contracts/slices/slice';
-import { matchesFilter } from '@runledger/contracts/subjects/matches-filter';
 import {
+  matchesFilter,
   ALL_LIFECYCLES,
   ALL_WEBHOOKS,
   runOfSubject,
   type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
-import { SliceRefused } from './slice-refused.ts';
+} from '@runledger/contracts/events/subjects';
+import { SliceRefused } from './slice-sources.ts';
 
 /** Which runs a slice is of; a list that is empty says nothing. */
-export type WantedRuns = Pick<SliceHeader, 'organisations' | 'deployments' | 'runs'>;
+type WantedRuns = Pick<SliceHeader, 'organisations' | 'deployments' | 'runs'>;
 
 /** Some 100 MB of memory. */
 const MAX_FOLLOWED = 1_000_000;

@@ -1,16 +1,16 @@
-import { ProgressReport } from '@runledger/contracts/events/activity';
-import type { ExecutorId } from '@runledger/contracts/ids';
 import {
+  ProgressReport,
   ALL_PROGRESS,
   parseProgressSubject,
   progressFilter,
   progressSubject,
-  type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/progress';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { lastSequence, lastMessage } from '../messages/leader-read.ts';
+import { lastSequence, lastMessage } from '../read/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { parseJson } from '../messages/stored-message.ts';
+import { parseJson } from '../read/stored-message.ts';
 
 const Progress = compiledSchema(ProgressReport);
 const utf8 = new TextEncoder();

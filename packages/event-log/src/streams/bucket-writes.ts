@@ -2,9 +2,8 @@ import { Kvm, type KV } from '@nats-io/kv';
 import { headers } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { OWN_API_PREFIX } from '../connect/log-account.ts';
-import { isConflict } from '../messages/publish.ts';
-import { explainRefusal } from '../messages/refusals.ts';
+import { OWN_API_PREFIX } from '../connect/broker-config.ts';
+import { isConflict, explainRefusal } from '../append/publish.ts';
 
 export type BucketName =
   | 'ACCOUNTS'

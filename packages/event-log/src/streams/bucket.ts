@@ -3,17 +3,16 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
-import { nextMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { lastPerSubject } from '../follow/last-per-subject.ts';
-import type { DeliveredMessage } from '../messages/delivered-message.ts';
-import { parseJson } from '../messages/stored-message.ts';
+import { lastPerSubject } from '../follow/read-to-end.ts';
+import { nextMessage } from '../read/leader-read.ts';
+import { parseJson, type DeliveredMessage } from '../read/stored-message.ts';
+import { createdOf } from '../read/stream-identity.ts';
 import { bucketOpener, publishRecord, writeRecord, type BucketName, type Store } from './bucket-writes.ts';
-import { recordValidator } from './record-validator.ts';
 
 export type { BucketName } from './bucket-writes.ts';
-export { InvalidRecord } from './record-validator.ts';
 
 export interface Entry<Value> {
   readonly key: string;
@@ -209,3 +208,31 @@ const checkKey = (bucket: string, key: string): void => {
 };
 
 const isDeletion = (headers: MsgHdrs | undefined): boolean => headers?.has('KV-Operation') === true;
+
+/** A stored or new record of a bucket does not match its schema. */
+export class InvalidRecord extends TypeError {
+  override readonly name = 'InvalidRecord';
+  readonly code = 'invalid_record';
+}
+
+/** Gives the value when it matches the schema. @throws {InvalidRecord} */
+const recordValidator = <Schema extends TSchema>(
+  bucket: string,
+  schema: Schema,
+): ((key: string, value: unknown) => Static<Schema>) => {
+  const compiled = compiledSchema(schema);
+  return (key, value) => {
+    if (compiled.Check(value)) return value;
+    const [first] = compiled.Errors(value);
+    const where = first
+      ? `${first.instancePath || 'the value'} ${first.message}`
+      : 'the value has another shape';
+    throw new InvalidRecord(`The record ${key} of ${bucket} does not match its schema: ${where}.`);
+  };
+};
+
+/** The broker's time of the creation of a bucket. @throws {LogUnavailable} */
+export const bucketCreated = async (log: EventLog, bucket: BucketName): Promise<string> => {
+  const read = () => log.jsm.streams.info(`KV_${bucket}`);
+  return createdOf(await callBroker(`reading the state of bucket ${bucket}`, read));
+};

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { errorMessage } from '@runledger/contracts/events/error-message';
+import { errorMessage } from '@runledger/contracts/events/run-error';
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { callBroker } from '../connect/broker-call.ts';
-import { readDirect } from '../messages/direct-read.ts';
+import { readDirect } from '../read/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { executorWriterOf } from '@runledger/contracts/subjects/executor-writer';
-import { executorOfConsumer } from '@runledger/contracts/requests/executor-consumer';
+import { executorWriterOf } from '@runledger/contracts/events/subjects';
+import { executorOfConsumer } from '@runledger/contracts/requests/executors';
 import { perMinute } from '@runledger/resilience/per-minute';
 import { DEAD_LETTER_BYTES } from '../provision/stream-definitions.ts';
-import { maxPayloadBytes, publish } from '../messages/publish.ts';
-import { removeMessage } from './remove-message.ts';
-import { parseJson } from '../messages/stored-message.ts';
+import { maxPayloadBytes, publish } from '../append/publish.ts';
+import { removeMessage } from './erase-messages.ts';
+import { parseJson } from '../read/stored-message.ts';
 
 const DeadLetterSchema = Type.Object({
   /** Why the consumer could not handle it, for people. */
@@ -28,9 +28,9 @@ const DeadLetterSchema = Type.Object({
   /** The payload in base64; null when it is too large for this message: read it in its stream. */
   data: Type.Union([Type.String(), Type.Null()]),
 });
-export type DeadLetter = Static<typeof DeadLetterSchema>;
+type DeadLetter = Static<typeof DeadLetterSchema>;
 
-export interface DeadLetterRequest {
+interface DeadLetterRequest {
   /** The name of the consumer, as one subject token. */
   readonly consumer: string;
   readonly stored: StoredMessage;

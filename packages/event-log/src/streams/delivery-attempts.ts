@@ -7,12 +7,12 @@ import {
   deliveryAttemptSubject,
 } from '@runledger/contracts/deliveries/delivery-attempts';
 import { newUuid, type RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { readDirect } from '../messages/direct-read.ts';
+import { readDirect } from '../read/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { publish } from '../messages/publish.ts';
-import { parseJson } from '../messages/stored-message.ts';
+import { publish } from '../append/publish.ts';
+import { parseJson } from '../read/stored-message.ts';
 
 const STREAM = 'DELIVERY_ATTEMPTS';
 /** The number of subjects in one request. */

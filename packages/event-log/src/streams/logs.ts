@@ -7,17 +7,17 @@ import {
   parseLogSubject,
   runLogsFilter,
   type LoggedAttempt,
-} from '@runledger/contracts/logs/log-chunk';
+} from '@runledger/contracts/run-logs';
 import { isOrgId, type OrgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { headers, type PublishOptions } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { streamState } from '../messages/leader-state.ts';
-import { readDirect } from '../messages/direct-read.ts';
-import { eraseSubjects } from './erase-subjects.ts';
-import { parseJson } from '../messages/stored-message.ts';
+import { streamState } from '../read/leader-read.ts';
+import { readDirect } from '../read/direct-read.ts';
+import { eraseSubjects } from './erase-messages.ts';
+import { parseJson } from '../read/stored-message.ts';
 
 const STREAM = 'LOGS';
 const Chunk = compiledSchema(LogChunk);
@@ -50,7 +50,7 @@ const publishToSlot = (
   return true;
 };
 
-export interface StoredLog {
+interface StoredLog {
   /** In the order of their lines. */
   readonly chunks: readonly LogChunk[];
   /** Whether the attempt's executor has emptied it: the log is kept elsewhere. */

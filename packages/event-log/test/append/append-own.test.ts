@@ -1,5 +1,5 @@
 import { executorName } from '@runledger/contracts/ids';
-import { executorFilter, runEventSubject, attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
+import { executorFilter, runEventSubject, attemptSubjects } from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,
@@ -13,12 +13,12 @@ import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
-import { consume, done } from '../../src/consume/consume.ts';
-import type { OwnedConsumer } from '../../src/consume/consumer-owner.ts';
-import { createOwnedConsumer } from '../../src/consume/owned-consumer.ts';
-import { lastOfSubjects } from '../../src/messages/direct-read.ts';
+import { consume, done } from '../../src/follow/consume.ts';
+import type { OwnedConsumer } from '../../src/follow/consumer-owner.ts';
+import { createOwnedConsumer } from '../../src/follow/open-consumer.ts';
+import { lastOfSubjects } from '../../src/read/direct-read.ts';
 import { openEventLog, type EventLog } from '../../src/connect/event-log.ts';
-import { silentLogger } from '../../src/connect/logger.ts';
+import { silentLogger } from '../../src/connect/observability.ts';
 import { provision } from '../../src/provision/provision.ts';
 
 const NAME = executorName(EXECUTOR);

@@ -1,5 +1,5 @@
-import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { MAX_FACT_BYTES } from '@runledger/contracts/fold/log-capacity';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, EventTooLarge, LogFull } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';

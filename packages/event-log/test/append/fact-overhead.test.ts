@@ -1,10 +1,11 @@
 import { executorId } from '@runledger/contracts/ids';
-import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/room/reservation';
+import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/fold/log-capacity';
 import { aRun, assigned, cancelRequested, queued, requeued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
 import { append, type ChainEvent } from '../../src/append/append.ts';
-import { readStored, runsIdentity } from '../../src/messages/stream-identity.ts';
+import { readStored } from '../../src/read/run-messages.ts';
+import { runsIdentity } from '../../src/read/stream-identity.ts';
 import { aLog } from '../fixtures/test-log.ts';
 
 const TRACEPARENT_BYTES = 'traceparent: \r\n'.length + 55;

@@ -3,7 +3,7 @@ import {
   runFilter,
   webhookFilter,
   webhookEventSubject,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,

@@ -8,13 +8,13 @@ import {
   started,
 } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
-import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn, type ChainEvent } from '../../src/append/append.ts';
 import { rememberMessage } from '../../src/append/previous-hash.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { memoryLog } from '../../src/memory/memory-log.ts';
-import type { RunLog } from '../../src/messages/run-messages.ts';
+import { memoryLog } from '../../src/append/memory-log.ts';
+import type { RunLog } from '../../src/read/run-messages.ts';
 import { readAllOfRun } from '../../src/read/read-all-of-run.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 

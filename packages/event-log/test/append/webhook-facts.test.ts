@@ -1,8 +1,4 @@
-import {
-  lifecycleFilter,
-  webhookFilter,
-  webhookEventSubject,
-} from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, webhookFilter, webhookEventSubject } from '@runledger/contracts/events/subjects';
 import { aRun, assigned, started } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
@@ -13,9 +9,9 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { newerVersionOf } from '../../src/follow/newer-version.ts';
+import { newerVersionOf } from '../../src/read/newer-version.ts';
 import { head, lastOfRun, readRun } from '../../src/read/read-run.ts';
-import { readStored } from '../../src/messages/stream-identity.ts';
+import { readStored } from '../../src/read/run-messages.ts';
 import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
 
 import { sequenceOf, aQueuedRun, appendChain } from '../fixtures/webhook-facts.ts';

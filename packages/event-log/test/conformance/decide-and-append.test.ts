@@ -1,7 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { isSettled } from '@runledger/contracts/fold/webhook';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { isSettled, type WebhookHistory } from '@runledger/contracts/fold/webhook';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,
@@ -16,7 +15,7 @@ import { append } from '../../src/append/append.ts';
 import { decideAndAppend, type Decision } from '../../src/append/decide-and-append.ts';
 import { LogUnavailable } from '../../src/connect/event-log.ts';
 import { readRun, type ReadRun } from '../../src/read/read-run.ts';
-import type { RunLog } from '../../src/messages/run-messages.ts';
+import type { RunLog } from '../../src/read/run-messages.ts';
 import { RUN_LOGS, type LogUnderTest } from './run-logs.ts';
 
 type Found = Extract<ReadRun, { kind: 'found' }>;

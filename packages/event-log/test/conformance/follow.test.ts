@@ -1,12 +1,11 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { follow, NewerVersion, PositionBeyondEnd } from '../../src/follow/follow.ts';
-import type { RunLog } from '../../src/messages/run-messages.ts';
-import { readStored } from '../../src/messages/stream-identity.ts';
+import { readStored, type RunLog } from '../../src/read/run-messages.ts';
 import { numbers, queueRuns, sequencesOf } from '../fixtures/queued-runs.ts';
 import { RUN_LOGS, type LogUnderTest } from './run-logs.ts';
 

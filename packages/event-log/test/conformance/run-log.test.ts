@@ -6,7 +6,7 @@ import {
   webhookEventSubject,
   webhookFilter,
   type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,

@@ -1,5 +1,5 @@
-import type { RunLog } from '../../src/messages/run-messages.ts';
-import { memoryLog } from '../../src/memory/memory-log.ts';
+import type { RunLog } from '../../src/read/run-messages.ts';
+import { memoryLog } from '../../src/append/memory-log.ts';
 import { aLog, forge } from '../fixtures/test-log.ts';
 
 /** A log under test, and a client that may write any message. */

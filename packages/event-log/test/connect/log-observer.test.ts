@@ -3,10 +3,9 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
 import { LogUnavailable, openEventLog } from '../../src/connect/event-log.ts';
-import { silentLogger } from '../../src/connect/logger.ts';
-import type { LogObserver } from '../../src/connect/log-observer.ts';
+import { silentLogger, type LogObserver } from '../../src/connect/observability.ts';
 import { storeDeadLetter } from '../../src/streams/dead-letters.ts';
-import { readStored } from '../../src/messages/stream-identity.ts';
+import { readStored } from '../../src/read/run-messages.ts';
 import { aLog, aLogOnOwnBroker, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newUserKey, publicKeyOf, InvalidSeed } from '../../src/connect/user-key.ts';
+import { newUserKey, publicKeyOf, InvalidSeed } from '../../src/connect/broker-config.ts';
 
 describe('the key of a user', () => {
   it('has a public key that is derived from its seed, also with blanks around it', () => {

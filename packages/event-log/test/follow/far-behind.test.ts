@@ -1,4 +1,4 @@
-import { ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER } from '@runledger/contracts/events/subjects';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { follow } from '../../src/follow/follow.ts';

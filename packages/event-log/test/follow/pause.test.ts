@@ -1,4 +1,4 @@
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { follow } from '../../src/follow/follow.ts';
 import { numbers, queueRuns, sequencesOf } from '../fixtures/queued-runs.ts';

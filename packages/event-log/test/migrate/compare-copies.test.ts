@@ -4,7 +4,7 @@ import {
   compareCopies,
   type ComparedMessage,
   type Comparison,
-} from '../../src/migrate/core/compare-copies.ts';
+} from '../../src/migrate/compare-copies.decide.ts';
 
 const NOW = 1_000_000_000;
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkLifetimes } from '../../src/provision/check-lifetimes.ts';
+import { checkLifetimes } from '../../src/provision/log-settings.ts';
 import { provision } from '../../src/provision/provision.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreCompression, type StreamConfig } from '@nats-io/jetstream';
 import { headers, TimeoutError } from '@nats-io/transport-node';
-import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
-import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/room/reservation';
+import { MAX_FACT_BYTES, FACT_OVERHEAD_BYTES } from '@runledger/contracts/fold/log-capacity';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';

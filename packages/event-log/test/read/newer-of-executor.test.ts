@@ -1,5 +1,5 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,
@@ -9,9 +9,9 @@ import {
   started,
 } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newerVersionOfExecutor } from '../../src/read/newer-of-executor.ts';
+import { newerVersionOfExecutor } from '../../src/read/newer-version.ts';
 import { head } from '../../src/read/read-run.ts';
-import { readStored } from '../../src/messages/stream-identity.ts';
+import { readStored } from '../../src/read/run-messages.ts';
 import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;

@@ -1,9 +1,10 @@
-import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { head, readRun } from '../../src/read/read-run.ts';
-import { readStored, runsIdentity } from '../../src/messages/stream-identity.ts';
+import { readStored } from '../../src/read/run-messages.ts';
+import { runsIdentity } from '../../src/read/stream-identity.ts';
 import { aLog, anEmptyLog, forge, type TestLog } from '../fixtures/test-log.ts';
 import {
   aRun,

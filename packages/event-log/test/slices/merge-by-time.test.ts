@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergedByTime, type Sliced, type StreamPages } from '../../src/slices/merge-by-time.ts';
+import { mergedByTime, type Sliced, type StreamPages } from '../../src/slices/slice-sources.ts';
 
 const STREAMS = ['FLEET', 'RUNS', 'DELIVERY_ATTEMPTS'] as const;
 

@@ -1,18 +1,16 @@
 import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { newUuid } from '@runledger/contracts/ids';
-import { NO_CONTENT, type SliceContent } from '@runledger/contracts/slices/content';
-import type { SliceLine } from '@runledger/contracts/slices/slice';
+import { NO_CONTENT, type SliceContent, type SliceLine } from '@runledger/contracts/slices/slice';
 import { aRun, assigned, queued, requeued, runEvent, started } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
-import { appendFleet } from '../../src/messages/append-fleet.ts';
+import { appendFleet } from '../../src/append/append-fleet.ts';
 import { head } from '../../src/read/read-run.ts';
-import { SliceRefused } from '../../src/slices/slice-refused.ts';
-import type { SliceSpan } from '../../src/slices/slice-sources.ts';
-import { takeSlice, type SliceRequest } from '../../src/slices/take-slice.ts';
+import { SliceRefused, type SliceSpan } from '../../src/slices/slice-sources.ts';
+import { captureSlice, type SliceRequest } from '../../src/slices/capture-slice.ts';
 import { recordDeliveryAttempt, recordDeliveryState } from '../../src/streams/delivery-attempts.ts';
 import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
 
@@ -41,7 +39,7 @@ const ALL: SliceRequest = {
 
 const linesOf = async (changes: Partial<SliceRequest> = {}, log = test.log): Promise<SliceLine[]> => {
   const lines: SliceLine[] = [];
-  for await (const page of takeSlice(log, { ...ALL, ...changes })) lines.push(...page);
+  for await (const page of captureSlice(log, { ...ALL, ...changes })) lines.push(...page);
   return lines;
 };
 

@@ -1,10 +1,10 @@
 import { aRun, assigned } from '@runledger/testing/events/run-events';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { listDeadLetters, storeDeadLetter, readDeadLetter } from '../../src/streams/dead-letters.ts';
-import { readStored } from '../../src/messages/stream-identity.ts';
+import { readStored } from '../../src/read/run-messages.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;

@@ -1,11 +1,10 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import { ALL_FLEET, progressSubject } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_FLEET, parseFleetEvent, type FleetEvent } from '@runledger/contracts/events/fleet-event';
+import { progressSubject } from '@runledger/contracts/events/progress';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastProgress, reportProgress } from '../../src/streams/activity.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
-import { appendFleet } from '../../src/messages/append-fleet.ts';
+import { appendFleet } from '../../src/append/append-fleet.ts';
 import { follow } from '../../src/follow/follow.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';

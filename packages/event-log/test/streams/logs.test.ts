@@ -1,4 +1,4 @@
-import { logSlot, logSubject, type LogChunk, type LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
+import { logSlot, logSubject, type LogChunk, type LoggedAttempt } from '@runledger/contracts/run-logs';
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

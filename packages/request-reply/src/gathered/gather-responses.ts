@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { parseJson } from '@runledger/event-log/read/stored-message';
 import type { Endpoint } from '../endpoint.ts';
 
 export interface Gathering<Response> {

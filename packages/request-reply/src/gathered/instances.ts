@@ -5,7 +5,7 @@ import {
   MAX_LISTED_PROBLEMS,
   type ServiceWithInstances,
 } from '@runledger/contracts/requests/instances';
-import { errorMessage } from '@runledger/contracts/events/error-message';
+import { errorMessage } from '@runledger/contracts/events/run-error';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { within } from '@runledger/resilience/within';
 import { parserOf, type Endpoint } from '../endpoint.ts';

@@ -1,4 +1,4 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import {
   compareReceivers,
   MAX_LISTED_RECEIVERS,
@@ -6,8 +6,8 @@ import {
   ReceiversRequest,
   ReceiversResponse,
   type ReceiverState,
-} from '@runledger/contracts/requests/receivers';
-import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
+} from '@runledger/contracts/deliveries/receivers';
+import { maxPayloadBytes } from '@runledger/event-log/append/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from '../endpoint.ts';
 import { firstThatFit } from '../first-that-fit.ts';

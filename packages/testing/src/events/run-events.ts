@@ -8,7 +8,7 @@ import {
 import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 
 /** Facts as the services write them, for tests that append facts. */
 

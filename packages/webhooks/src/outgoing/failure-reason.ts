@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import type { Stage } from './stopwatch.ts';
 import type { EndReason } from './time-limit.ts';
 

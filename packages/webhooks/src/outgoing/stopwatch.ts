@@ -1,4 +1,4 @@
-import type { DeliveryAttemptPhases } from '@runledger/contracts/events/delivery-attempt-result';
+import type { DeliveryAttemptPhases } from '@runledger/contracts/events/webhook-event';
 import { performance } from 'node:perf_hooks';
 
 /** The stage of an attempt. Reaching the egress proxy is part of the phase `connect`, but fails for other reasons. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

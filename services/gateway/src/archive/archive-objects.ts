@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { oneOf } from '@runledger/service-kit/config/config-schemas';
 import { Type, type Static, type TObject } from 'typebox';

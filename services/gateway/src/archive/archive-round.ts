@@ -1,7 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
-import { messagesOf } from '@runledger/event-log/messages/messages-of';
-import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { readLogAge, runsIdentity } from '@runledger/event-log/read/stream-identity';
+import { messagesOf, readStored } from '@runledger/event-log/read/run-messages';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import { logName, positionKey, type ArchivePosition, type ArchiveRecords } from './archive-records.ts';
 import { leafOfMessage } from './segment-line.ts';

@@ -1,13 +1,13 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import { createdAt } from '@runledger/event-log/read/stream-identity';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { sleep } from '@runledger/resilience/abort';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { polledClock } from '@runledger/coordination/polled-clock';
-import { messagesOf } from '@runledger/event-log/messages/messages-of';
+import { messagesOf } from '@runledger/event-log/read/run-messages';
 import { observedGauge } from '@runledger/service-kit/observability/metrics';
-import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import type { Kit } from '../kit.ts';
 import { erasureRecords } from '../records/erasure.ts';
 import { eraseArchived, noteErasure, removeSegment, type NoteErasure, type Store } from './erase-archived.ts';

@@ -1,5 +1,5 @@
 import { orgId, runId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { readIndex, readFrames } from './read-segment.ts';
 import { isTombstone, runIdOf, type SegmentLine } from './segment-line.ts';

@@ -3,12 +3,12 @@ import type {
   ArchiveCheckRequest,
   ArchiveCheckResponse,
   CheckedSegment,
-} from '@runledger/contracts/requests/archive-check';
+} from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Hash } from '@runledger/event-log/archive/merkle';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { Hash } from '@runledger/event-log/read/merkle';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
-import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runOfSubject } from '@runledger/contracts/events/subjects';
 import { readWholeSegment } from './read-segment.ts';
 import { DamagedSegment, leafOfLine, leafOfMessage, type SegmentLine } from './segment-line.ts';
 import { ArchiveUnavailable, type ArchiveObjects } from './archive-objects.ts';

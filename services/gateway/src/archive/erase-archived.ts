@@ -1,6 +1,6 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import { createdAt } from '@runledger/event-log/read/stream-identity';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import { parseRunEvent } from '@runledger/contracts/events/run-event';
 import { NO_OUTPUTS } from '@runledger/contracts/fold/run';

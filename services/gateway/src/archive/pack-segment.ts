@@ -1,7 +1,7 @@
 import { hash, createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
-import { merkleRoot, type Hash } from '@runledger/event-log/archive/merkle';
+import { merkleRoot, type Hash } from '@runledger/event-log/read/merkle';
 import { leafOfLine, runIdOf, type SegmentLine } from './segment-line.ts';
 
 /** Where lines of these runs are: the first and the last one, and the bytes of the frame. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { merkleRoot, type Hash } from '@runledger/event-log/archive/merkle';
+import { merkleRoot, type Hash } from '@runledger/event-log/read/merkle';
 import { Type } from 'typebox';
 import { HEADER, type Frame, type PackedSegment } from './pack-segment.ts';
 import { DamagedSegment, leafOfLine, parseLine, runIdOf, type SegmentLine } from './segment-line.ts';

@@ -1,5 +1,5 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import pLimit from 'p-limit';
 import { goPastMissed } from '../views/project-batch.ts';
 import { hasMissed, type Missed, type ProjectionPosition } from '../views/projection-start.decide.ts';

@@ -1,14 +1,10 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import {
-  parseLifecycleSubject,
-  lifecycleFilter,
-  type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
+import { parseLifecycleSubject, lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import { createdAt } from '@runledger/event-log/read/stream-identity';
 import { readAllOfRun, type MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import type { ReceiptSegment } from '@runledger/contracts/http/receipts';
-import { merklePath } from '@runledger/event-log/archive/merkle';
+import { merklePath } from '@runledger/event-log/read/merkle';
 import { LRUCache } from 'lru-cache';
 import { messageOfLine, leafOfLine, DamagedSegment, type SegmentLine } from './segment-line.ts';
 import {

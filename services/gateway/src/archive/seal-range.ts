@@ -1,7 +1,7 @@
 import type { Write } from '@runledger/event-log/streams/bucket';
-import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runOfSubject } from '@runledger/contracts/events/subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { Hash } from '@runledger/event-log/archive/merkle';
+import type { Hash } from '@runledger/event-log/read/merkle';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { inOrderOfSegment, packSegment, type PackedSegment } from './pack-segment.ts';

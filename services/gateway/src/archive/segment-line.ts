@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
-import { leafOf, type Hash } from '@runledger/event-log/archive/merkle';
-import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { runOfSubject } from '@runledger/contracts/events/subjects';
+import { leafOf, type Hash } from '@runledger/event-log/read/merkle';
+import { parseJson } from '@runledger/event-log/read/stored-message';
 import { Type, type Static } from 'typebox';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { HTTPValidationError, Refusal } from '@runledger/contracts/http/problem';
-import { codesOfOperations } from '@runledger/contracts/http/refusals/refusal-codes';
+import { codesOfOperations } from '@runledger/contracts/http/refusal-codes';
 import { DOCUMENTED_WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { isNode } from '../door/compiled.ts';

@@ -1,6 +1,4 @@
-import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
-import { SESSION_HEADER } from '@runledger/contracts/http/headers/session';
-import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import { IGNORED_MEMBERS_HEADER, SESSION_HEADER, WARNING_HEADER } from '@runledger/contracts/http/headers';
 import type { TObject } from 'typebox';
 import type { Operation } from '../door/operation.ts';
 import { own } from '../door/compiled.ts';

@@ -1,4 +1,4 @@
-import { EXAMPLE_IDS } from '@runledger/contracts/http/fields/ids';
+import { EXAMPLE_IDS } from '@runledger/contracts/http/fields';
 import { list } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
 import type { Operation } from '../door/operation.ts';

@@ -1,9 +1,9 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import Koa from 'koa';
 import type { Middleware, Context } from 'koa';
 import { Router, type Layer, type RouterMiddleware } from '@koa/router';
-import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
+import { statusOf } from '@runledger/contracts/http/refusal-codes';
 import { isRunId } from '@runledger/contracts/ids';
 import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import { cors, type ClientAddresses, type MethodsAt, WAIT_FOR_LOG_MS, waitForLog } from './edge.ts';

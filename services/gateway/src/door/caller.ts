@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import type { Caller, IdentifyCaller, OperationAccess, RunTokenUse } from './operation.ts';
 import { Refused } from './refusal.ts';
 import { rateHeaders } from './rate-limit.decide.ts';

@@ -1,8 +1,7 @@
 import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { TObject, TSchema } from 'typebox';
-import { compareNumbers } from '@runledger/contracts/numbers/compare-numbers';
-import { doubleOf, isExactNumber, type ExactNumber } from '@runledger/contracts/numbers/exact-number';
+import { compareNumbers, doubleOf, isExactNumber, type ExactNumber } from '@runledger/contracts/exact-number';
 import type { CheckedRequest, Route, RequestSchemas } from './operation.ts';
 import { invalid, invalidRequest, type Invalid } from './refusal.ts';
 import { isNode, own, fits, isRecord, type Node } from './compiled.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { SESSION_HEADER } from '@runledger/contracts/http/headers/session';
+import { SESSION_HEADER } from '@runledger/contracts/http/headers';
 import type { Context } from 'koa';
 import type { SentSession } from './operation.ts';
 import { Refused } from './refusal.ts';
-import { RunTokenScope } from '@runledger/contracts/http/runs/run-tokens';
+import { RunTokenScope } from '@runledger/contracts/http/runs/run-events';
 import type { Signer } from '@runledger/webhooks/signing/signer';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';

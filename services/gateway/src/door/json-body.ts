@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { JsonValue } from '@runledger/contracts/json';
+import { readJsonText, type JsonValue } from '@runledger/contracts/json';
 import { within } from '@runledger/resilience/within';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
-import { isExactNumber } from '@runledger/contracts/numbers/exact-number';
-import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
+import { isExactNumber } from '@runledger/contracts/exact-number';
 import { invalidRequest, Refused, invalid, type Invalid } from './refusal.ts';
 
 /** The JSON of a request's body; undefined when it has none. Refuses in the order 415, 413, 422. */

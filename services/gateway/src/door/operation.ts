@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
+import type { AuditAction } from '@runledger/contracts/audit-actions';
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
-import type { RunTokenScope } from '@runledger/contracts/http/runs/run-tokens';
+import type { RunTokenScope } from '@runledger/contracts/http/runs/run-events';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context, Middleware } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
 import { childTraceparent } from '@runledger/service-kit/tracing/child-traceparent';
 import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
-import type { Logger } from '@runledger/event-log/connect/logger';
-import type { AuditDetails, AuditTarget } from '@runledger/contracts/audit/audit-record';
+import type { Logger } from '@runledger/event-log/connect/observability';
+import type { AuditDetails, AuditTarget } from '@runledger/contracts/audit-record';
 import type { OwnRefusal, Invalid } from './refusal.ts';
 import type { RenderedJson } from './responses.ts';
 

@@ -1,5 +1,5 @@
 import type { TValidationError } from 'typebox/error';
-import { isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import { isJsonNumber, numberText } from '@runledger/contracts/exact-number';
 import { isNode, type Node } from './compiled.ts';
 
 export interface Words {

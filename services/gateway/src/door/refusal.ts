@@ -1,4 +1,4 @@
-import { statusOf, type RefusalCode } from '@runledger/contracts/http/refusals/refusal-codes';
+import { statusOf, type RefusalCode } from '@runledger/contracts/http/refusal-codes';
 
 /** One thing that is wrong with a request, in the form of the run API, section 2.4. `type` is named as pydantic 2 names it. */
 export interface Invalid {
@@ -10,7 +10,7 @@ export interface Invalid {
 export const invalid = (loc: Invalid['loc'], type: string, msg: string): Invalid => ({ loc, msg, type });
 
 /**
- * Every refusal that a client can get. A new one is a code in `packages/contracts/src/http/refusals`: its status, its page and its part of
+ * Every refusal that a client can get. A new one is a code in `packages/contracts/src/http/refusal-codes.ts`: its status, its page and its part of
  * the OpenAPI document follow from there.
  */
 export type Refusal =

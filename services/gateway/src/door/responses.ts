@@ -1,6 +1,6 @@
 import etag from 'etag';
 import type { Context } from 'koa';
-import { withLongIntegersAsTexts } from '@runledger/contracts/numbers/long-integers';
+import { withLongIntegersAsTexts } from '@runledger/contracts/json';
 
 /**
  * On every response, also on those that Node would write by itself: what OWASP's REST security cheat sheet lists.

@@ -1,8 +1,6 @@
 import type { Context, Middleware } from 'koa';
-import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
-import { wantsExactNumbers } from '@runledger/contracts/http/headers/exact-numbers';
-import { answerJson } from '@runledger/contracts/numbers/long-integers';
-import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import { IGNORED_MEMBERS_HEADER, wantsExactNumbers, WARNING_HEADER } from '@runledger/contracts/http/headers';
+import { answerJson } from '@runledger/contracts/json';
 import { sendTagged, RenderedJson, REVALIDATED } from './responses.ts';
 import {
   ignoredMembers,

@@ -1,4 +1,4 @@
-import { FileUuid } from '@runledger/contracts/http/fields/ids';
+import { FileUuid } from '@runledger/contracts/http/fields';
 import { FilePage, FilesQuery, UploadedFile } from '@runledger/contracts/http/files';
 import { apiUrl, type Kit } from '../kit.ts';
 import type { Context } from 'koa';

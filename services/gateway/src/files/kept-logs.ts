@@ -3,8 +3,13 @@ import { gunzip, gzip } from 'node:zlib';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { Run } from '@runledger/contracts/fold/run';
 import { parseJson } from '@runledger/contracts/json';
-import { LOG_HEAD_CHUNKS, LOG_TAIL_CHUNKS } from '@runledger/contracts/logs/log-chunk';
-import { boundedLogs, KeptLogs, MAX_LOG_JSON_BYTES } from '@runledger/contracts/logs/kept-log';
+import {
+  LOG_HEAD_CHUNKS,
+  LOG_TAIL_CHUNKS,
+  boundedLogs,
+  RetainedLogs,
+  MAX_LOG_JSON_BYTES,
+} from '@runledger/contracts/run-logs';
 import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
 import type { TSchema, Static } from 'typebox';
 import { Value } from 'typebox/value';
@@ -25,7 +30,7 @@ export const readCompressed = async <Schema extends TSchema>(
 };
 
 /** As one blob. Text that can hardly be compressed has less room: of its middle, more is left out. */
-export const compressLogs = async (logs: KeptLogs): Promise<Uint8Array> => {
+export const compressLogs = async (logs: RetainedLogs): Promise<Uint8Array> => {
   let [head, tail] = [LOG_HEAD_CHUNKS, LOG_TAIL_CHUNKS];
   for (;;) {
     const bytes = await compress(JSON.stringify(boundedLogs(logs, head, tail)));
@@ -37,7 +42,7 @@ export const compressLogs = async (logs: KeptLogs): Promise<Uint8Array> => {
 const SMALLER_BY = 8;
 
 export type FoundLogs =
-  | { readonly kind: 'found'; readonly logs: KeptLogs }
+  | { readonly kind: 'found'; readonly logs: RetainedLogs }
   | { readonly kind: 'none' | 'gone' | 'damaged' };
 
 /** The logs that are kept with a run. @throws {LogUnavailable} */
@@ -46,7 +51,7 @@ export const readKeptLogs = async (blobs: BlobStore, { org_id, log_blob }: Run):
   try {
     const bytes = await blobs.get(org_id, log_blob.sha256);
     if (!bytes) return { kind: 'gone' };
-    const logs = await readCompressed(KeptLogs, bytes);
+    const logs = await readCompressed(RetainedLogs, bytes);
     return logs ? { kind: 'found', logs } : { kind: 'damaged' };
   } catch (error) {
     if (error instanceof BlobDamaged) return { kind: 'damaged' };

@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
 import { Sha256 } from '@runledger/contracts/blobs';
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { orgId } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { Refused } from '../door/refusal.ts';
 import { OutputStoreFull, type OutputStore } from './output-store.ts';
 import type { Quotas } from '../records/quotas/quotas.ts';

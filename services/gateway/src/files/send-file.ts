@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { Context, Middleware } from 'koa';
 import { create as contentDisposition } from 'content-disposition';
 import { Refused, notFound } from '../door/refusal.ts';

@@ -1,4 +1,4 @@
-import { UploadUuid } from '@runledger/contracts/http/fields/ids';
+import { UploadUuid } from '@runledger/contracts/http/fields';
 import { FileUpload } from '@runledger/contracts/http/files';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';

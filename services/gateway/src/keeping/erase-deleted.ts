@@ -14,7 +14,7 @@ import pLimit from 'p-limit';
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
-import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/workflow-inputs';
 import { isJsonObject } from '@runledger/contracts/json';
 import { actOnEach } from '../act-on-each.ts';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
@@ -27,8 +27,8 @@ import type { OutputStore } from '../files/output-store.ts';
 import type { Files } from '../files/files.ts';
 import type { Archive } from '../archive/archive.ts';
 import { timersOfOrg } from '@runledger/contracts/deliveries/timers';
-import { orgLogsFilter } from '@runledger/contracts/logs/log-chunk';
-import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { orgLogsFilter } from '@runledger/contracts/run-logs';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import type { Bucket } from '@runledger/event-log/streams/bucket';
 import {
   FILES,

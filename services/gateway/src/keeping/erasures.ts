@@ -1,11 +1,11 @@
 import { orgId, newUuid, type OrgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { Erasure } from '@runledger/contracts/catalogue/records';
-import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import { readWebhookEnd } from '@runledger/event-log/read/read-run';
 import { isContinued, type ProjectionPosition } from '../views/projection-start.decide.ts';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
 import type { Kit } from '../kit.ts';

@@ -1,5 +1,5 @@
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { OutputStoreUnavailable } from '../files/output-store.ts';

@@ -1,8 +1,8 @@
 import type { Retention } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
 import { lifetimeProblems } from '@runledger/contracts/lifetimes';
-import type { Logger } from '@runledger/event-log/connect/logger';
-import { readLogAge, type LogAge } from '@runledger/event-log/messages/log-age';
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { readLogAge, type LogAge } from '@runledger/event-log/read/stream-identity';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import { eraseLogs } from '@runledger/event-log/streams/logs';

@@ -1,7 +1,6 @@
-import type { Bucket, Entry } from '@runledger/event-log/streams/bucket';
+import { bucketCreated, type Bucket, type Entry } from '@runledger/event-log/streams/bucket';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { BlobStream } from '@runledger/contracts/blobs';
-import { bucketCreated } from '@runledger/event-log/streams/bucket-created';
 import type { BlobStore, StoredBlob } from '@runledger/blob-store/store/blob-store';
 import type { OutputStore } from '../files/output-store.ts';
 import type { Kit } from '../kit.ts';

@@ -1,7 +1,7 @@
-import type { KeptDays, Retention } from '@runledger/contracts/http/retention';
+import type { KeptDays, Retention } from '@runledger/contracts/http/organisations';
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
-import type { LogAge } from '@runledger/event-log/messages/log-age';
+import type { LogAge } from '@runledger/event-log/read/stream-identity';
 import type { StoredView, ViewOf } from '../views/run-view.ts';
 
 /** Days that an organisation chose; null for as long as the installation keeps it. */

@@ -1,5 +1,5 @@
-import { Retention, RetentionChange } from '@runledger/contracts/http/retention';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
+import { Retention, RetentionChange } from '@runledger/contracts/http/organisations';
+import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Retention as RetentionRecord } from '@runledger/contracts/catalogue/records';
 import { orgId, type OrgId } from '@runledger/contracts/ids';

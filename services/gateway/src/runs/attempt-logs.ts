@@ -1,5 +1,5 @@
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
-import type { LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
+import type { LoggedAttempt } from '@runledger/contracts/run-logs';
 import type { Kit } from '../kit.ts';
 import { readLog } from '@runledger/event-log/streams/logs';
 import { readKeptLogs, type FoundLogs } from '../files/kept-logs.ts';

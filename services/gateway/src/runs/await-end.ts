@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { sleep } from '@runledger/resilience/abort';
 import type { Context } from 'koa';
 import { streamHolder, type StreamHolder } from '../records/quotas/quotas.ts';

@@ -1,8 +1,4 @@
-import {
-  DeleteOutputsResponse,
-  DeleteRunResponse,
-  Tombstone,
-} from '@runledger/contracts/http/runs/delete-run';
+import { DeleteOutputsResponse, DeleteRunResponse, Tombstone } from '@runledger/contracts/http/runs/run';
 import type { Context } from 'koa';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import { readRun } from '@runledger/event-log/read/read-run';

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { Type } from 'typebox';
-import { answerJson } from '@runledger/contracts/numbers/long-integers';
+import { answerJson } from '@runledger/contracts/json';
 import type { Runs } from './runs.ts';
 import { refuseWhenFull } from './run-subscriptions.ts';
 import { CREDENTIAL_INVALID } from '../door/caller.ts';

@@ -1,6 +1,6 @@
 import { allRead } from '@runledger/contracts/all-read';
 import { gpuModel } from '@runledger/contracts/gpu';
-import { RunStatus } from '@runledger/contracts/http/runs/run-status';
+import { RunStatus } from '@runledger/contracts/http/runs/run-attempt';
 import type { RunConditions, RunFilter } from '@runledger/contracts/http/runs/runs';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { isEnded } from '@runledger/contracts/fold/run';
-import type { LogChunk, LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { LogChunk, LoggedAttempt } from '@runledger/contracts/run-logs';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { sleep } from '@runledger/resilience/abort';
 import type { RunLogEnd, RunLogItem } from '@runledger/contracts/http/runs/run-logs';

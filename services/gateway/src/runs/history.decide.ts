@@ -1,11 +1,15 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import type { RunHistoryEntry, RunHistoryFact, RunHistoryGap } from '@runledger/contracts/http/run-history';
+import {
+  runChanges,
+  type RunHistoryEntry,
+  type RunHistoryFact,
+  type RunHistoryGap,
+} from '@runledger/contracts/http/runs/run-history';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { executorName, isExecutorId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonValue, type JsonObject } from '@runledger/contracts/json';
-import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
-import { runChanges } from '@runledger/contracts/run-view/run-changes';
+import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type {
   RunLogCut,
   RunLogItem,

@@ -3,12 +3,12 @@ import {
   type RunHistoryDelivery,
   type RunHistoryGap,
   type RunHistoryLog,
-} from '@runledger/contracts/http/run-history';
+} from '@runledger/contracts/http/runs/run-history';
 import { Type } from 'typebox';
 import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
 import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { operation, route, type Route } from '../door/operation.ts';
 import { audienceOf, callbackFor, type Audience, type ShowCallback } from './facts/shown-webhooks.ts';
 import { RunPath, runKeyOf, notFoundRun } from './run-path.ts';
@@ -22,7 +22,7 @@ import { historyEntries, inOrderOfTime, LogExcerpt, shownData, withoutDeleted } 
 import { type RunMoment, type RunStep, runSteps } from './waterfall.decide.ts';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { streamState } from '@runledger/event-log/messages/leader-state';
+import { streamState } from '@runledger/event-log/read/leader-read';
 import { describeAccepted } from '@runledger/event-log/provision/lost-facts';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { Refused } from '../door/refusal.ts';

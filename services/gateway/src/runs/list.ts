@@ -1,9 +1,9 @@
-import { RunListQuery, RunPage } from '@runledger/contracts/http/runs/runs';
-import type { ProgressReport } from '@runledger/contracts/events/activity';
+import { RunListQuery, RunPage, RunCountQuery, RunCounts } from '@runledger/contracts/http/runs/runs';
+import type { ProgressReport } from '@runledger/contracts/events/progress';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { RunId } from '@runledger/contracts/ids';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import { operation, route, type Route } from '../door/operation.ts';
@@ -21,7 +21,6 @@ import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 import { pastRuns } from './past-run.ts';
 import type { ReadCurrentRun } from './facts/current-run.ts';
-import { RunCountQuery, RunCounts } from '@runledger/contracts/http/runs/run-counts';
 import { MAX_COUNTED } from '../views/counts.decide.ts';
 
 const listRunsOperation = operation({

@@ -1,7 +1,7 @@
 import type { OutputLists } from '@runledger/blob-store/output-lists';
 import { isEnded, isExecuting, type RunFact } from '@runledger/contracts/fold/run';
-import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { OutputUrl } from '@runledger/contracts/http/runs/run-response';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Kit } from '../kit.ts';
 import { head as headOf, readRun } from '@runledger/event-log/read/read-run';

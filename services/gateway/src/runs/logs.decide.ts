@@ -1,5 +1,5 @@
 import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
-import type { LogChunk, StoredLogLine } from '@runledger/contracts/logs/log-chunk';
+import type { LogChunk, StoredLogLine } from '@runledger/contracts/run-logs';
 
 /** What is known of an attempt's log. */
 export interface AttemptLines {

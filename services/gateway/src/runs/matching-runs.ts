@@ -1,7 +1,7 @@
 import { allRead } from '@runledger/contracts/all-read';
 import type { Run } from '@runledger/contracts/fold/run';
-import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
-import type { AuditDetails } from '@runledger/contracts/audit/audit-record';
+import type { AuditAction } from '@runledger/contracts/audit-actions';
+import type { AuditDetails } from '@runledger/contracts/audit-record';
 import type { ManyRunsRequest } from '@runledger/contracts/http/runs/runs';
 import type { Context } from 'koa';
 import type { RunQuery } from '../views/list-query.decide.ts';

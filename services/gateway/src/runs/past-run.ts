@@ -1,8 +1,8 @@
 import { isDeleted } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { RunId } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
-import { TimeOrDay } from '@runledger/contracts/http/fields/values';
+import { TimeOrDay } from '@runledger/contracts/http/fields';
 import { Type, type Static } from 'typebox';
 import type { ReadRunMessages } from '../archive/run-messages.ts';
 import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';

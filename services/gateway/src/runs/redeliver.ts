@@ -3,10 +3,10 @@ import { RunRedelivery, RedeliverRequest, RedeliverResponse } from '@runledger/c
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
+import { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { redeliver, type RedeliverRefusal } from './redeliver.decide.ts';
 import { operation, route, requestOf, type Route } from '../door/operation.ts';
 import { Refused, type Conflict } from '../door/refusal.ts';

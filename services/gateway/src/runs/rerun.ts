@@ -3,7 +3,7 @@ import { RerunRequest } from '@runledger/contracts/http/runs/runs';
 import { Type } from 'typebox';
 import type { JsonObject } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   acceptedRun,
   noDeployment,

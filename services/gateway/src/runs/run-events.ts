@@ -4,11 +4,14 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { isDeleted, isEnded, isExecuting, type RunFact, type Run } from '@runledger/contracts/fold/run';
-import { shownOutputs, type OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
-import { liveStatus } from '@runledger/contracts/run-view/live-status';
-import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
-import { shownEnd } from '@runledger/contracts/run-view/shown-end';
-import type { ProgressReport } from '@runledger/contracts/events/activity';
+import {
+  outputsResponse,
+  missingOutputs,
+  endResponse,
+  type OutputUrl,
+} from '@runledger/contracts/http/runs/run-response';
+import { liveStatus } from '@runledger/contracts/http/runs/live-status';
+import type { ProgressReport } from '@runledger/contracts/events/progress';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { RunView } from '../views/run-view.ts';
 
@@ -97,7 +100,7 @@ type Situation = Omit<RunFactEvent, 'sequence' | 'type' | 'time' | 'attempt'>;
 
 const situation = (run: Run, { outputUrl, lost }: ShownEnd): Situation => {
   const { status } = run;
-  const end = shownEnd(run);
+  const end = endResponse(run);
   if (!isEnded(run)) {
     return { status, live_status: liveStatus(run, null), progress: 0, ...end };
   }
@@ -107,7 +110,7 @@ const situation = (run: Run, { outputUrl, lost }: ShownEnd): Situation => {
     live_status: null,
     progress: run.progress,
     ...end,
-    outputs: shownOutputs(run, outputUrl),
+    outputs: outputsResponse(run, outputUrl),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
 };

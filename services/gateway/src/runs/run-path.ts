@@ -1,6 +1,6 @@
-import { RunUuid } from '@runledger/contracts/http/fields/ids';
+import { RunUuid } from '@runledger/contracts/http/fields';
 import { runId, type OrgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { Type } from 'typebox';
 import type { SuccessResponse } from '../door/operation.ts';
 import { notFound, Refused } from '../door/refusal.ts';

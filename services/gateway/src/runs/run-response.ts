@@ -1,15 +1,16 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
-import { gpuOf, isEnded, shownNumber, type Run } from '@runledger/contracts/fold/run';
+import { gpuOf, isEnded, displayNumber, requestedStart, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
-import { requestedStart } from '@runledger/contracts/fold/not-before';
-import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
-import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
-import { shownEnd } from '@runledger/contracts/run-view/shown-end';
-import { shownOutputs, type OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
-import { instantOf } from '@runledger/contracts/run-view/instant';
+import { isLater, liveStatus, instantOf } from '@runledger/contracts/http/runs/live-status';
+import {
+  missingOutputs,
+  endResponse,
+  outputsResponse,
+  type OutputUrl,
+} from '@runledger/contracts/http/runs/run-response';
 import type { ShowCallback, Audience } from './facts/shown-webhooks.ts';
 import { webhookStatus } from '../views/stored-run.decide.ts';
 import { RenderedJson } from '../door/responses.ts';
@@ -56,13 +57,13 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     live_status: liveStatus(run, shown.report?.live_status ?? null, shown.position),
     webhook: request.webhook === null ? null : shown.showCallback(request.webhook),
     webhook_status: webhookStatus(run, shown.webhook),
-    number: shownNumber(run),
+    number: displayNumber(run),
     ...runTimes(run),
     progress: progressOf(run, shown),
     is_realtime: false,
     webhook_intermediate_status: request.webhook_intermediate_status,
-    outputs: isEnded(run) ? shownOutputs(run, shown.outputUrl) : [],
-    ...shownEnd(run),
+    outputs: isEnded(run) ? outputsResponse(run, shown.outputUrl) : [],
+    ...endResponse(run),
     queue_position: run.status === 'queued' ? queuePosition(shown.position) : null,
     priority: request.priority ?? 0,
     concurrency_key: request.concurrency_key ?? null,

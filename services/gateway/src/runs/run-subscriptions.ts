@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import pLimit from 'p-limit';
 import { runName } from '../views/stored-run.decide.ts';
 import type { StreamHolder, StreamLimits } from '../records/quotas/quotas.ts';

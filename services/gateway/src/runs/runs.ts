@@ -1,8 +1,8 @@
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
-import type { ProgressReport } from '@runledger/contracts/events/activity';
+import type { ProgressReport } from '@runledger/contracts/events/progress';
 import type { Run } from '@runledger/contracts/fold/run';
-import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
+import type { OutputUrl } from '@runledger/contracts/http/runs/run-response';
+import type { RecordAction } from '@runledger/event-log/streams/record-action';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';

@@ -1,4 +1,4 @@
-import { NewRunTokenRequest, RUN_TOKEN_S, RunTokenItem } from '@runledger/contracts/http/runs/run-tokens';
+import { NewRunTokenRequest, RUN_TOKEN_S, RunTokenItem } from '@runledger/contracts/http/runs/run-events';
 import { operation, route, type ExtraCheck, type Route } from '../door/operation.ts';
 import { invalid, Refused } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';

@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { RunWaiting, type Waiting } from '@runledger/contracts/http/runs/waiting';
+import { RunWaiting, type Waiting } from '@runledger/contracts/http/queues';
 import { waitsSince, type QueuedRun, type Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
-import { instantOf } from '@runledger/contracts/run-view/instant';
-import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import type { WaitReason } from '@runledger/contracts/requests/queue-position';
+import { instantOf, isLater, liveStatus } from '@runledger/contracts/http/runs/live-status';
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';

@@ -2,11 +2,10 @@ import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-a
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunFact, RunState } from '@runledger/contracts/fold/run';
 import { isWebhookEvent, type WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { instantOf } from '@runledger/contracts/run-view/instant';
+import { instantOf } from '@runledger/contracts/http/runs/live-status';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { stateAfter, walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
-import type { Webhook } from '@runledger/contracts/fold/webhook';
-import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import { stateAfter, walkChain, type ChainStep } from '@runledger/contracts/fold/read-chain';
+import { WEBHOOK_CHAIN, type Webhook } from '@runledger/contracts/fold/webhook';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 
 /** What a run spends its time on. */

@@ -4,10 +4,10 @@ import { signingSecrets, type SigningSecrets } from '@runledger/webhooks/signing
 import {
   RotateSecretRequest,
   WebhookSecret,
-  RunDeliveries,
-  DeliveryPage,
-  DeliveryQuery,
-} from '@runledger/contracts/http/webhooks';
+  ReceiversQuery,
+  WebhookReceivers,
+} from '@runledger/contracts/http/webhook-receivers';
+import { RunDeliveries, DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks';
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
 import type { Kit } from '../kit.ts';
@@ -22,10 +22,9 @@ import { WEBHOOK_STATUSES } from '../views/stored-run.decide.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
 import { own } from '../door/compiled.ts';
-import { ReceiversQuery, WebhookReceivers } from '@runledger/contracts/http/webhooks/receivers';
-import { originOf } from '@runledger/contracts/deliveries/partition';
+import { originOf } from '@runledger/contracts/deliveries/timers';
 import type { OrgId } from '@runledger/contracts/ids';
-import { MAX_NAMED_ORIGIN, MAX_NAMED_ORIGINS } from '@runledger/contracts/requests/receivers';
+import { MAX_NAMED_ORIGIN, MAX_NAMED_ORIGINS } from '@runledger/contracts/deliveries/receivers';
 import { requestReceivers } from '@runledger/request-reply/receivers';
 
 /** Deliveries of notifications and their receivers, redelivery, and the secret that signs them. */

@@ -11,13 +11,18 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
-import { endsWithoutLog, isSettled, type Webhook } from '@runledger/contracts/fold/webhook';
-import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import {
+  endsWithoutLog,
+  isSettled,
+  WEBHOOK_CHAIN,
+  type Webhook,
+  type WebhookHistory,
+} from '@runledger/contracts/fold/webhook';
 import {
   parseLifecycleSubject,
   parseWebhookSubject,
   type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/subjects';
 import type { StoredView } from './run-view.ts';
 import { runName } from './stored-run.decide.ts';
 

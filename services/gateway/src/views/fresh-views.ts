@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { within } from '@runledger/resilience/within';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';

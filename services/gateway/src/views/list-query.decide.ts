@@ -3,7 +3,7 @@ import type { RunOrigin } from '@runledger/contracts/events/run-event-data';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
-import type { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
+import type { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { OPEN_STATUSES, type RunView } from './run-view.ts';
 import type { RunSearch, Sought } from './run-search.decide.ts';
 import type { ListRange, SortKey } from './sort-key.decide.ts';

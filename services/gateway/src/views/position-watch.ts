@@ -2,8 +2,8 @@ import { CannotContinue } from '@runledger/event-log/follow/follow';
 import { sleep } from '@runledger/resilience/abort';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { messagesOf } from '@runledger/event-log/messages/messages-of';
-import { streamFill } from '@runledger/event-log/provision/stream-fill';
+import { messagesOf } from '@runledger/event-log/read/run-messages';
+import { streamFill } from '@runledger/event-log/provision/stream-sizes';
 import { isBehind, type ProjectionPosition } from './projection-start.decide.ts';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 

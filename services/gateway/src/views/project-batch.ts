@@ -1,13 +1,13 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { isDeleted, type RunState } from '@runledger/contracts/fold/run';
-import { countRuns } from '@runledger/contracts/room/run-counts';
-import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { countRuns } from '@runledger/contracts/fold/log-capacity';
+import { matchesAny, ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
-import { settled } from '@runledger/event-log/messages/leader-state';
-import { runsIdentity, readStored, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { settled } from '@runledger/event-log/read/leader-read';
+import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/stream-identity';
+import { readStored, type RunLog } from '@runledger/event-log/read/run-messages';
 import { foldedOf, projectRuns, runsIn, type Gap, type RefusedFact } from './fold-run.decide.ts';
 import {
   beginningOf,
@@ -21,7 +21,6 @@ import { isSameRun, type StoredView } from './run-view.ts';
 import { ViewsReplaced } from './position-watch.ts';
 import type { RunViews } from './run-views.ts';
 import type { RefusedMessage } from '@runledger/contracts/fold/read-chain';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 
 interface BatchOptions {

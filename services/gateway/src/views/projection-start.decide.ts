@@ -1,6 +1,6 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
-import { NO_RUNS, type RunCounts } from '@runledger/contracts/room/run-counts';
-import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { NO_RUNS, type RunCounts } from '@runledger/contracts/fold/log-capacity';
+import type { RunsIdentity } from '@runledger/event-log/read/stream-identity';
 
 /** How far the projection has come, and in which log: another log may have other events at the same sequences. */
 export interface ProjectionPosition {

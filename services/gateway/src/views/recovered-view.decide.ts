@@ -1,9 +1,10 @@
-import { endBehindLoss, evolveRun } from '@runledger/contracts/fold/evolve-run';
+import { endBehindLoss } from '@runledger/contracts/fold/run-ending';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { acceptMessage, EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
 import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { walkChain } from '@runledger/contracts/fold/walk-chain';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
+import { walkChain } from '@runledger/contracts/fold/read-chain';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { foldedOf, projectRuns } from './fold-run.decide.ts';
 import type { StoredView } from './run-view.ts';

@@ -3,15 +3,19 @@ import { respondToViewDigests, viewDigest } from '@runledger/request-reply/view-
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
-import type { Logger } from '@runledger/event-log/connect/logger';
-import { runsIdentity, readStored } from '@runledger/event-log/messages/stream-identity';
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
+import { readStored, type RunLog } from '@runledger/event-log/read/run-messages';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import pLimit from 'p-limit';
-import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
-import type { ViewDigestsRequest, ViewDigestsResponse } from '@runledger/contracts/requests/view-digests';
+import type {
+  RedriveResponse,
+  RedriveRequest,
+  ViewDigestsRequest,
+  ViewDigestsResponse,
+} from '@runledger/contracts/requests/operator-requests';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { beginProjection, goPastMissed, projectBatch, readView } from './project-batch.ts';
 import { factSubject, type RefusedFact } from './fold-run.decide.ts';

@@ -1,7 +1,7 @@
 import { isEnded, type Run, type RunRequest } from '@runledger/contracts/fold/run';
 import { isRunId, type OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonValue } from '@runledger/contracts/json';
-import { isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import { isJsonNumber, numberText } from '@runledger/contracts/exact-number';
 
 /** What runs are searched for. */
 export interface RunSearch {

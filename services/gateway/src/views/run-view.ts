@@ -1,6 +1,6 @@
 import { isDeleted, isEnded, type LeftToErase, type Run, type RunState } from '@runledger/contracts/fold/run';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 
 /**
  * A run as it is stored for reading: everything that the log says of it up to the later of the two heads. A view whose

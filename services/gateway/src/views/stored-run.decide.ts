@@ -2,8 +2,8 @@ import { gpuOf, isDeleted, isEnded, type Run, type RunState } from '@runledger/c
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { parseJson } from '@runledger/contracts/json';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { referencesOf, type RunReferences } from './run-references.decide.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
 import { searchTextOf } from './run-search.decide.ts';

@@ -1,4 +1,4 @@
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { readGatewayConfig } from '../../src/config.ts';
 import { openArchiveObjects } from '../../src/archive/archive-objects.ts';
 import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { testBucket } from '@runledger/testing/servers/s3';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { leafOf, rootOfPath } from '@runledger/event-log/archive/merkle';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
+import { leafOf, rootOfPath } from '@runledger/event-log/read/merkle';
 import { describe, expect, it } from 'vitest';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';

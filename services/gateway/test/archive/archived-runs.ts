@@ -1,7 +1,7 @@
 import { readGatewayConfig } from '../../src/config.ts';
 import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import { silentLogger } from '@runledger/event-log/connect/observability';
+import { createdAt } from '@runledger/event-log/read/stream-identity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { readWholeSegment } from '../../src/archive/read-segment.ts';

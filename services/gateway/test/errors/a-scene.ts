@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';

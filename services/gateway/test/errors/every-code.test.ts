@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { REFUSAL_CODES, type RefusalCode } from '@runledger/contracts/http/refusals/refusal-codes';
+import { REFUSAL_CODES, type RefusalCode } from '@runledger/contracts/http/refusal-codes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 import { aScene, type Provoke, type Scene } from './a-scene.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openFiles, type Files } from '../../src/files/files.ts';
 import { fileRecords, sumFiles } from '../../src/files/file-records.ts';

@@ -1,4 +1,4 @@
-import type { LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
+import type { LoggedAttempt } from '@runledger/contracts/run-logs';
 import type { OrgId } from '@runledger/contracts/ids';
 import { countLogSlots, logsFill, readLog } from '@runledger/event-log/streams/logs';
 import { aRun } from '@runledger/testing/events/run-events';

@@ -1,6 +1,6 @@
-import { NO_RUNS } from '@runledger/contracts/room/run-counts';
+import { NO_RUNS } from '@runledger/contracts/fold/log-capacity';
 import { setPosition } from '../fixtures/views/set-position.ts';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';

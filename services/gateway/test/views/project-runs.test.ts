@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import {
   lifecycleFilter,
@@ -9,7 +9,7 @@ import {
   webhookFilter,
   webhookEventSubject,
   type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../src/views/fold-run.decide.ts';

@@ -1,7 +1,7 @@
-import { NO_RUNS } from '@runledger/contracts/room/run-counts';
+import { NO_RUNS } from '@runledger/contracts/fold/log-capacity';
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import {
   areComplete,
   beginningOf,

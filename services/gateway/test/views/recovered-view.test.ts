@@ -6,7 +6,7 @@ import {
   runEventSubject,
   webhookEventSubject,
   webhookFilter,
-} from '@runledger/contracts/subjects/run-subjects';
+} from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,

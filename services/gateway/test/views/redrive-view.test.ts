@@ -1,7 +1,7 @@
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { requestRedrive } from '@runledger/request-reply/redrive';
-import { memoryLog } from '@runledger/event-log/memory/memory-log';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
+import { memoryLog } from '@runledger/event-log/append/memory-log';
+import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';

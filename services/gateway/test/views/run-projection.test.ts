@@ -1,9 +1,9 @@
-import { NO_RUNS } from '@runledger/contracts/room/run-counts';
+import { NO_RUNS } from '@runledger/contracts/fold/log-capacity';
 import { setPosition } from '../fixtures/views/set-position.ts';
 import { newUuid } from '@runledger/contracts/ids';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
+import { silentLogger } from '@runledger/event-log/connect/observability';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';

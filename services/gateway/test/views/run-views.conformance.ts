@@ -1,5 +1,5 @@
 import { beginningOf } from '../../src/views/projection-start.decide.ts';
-import { NO_RUNS } from '@runledger/contracts/room/run-counts';
+import { NO_RUNS } from '@runledger/contracts/fold/log-capacity';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import {
   aRun,

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { runId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, cancelRequested, deleted, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/kit.ts';

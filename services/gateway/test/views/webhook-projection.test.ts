@@ -1,6 +1,6 @@
-import { NO_RUNS } from '@runledger/contracts/room/run-counts';
+import { NO_RUNS } from '@runledger/contracts/fold/log-capacity';
 import { setPosition } from '../fixtures/views/set-position.ts';
-import { webhookEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { webhookEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';

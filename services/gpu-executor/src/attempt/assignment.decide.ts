@@ -1,14 +1,14 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { parseRunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
-import { instantOf } from '@runledger/contracts/run-view/instant';
+import { instantOf } from '@runledger/contracts/http/runs/live-status';
 import {
   lifecycleFilter,
   parseLifecycleSubject,
   runEventSubject,
   type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
-import { toldTerm } from '@runledger/contracts/subjects/terms';
+} from '@runledger/contracts/events/subjects';
+import { announcedTerm } from '@runledger/contracts/events/leader-terms';
 
 /** One attempt of a run, given to this executor. */
 export interface Assignment extends RunKey {
@@ -110,7 +110,7 @@ export class KnownTerms {
 
   /** Takes a message that tells a term. False when it does not. */
   onTold({ body, sequence }: StoredMessage): boolean {
-    const term = toldTerm(body);
+    const term = announcedTerm(body);
     if (term === undefined) return false;
     // The others are of former leaders, or delivered again.
     const isNews = this.#told.every((known) => known.from > sequence || known.term < term);

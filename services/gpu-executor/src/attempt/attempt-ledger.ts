@@ -1,6 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
-import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
+import { attemptSubjects } from '@runledger/contracts/events/subjects';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import type { Assignment } from './assignment.decide.ts';

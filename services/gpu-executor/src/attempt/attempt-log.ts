@@ -3,9 +3,9 @@ import {
   LOG_TAIL_CHUNKS,
   logSlot,
   type LogChunk,
-} from '@runledger/contracts/logs/log-chunk';
-import type { AttemptLog as StoredLog } from '@runledger/contracts/logs/kept-log';
-import type { MaskText } from '@runledger/contracts/logs/log-masks';
+  type AttemptLog as StoredLog,
+} from '@runledger/contracts/run-logs';
+import type { MaskText } from '@runledger/contracts/log-masks';
 import { sleep } from '@runledger/resilience/abort';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

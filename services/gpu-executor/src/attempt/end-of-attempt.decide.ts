@@ -1,11 +1,9 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { retryAfterS } from '@runledger/contracts/events/retry';
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorMessage, retryAfterS, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import type { IfNoOutput } from '@runledger/contracts/warnings/run-warning';
+import type { IfNoOutput } from '@runledger/contracts/events/run-warning';
 import type { RunResult } from '../runners/runner.ts';
 import type { Assignment } from './assignment.decide.ts';
 import type { EventDraft } from './attempt-facts.decide.ts';

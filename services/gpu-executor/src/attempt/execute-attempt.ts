@@ -1,6 +1,6 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
-import type { AttemptLog as StoredLog } from '@runledger/contracts/logs/kept-log';
-import type { MaskText } from '@runledger/contracts/logs/log-masks';
+import type { AttemptLog as StoredLog } from '@runledger/contracts/run-logs';
+import type { MaskText } from '@runledger/contracts/log-masks';
 import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
 import type { FetchOptions } from '../transfer/fetch-body.ts';
 import type { GpuSlot } from '../gpu-slots.ts';

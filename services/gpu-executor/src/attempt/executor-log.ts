@@ -1,21 +1,21 @@
 import { executorName, type ExecutorId } from '@runledger/contracts/ids';
-import { executorConsumer } from '@runledger/contracts/requests/executor-consumer';
-import { executorFilter, parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
+import { executorConsumer } from '@runledger/contracts/requests/executors';
+import { executorFilter, parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import {
   consume,
   done,
   ConsumerInUse,
   deadLetterBecause,
   type Consumption,
-} from '@runledger/event-log/consume/consume';
+} from '@runledger/event-log/follow/consume';
 import { rememberMessage } from '@runledger/event-log/append/previous-hash';
 import { perMinute } from '@runledger/resilience/per-minute';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { sleep } from '@runledger/resilience/abort';
-import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
+import type { RedriveResponse } from '@runledger/contracts/requests/operator-requests';
 import { respondToRedrives, refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
-import { lastOfSubjects } from '@runledger/event-log/messages/direct-read';
+import { lastOfSubjects } from '@runledger/event-log/read/direct-read';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { appendOwn, LogFull } from '@runledger/event-log/append/append';
 import type { Executor } from './executor.ts';

@@ -1,8 +1,8 @@
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { isToldTerm } from '@runledger/contracts/subjects/terms';
+import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
+import { isTermAnnouncement } from '@runledger/contracts/events/leader-terms';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import { inSpan } from '@runledger/service-kit/tracing/spans';
 import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
@@ -87,7 +87,7 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
 
   return {
     handle: (message) => {
-      if (isToldTerm(message.subject)) return applyTerm(settings.terms, message);
+      if (isTermAnnouncement(message.subject)) return applyTerm(settings.terms, message);
       const subject = parseLifecycleSubject(message.subject);
       if (subject === undefined) {
         return { kind: 'no_fact', why: 'its subject is not the subject of a lifecycle fact' };

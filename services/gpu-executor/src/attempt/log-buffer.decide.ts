@@ -6,8 +6,8 @@ import {
   MAX_LOG_LINE_BYTES,
   type LogChunk,
   type StoredLogLine,
-} from '@runledger/contracts/logs/log-chunk';
-import type { MaskText } from '@runledger/contracts/logs/log-masks';
+} from '@runledger/contracts/run-logs';
+import type { MaskText } from '@runledger/contracts/log-masks';
 import { MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
 import type { LogLine } from '../runners/runner.ts';
 

@@ -1,4 +1,4 @@
-import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
+import type { RunWarning } from '@runledger/contracts/events/run-warning';
 import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';

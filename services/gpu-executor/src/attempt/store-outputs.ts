@@ -1,6 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { contentTypeOf } from '@runledger/contracts/content-type';
+import { contentTypeOf } from '@runledger/contracts/file-name';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { ListedOutputs, RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';

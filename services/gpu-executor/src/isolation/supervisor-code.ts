@@ -35,7 +35,7 @@ const sourceCode = (modules: string): string[] => [
   join(HERE, '../../package.json'),
   ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
   // The reader of JSON, which the first of them loads.
-  dirname(fileURLToPath(import.meta.resolve('@runledger/contracts/numbers/read-json-text'))),
+  dirname(fileURLToPath(import.meta.resolve('@runledger/contracts/json'))),
   join(modules, '@runledger'),
 ];
 

@@ -1,4 +1,4 @@
-import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { Static, TObject, TProperties } from 'typebox';

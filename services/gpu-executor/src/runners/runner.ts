@@ -1,8 +1,8 @@
-import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
+import type { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
 import type { AttemptError } from '@runledger/contracts/events/run-error';
-import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
-import type { LogStream } from '@runledger/contracts/logs/log-line';
-import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import type { RunWarning } from '@runledger/contracts/events/run-warning';
+import type { LogStream } from '@runledger/contracts/run-logs';
+import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
 import type { GpuSlot } from '../gpu-slots.ts';
 

@@ -1,13 +1,13 @@
-import { InputTarget } from '@runledger/contracts/catalogue/input-targets';
+import { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { MAX_INPUTS_BYTES, MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
-import { type MaskText, compileMasks } from '@runledger/contracts/logs/log-masks';
+import { compileMasks, type MaskText } from '@runledger/contracts/log-masks';
 import { untilAborted } from '@runledger/resilience/abort';
 import { LRUCache } from 'lru-cache';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { LogMasks } from '@runledger/contracts/logs/log-mask-patterns';
+import { LogMasks } from '@runledger/contracts/run-logs';
 import type { Assignment } from '../attempt/assignment.decide.ts';
 import { openAttemptGateway, type GatewaySettings, type AttemptGateway } from './attempt-gateway.ts';
 import {

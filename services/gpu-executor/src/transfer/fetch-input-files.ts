@@ -1,6 +1,6 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/workflow-inputs';
 import { fetchAssigned, type FetchedAssignment, type FetchSettings } from './fetch-assigned.ts';
 import type { Assignment } from '../attempt/assignment.decide.ts';
 import {

@@ -1,7 +1,7 @@
-import { storingStatus } from '@runledger/contracts/run-view/live-status';
+import { storingStatus } from '@runledger/contracts/http/runs/live-status';
 import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { StoredFile, type RunOutput } from '@runledger/contracts/events/run-event-data';
-import { contentTypeOf } from '@runledger/contracts/content-type';
+import { contentTypeOf } from '@runledger/contracts/file-name';
 import type { FileHandle } from 'node:fs/promises';
 import { parseJson } from '@runledger/contracts/json';
 import { Value } from 'typebox/value';

@@ -1,7 +1,7 @@
 import { executorId } from '@runledger/contracts/ids';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { readAssignment, type Assignment } from '../../src/attempt/assignment.decide.ts';
 import {

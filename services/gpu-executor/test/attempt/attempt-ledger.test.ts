@@ -2,7 +2,7 @@ import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { anAttempt, expired } from '@runledger/testing/events/run-events';
 import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';

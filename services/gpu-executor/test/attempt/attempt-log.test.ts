@@ -1,4 +1,4 @@
-import type { LogChunk } from '@runledger/contracts/logs/log-chunk';
+import type { LogChunk } from '@runledger/contracts/run-logs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openAttemptLog, type AttemptLog } from '../../src/attempt/attempt-log.ts';
 

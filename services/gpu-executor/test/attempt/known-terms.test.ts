@@ -1,11 +1,11 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { termBegan, toldTermSubject } from '@runledger/contracts/subjects/terms';
+import { termBegan, termAnnouncementSubject } from '@runledger/contracts/events/leader-terms';
 import { aRun, assigned, EXECUTOR } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { type Assignment, KnownTerms } from '../../src/attempt/assignment.decide.ts';
 
 const told = (term: number, sequence: number, body: unknown = termBegan('next', term)): StoredMessage => ({
-  subject: toldTermSubject(EXECUTOR),
+  subject: termAnnouncementSubject(EXECUTOR),
   sequence,
   time: '2026-01-01T00:00:00.000Z',
   fence: null,

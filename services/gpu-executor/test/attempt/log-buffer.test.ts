@@ -1,4 +1,4 @@
-import { LOG_HEAD_CHUNKS, LOG_TAIL_CHUNKS, MAX_LOG_CHUNK_BYTES } from '@runledger/contracts/logs/log-chunk';
+import { LOG_HEAD_CHUNKS, LOG_TAIL_CHUNKS, MAX_LOG_CHUNK_BYTES } from '@runledger/contracts/run-logs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logBuffer, type LogBuffer } from '../../src/attempt/log-buffer.decide.ts';

@@ -1,5 +1,5 @@
-import { MAX_LOG_LINE_BYTES } from '@runledger/contracts/logs/log-chunk';
-import { compileMasks, type MaskText } from '@runledger/contracts/logs/log-masks';
+import { MAX_LOG_LINE_BYTES } from '@runledger/contracts/run-logs';
+import { compileMasks, type MaskText } from '@runledger/contracts/log-masks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rawLine, printableLine } from '../../src/attempt/log-buffer.decide.ts';

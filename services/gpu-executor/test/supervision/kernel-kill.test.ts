@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSyn
 import { join } from 'node:path';
 import { geteuid } from 'node:process';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { retryAfterS } from '@runledger/contracts/events/retry';
+import { retryAfterS } from '@runledger/contracts/events/run-error';
 import { isolationNamed } from '../fixtures/isolations.ts';
 import { ownUser } from '../../src/isolation/users.ts';
 import { openCgroups } from '../../src/supervision/cgroups.ts';

@@ -1,4 +1,4 @@
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { aRun, assigned } from '@runledger/testing/events/run-events';
 import { executorId } from '@runledger/contracts/ids';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { writeFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { executorId } from '@runledger/contracts/ids';
 import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
 import { aRun, assigned } from '@runledger/testing/events/run-events';

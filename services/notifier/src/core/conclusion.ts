@@ -1,5 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import type { WebhookEventOf } from '@runledger/contracts/events/webhook-event';
+import type { DeliveryAttemptResult, WebhookEventOf } from '@runledger/contracts/events/webhook-event';
 import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { AttemptReport, Progress, SentResult } from './delivery.ts';
 

@@ -1,8 +1,7 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { isEnded, type EndedRun, type RunFact } from '@runledger/contracts/fold/run';
-import type { ReadRun } from '@runledger/event-log/read/read-run';
-import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import type { ReadRun, WebhookEnd } from '@runledger/event-log/read/read-run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 
 /** The final notification of a run, until its receiver has accepted it or it is given up. */

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import { receiverOfKey, breakerKey, type Receiver } from './receiver.ts';
 import { hasWaiting, takeOlder, type ReceiverQueue } from './receiver-queues.ts';

@@ -1,6 +1,6 @@
 import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { AttemptReport, Failed, FinalDelivery } from './delivery.ts';
 import type { Receiver } from './receiver.ts';
 import type { PartitionStart } from './partition.ts';

@@ -1,9 +1,9 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import {
   compareReceivers,
   type HeldUpBy,
   type ReceiversRequest,
-} from '@runledger/contracts/requests/receivers';
+} from '@runledger/contracts/deliveries/receivers';
 import { isInTimers } from './delivery.ts';
 import { FIRST_LIMIT, hasWaiting, type ReceiverQueue } from './receiver-queues.ts';
 import { NO_RECORD, type ReceiverRecord, type Receiver, receiverKey } from './receiver.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { RunId } from '@runledger/contracts/ids';
 import type { FinalDelivery } from './delivery.ts';
 import {

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import { isCharged, outcomesOf } from './conclusion.ts';
 import { NO_RECORD, type ReceiverRecord, receiverKey, type Receiver, type Sent } from './receiver.ts';

@@ -1,7 +1,7 @@
 import type { OpenBreaker } from '@runledger/contracts/deliveries/timers';
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { MAX_FAILURE_MESSAGE } from '@runledger/contracts/requests/receivers';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
+import { errorMessage } from '@runledger/contracts/events/run-error';
+import { MAX_FAILURE_MESSAGE } from '@runledger/contracts/deliveries/receivers';
 import type { SentResult } from './delivery.ts';
 import { verdictOf } from './conclusion.ts';
 

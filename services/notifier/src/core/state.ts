@@ -1,6 +1,6 @@
 import type { RunId } from '@runledger/contracts/ids';
 import TinyQueue from 'tinyqueue';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { BreakerSettings } from './breaker.ts';
 import { Breakers, type BreakerChange } from './breakers.ts';
 import type { ConclusionSettings } from './conclusion.ts';

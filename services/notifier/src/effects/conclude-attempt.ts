@@ -1,5 +1,5 @@
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { errorMessage } from '@runledger/contracts/events/run-error';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { Retry } from '../core/conclusion.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
 import type { AttemptReport } from '../../src/core/delivery.ts';
 import { conclusionOf, type Conclusion } from '../../src/core/conclusion.ts';

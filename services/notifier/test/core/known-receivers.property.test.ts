@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

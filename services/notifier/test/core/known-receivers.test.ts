@@ -1,4 +1,4 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { receiverKey, type Receiver } from '../../src/core/receiver.ts';
 import { knownReceivers, type KnownReceiver } from '../../src/core/known-receivers.ts';

@@ -1,5 +1,5 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { waitsInLog } from '../../src/core/reconciling.ts';

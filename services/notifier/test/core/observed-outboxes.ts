@@ -1,7 +1,7 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { AttemptReport, FinalDelivery } from '../../src/core/delivery.ts';
 import { LowWatermark } from '../../src/core/partition.ts';
 import { SECOND, simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { expect } from 'vitest';
 import { isInTimers, type AttemptReport } from '../../src/core/delivery.ts';
 import type { Effect } from '../../src/core/inputs-and-effects.ts';

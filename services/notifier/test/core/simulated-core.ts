@@ -1,5 +1,5 @@
 import TinyQueue from 'tinyqueue';
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { BREAKER_SETTINGS } from '../../src/core/breaker.ts';
 import { take as takeInput } from '../../src/core/take.ts';
 import type { FinalDelivery } from '../../src/core/delivery.ts';

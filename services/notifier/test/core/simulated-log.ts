@@ -1,7 +1,6 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
-import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
+import { partitionOf, type PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { Conclusion } from '../../src/core/conclusion.ts';
 import { isInTimers, type FinalDelivery } from '../../src/core/delivery.ts';
 import { receiverKey, type Receiver } from '../../src/core/receiver.ts';

@@ -1,4 +1,4 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { expect } from 'vitest';
 import type { FinalDelivery } from '../../src/core/delivery.ts';
 import type { Effect, StoredOpening } from '../../src/core/inputs-and-effects.ts';

@@ -1,7 +1,7 @@
 import {
   DELIVERY_ATTEMPT_RESULTS,
   type DeliveryAttemptResult,
-} from '@runledger/contracts/events/delivery-attempt-result';
+} from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
 import { isCharged, outcomesOf, verdictOf, type Outcome, type Verdict } from '../../src/core/conclusion.ts';
 

@@ -1,5 +1,5 @@
 import { timerSubject, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
-import { type RunKey, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers.ts';
 import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import {

@@ -4,7 +4,7 @@ import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Webhook as StandardWebhook } from 'standardwebhooks';

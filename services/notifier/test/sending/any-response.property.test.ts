@@ -1,4 +1,4 @@
-import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/events/delivery-attempt-result';
+import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/events/webhook-event';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { outputLists } from '@runledger/blob-store/output-lists';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aLaggingCluster, type LaggingCluster } from '@runledger/event-log/test/fixtures/leader-behind';
 import { stored } from '@runledger/event-log/test/fixtures/stored';

@@ -1,11 +1,10 @@
 import { nanos } from '@nats-io/transport-node';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { webhookFilter } from '@runledger/contracts/subjects/run-subjects';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { webhookFilter, type RunKey } from '@runledger/contracts/events/subjects';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
+import { parseJson } from '@runledger/event-log/read/stored-message';
 import { append } from '@runledger/event-log/append/append';
-import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import { readWebhookEnd } from '@runledger/event-log/read/read-run';
 import { assigned, expired, runRequest, started, succeeded } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,

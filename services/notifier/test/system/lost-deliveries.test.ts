@@ -1,8 +1,8 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { aRun, queued, timedOut } from '@runledger/testing/events/run-events';
 import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { expect, it } from 'vitest';

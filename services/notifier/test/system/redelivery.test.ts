@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { findPending, storeOpening } from '../../src/timers.ts';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';

@@ -1,6 +1,6 @@
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readPosition, storePosition } from '../../src/timers.ts';
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';

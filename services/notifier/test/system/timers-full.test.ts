@@ -1,5 +1,5 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
+import { lastPerSubject } from '@runledger/event-log/follow/read-to-end';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { describe, expect, it } from 'vitest';
 import { expectSoon } from '../fixtures/expect-soon.ts';

@@ -9,8 +9,8 @@ import {
   mayHaveAnother,
   waitsSince,
 } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { errorMessage } from '@runledger/contracts/events/error-message';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { errorMessage } from '@runledger/contracts/events/run-error';
 
 /** A run that has not ended, as it was when the decision was made. Its request has no inputs here. */
 export type LiveRun = QueuedRun | ExecutingRun;

@@ -1,5 +1,4 @@
-import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
-import type { Eta, NoEta } from '@runledger/contracts/requests/wait-reason';
+import type { QueuePosition, Eta, NoEta } from '@runledger/contracts/requests/queue-position';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { forecast, MAX_SIMULATED_SLOTS, type LimitLine, type Line, type OccupiedSlot } from './forecast.ts';
 import { durationOn, type DurationEstimate, durationOf } from './durations.ts';

@@ -3,7 +3,7 @@ import {
   type ExecutorsResponse,
   type ExecutorsRequest,
   type ExecutorState,
-} from '@runledger/contracts/requests/executor-state';
+} from '@runledger/contracts/requests/executors';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { DrainedNames } from './fleet.ts';

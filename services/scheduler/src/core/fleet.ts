@@ -1,5 +1,5 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
-import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorState } from '@runledger/contracts/requests/executors';
 import type { SlotAllocation } from './slot-allocation.ts';
 import { FreeSlots, LoadedSlots } from './free-slots.ts';
 import { CapabilityIndex } from './capability-index.ts';

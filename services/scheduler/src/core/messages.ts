@@ -1,7 +1,7 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
 import { uploadTimeoutS } from '@runledger/contracts/limits';
-import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
+import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
 import { allRequirements, type Requirements } from './requirements.ts';
 
 /** Messages for people about the decisions: what happened, and what they can do. */

@@ -1,5 +1,4 @@
-import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
+import type { FleetEvent, FleetRequest } from '@runledger/contracts/events/fleet-event';
 import { executorId, executorName, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
 import type { RunDecision } from './decision.ts';
 import type { RemovalReason } from './messages.ts';

@@ -1,7 +1,7 @@
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isExecuting } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { timeOf } from './runs/time-text.ts';
 import { addDuration } from './durations.ts';
 import type { RunDecision, Decision, DeclareLost } from './decision.ts';

@@ -1,10 +1,13 @@
-import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import type {
+  ExecutorsRequest,
+  ExecutorsResponse,
+  ShortageRequest,
+  ShortageResponse,
+} from '@runledger/contracts/requests/executors';
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
-import type { Capacity, QueuePosition } from '@runledger/contracts/requests/queue-position';
-import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
+import type { Capacity, QueuePosition, WaitReason } from '@runledger/contracts/requests/queue-position';
 import { orgId } from '@runledger/contracts/ids';
-import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isResponsive } from './heartbeats.ts';
 import type { Shortage } from './capability-index.ts';
 import { isTaken } from './fleet.ts';

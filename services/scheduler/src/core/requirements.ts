@@ -2,7 +2,7 @@ import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
-import { runnerKindOf, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import { runnerKindOf, type RunnerChoice } from '@runledger/contracts/catalogue/runners';
 
 /** What a run requires of an executor. */
 export interface Requirements {

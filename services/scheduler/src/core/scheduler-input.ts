@@ -1,7 +1,7 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import type { WriterRole } from '@runledger/contracts/events/writer';
+import type { WriterRole } from '@runledger/contracts/events/event-envelope';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { Decision } from './decision.ts';
 import type { DurationRecord } from './durations.ts';
 import type { DrainedName } from './fleet.ts';

@@ -1,4 +1,4 @@
-import { attemptsLimit, NEW_ATTEMPT_BYTES, reservedBytes } from '@runledger/contracts/room/reservation';
+import { attemptsLimit, NEW_ATTEMPT_BYTES, reservedBytes } from '@runledger/contracts/fold/log-capacity';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import { Durations } from './durations.ts';

@@ -1,7 +1,7 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { ExecutorId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './on-fleet-fact.ts';
 import { decideWithoutWarm, fillAllSlots } from './decide.ts';
 import { onLead, onStandBy, onReset, onTick } from './on-tick.ts';

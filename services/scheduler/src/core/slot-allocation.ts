@@ -1,6 +1,6 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId, OrgId, RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 
 /** Names a slot of an executor, whether that executor is known or not. */
 export interface SlotRef {

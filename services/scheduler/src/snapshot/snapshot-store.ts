@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Objm, setSha256Backend, type ObjectStore } from '@nats-io/obj';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
-import { objectChunks } from '@runledger/event-log/read/object-chunks';
+import { objectChunks } from '@runledger/event-log/read/read-pages';
 import { decodeSnapshot, type DecodedSnapshot, encodeSnapshot } from './snapshot-codec.ts';
 import type { Snapshot } from './snapshot-format.ts';
 

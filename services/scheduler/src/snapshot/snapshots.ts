@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createdAt, readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { createdAt, runsIdentity } from '@runledger/event-log/read/stream-identity';
+import { readStored } from '@runledger/event-log/read/run-messages';
 import { eventIdOf } from '@runledger/contracts/fold/chain';
 import type { KnownRun } from '../core/runs/known-run.ts';
 import type { Scheduling } from '../core/scheduling.ts';

@@ -1,4 +1,4 @@
-import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import type { WaitReason } from '@runledger/contracts/requests/queue-position';
 import { describe, expect, it } from 'vitest';
 import { executor, loaded } from './steps.ts';
 import { orgOf, TestBed, type OrgShares, type RequestedRun } from './test-bed.ts';

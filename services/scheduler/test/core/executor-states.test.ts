@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExecutorState, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorState, ExecutorsRequest } from '@runledger/contracts/requests/executors';
 import { executor } from './steps.ts';
 import { OPERATOR, ORG, TestBed, versionOf } from './test-bed.ts';
 

@@ -1,4 +1,4 @@
-import { attemptsLimit, NEW_ATTEMPT_BYTES, reservedBytes } from '@runledger/contracts/room/reservation';
+import { attemptsLimit, NEW_ATTEMPT_BYTES, reservedBytes } from '@runledger/contracts/fold/log-capacity';
 import { describe, expect, it } from 'vitest';
 import {
   cancelRequested,

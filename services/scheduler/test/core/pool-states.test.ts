@@ -1,5 +1,5 @@
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
-import type { ShortageRequest } from '@runledger/contracts/requests/shortage';
+import type { ShortageRequest } from '@runledger/contracts/requests/executors';
 import { describe, expect, it } from 'vitest';
 import { executor } from './steps.ts';
 import { ORG, orgOf, TestBed } from './test-bed.ts';

@@ -3,10 +3,9 @@ import { EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { executorId, orgId, runId, type ExecutorId, type OrgId } from '@runledger/contracts/ids';
-import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
-import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
+import type { Heartbeat, FleetRequest } from '@runledger/contracts/events/fleet-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { GpuFallback } from '@runledger/contracts/gpu-fallbacks';
+import type { GpuFallback } from '@runledger/contracts/run-options';
 import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import {
   RUN_EVENTS,
@@ -14,7 +13,7 @@ import {
   type RunEventOf,
   type RunEventType,
 } from '@runledger/contracts/events/run-event';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { type Decision, assignedEvent, endingEvent } from '../../src/core/decision.ts';
 import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';

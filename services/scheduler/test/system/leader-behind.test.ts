@@ -1,6 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { QueuedRun } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aLaggingCluster, type LaggingCluster } from '@runledger/event-log/test/fixtures/leader-behind';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { openTestSchedulerOnOwnBroker } from '../fixtures/scheduler-test-bed.ts';
 import { startScheduler } from '../fixtures/scheduler-process.ts';

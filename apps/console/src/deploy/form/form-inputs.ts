@@ -1,5 +1,5 @@
 import { parseJson } from '@runledger/contracts/json';
-import { isJsonNumber } from '@runledger/contracts/numbers/exact-number';
+import { isJsonNumber } from '@runledger/contracts/exact-number';
 import type { Schemas } from '../../api/schemas.ts';
 
 export type InputDefinition = Schemas['InputDefinition'];

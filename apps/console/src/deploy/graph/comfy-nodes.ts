@@ -1,4 +1,4 @@
-import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-workflow';
 
 export interface ComfyNode {
   readonly id: string;

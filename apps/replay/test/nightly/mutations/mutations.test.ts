@@ -117,13 +117,13 @@ it.each([
   },
   {
     defect: 'another attempt that nobody asked for',
-    file: 'packages/contracts/src/events/retry.ts',
+    file: 'packages/contracts/src/events/run-error.ts',
     text: 'if (!retryable || !retry_on.includes(kind)) return null;',
     instead: 'if (!retryable) return null;',
   },
   {
     defect: 'another attempt that comes too late',
-    file: 'packages/contracts/src/events/retry.ts',
+    file: 'packages/contracts/src/events/run-error.ts',
     text: 'const FIRST_WAIT_S = 2;',
     instead: 'const FIRST_WAIT_S = 20;',
   },

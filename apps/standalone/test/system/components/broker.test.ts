@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Operator } from '../../../src/data-folder/connection-files.ts';

@@ -1,18 +1,18 @@
 import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { executorId, newUuid, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import { logSubject } from '@runledger/contracts/logs/log-chunk';
-import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { logSubject } from '@runledger/contracts/run-logs';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { contract } from '@runledger/gpu-executor/contract';
 import { sendHeartbeat } from '@runledger/coordination/heartbeats';
 import { appendOwn } from '@runledger/event-log/append/append';
-import { appendFleet } from '@runledger/event-log/messages/append-fleet';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { appendFleet } from '@runledger/event-log/append/append-fleet';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { readRun } from '@runledger/event-log/read/read-run';
 import {
   cancelled,

@@ -1,13 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { HighestPriority, LowestPriority, Weight as AnyWeight } from '../../fair-share.ts';
-import { GpuModel } from '../../gpu.ts';
-import { GpuFallback, MAX_GPUS } from '../../gpu-fallbacks.ts';
-import { IfNoOutput } from '../../warnings/run-warning.ts';
-import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
-import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
-import { LogMasks } from '../../logs/log-mask-patterns.ts';
+import {
+  HighestPriority,
+  LowestPriority,
+  Weight as AnyWeight,
+  GpuFallback,
+  MAX_GPUS,
+  Label,
+  LABEL_RULE,
+  MAX_REQUIRED_LABELS,
+} from '../../run-options.ts';
+import { GpuModel, GpuName } from '../../gpu.ts';
+import { IfNoOutput } from '../../events/run-warning.ts';
+import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/run-error.ts';
+import { LogMasks } from '../../run-logs.ts';
 import { MAX_DEADLINE_S, MAX_WARM_WAIT_S } from '../../limits.ts';
-import { GpuName } from '../fields/gpu-name.ts';
 import {
   DeploymentUuid,
   EXAMPLE_IDS,
@@ -15,12 +21,16 @@ import {
   OrganisationUuid,
   VersionUuid,
   WorkflowUuid,
-} from '../fields/ids.ts';
-import { Archived, Name, NamedRecordsQuery, NewName } from '../fields/names.ts';
-import { CreatedAt, NextCursor } from '../fields/values.ts';
-import { nullable, optional, unchanged } from '../fields/optional.ts';
+  Archived,
+  Name,
+  NamedRecordsQuery,
+  NewName,
+  CreatedAt,
+  NextCursor,
+} from '../fields.ts';
+import { nullable, optional, unchanged } from '../../schemas.ts';
 import { NewMachine } from './machines.ts';
-import { NewWorkflowVersion } from './workflow-versions.ts';
+import { NewWorkflowVersion } from './workflows.ts';
 
 const Environment = Type.String({
   minLength: 1,

@@ -1,11 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { GpuModel } from '../../gpu.ts';
-import { Runner } from '../../runners/runner-kinds.ts';
-import { GpuName } from '../fields/gpu-name.ts';
-import { Archived, Name, NewName } from '../fields/names.ts';
-import { MachineUuid, OrganisationUuid } from '../fields/ids.ts';
-import { CreatedAt, NextCursor } from '../fields/values.ts';
-import { optional, unchanged } from '../fields/optional.ts';
+import { GpuModel, GpuName } from '../../gpu.ts';
+import { Runner } from '../../catalogue/runners.ts';
+import { Archived, Name, NewName, MachineUuid, OrganisationUuid, CreatedAt, NextCursor } from '../fields.ts';
+import { optional, unchanged } from '../../schemas.ts';
 
 const MachineType = Type.String({
   minLength: 1,

@@ -11,19 +11,25 @@ import {
   ScheduledRequest,
   ScheduleOutcome as StoredOutcome,
 } from '../../catalogue/schedules.ts';
-import { ConcurrencyKey } from '../../fair-share.ts';
+import { ConcurrencyKey } from '../../run-options.ts';
 import { GpuModel } from '../../gpu.ts';
-import { Name, NewName } from '../fields/names.ts';
-import { nullable, optional, unchanged } from '../fields/optional.ts';
 import {
+  Name,
+  NewName,
   DeploymentUuid,
   EXAMPLE_IDS,
   OrganisationUuid,
   RunUuid,
   ScheduleUuid,
   UserUuid,
-} from '../fields/ids.ts';
-import { CreatedAt, Cursor, NextCursor, PageLimit, time, Time } from '../fields/values.ts';
+  CreatedAt,
+  Cursor,
+  NextCursor,
+  PageLimit,
+  time,
+  Time,
+} from '../fields.ts';
+import { nullable, optional, unchanged } from '../../schemas.ts';
 import { DeploymentRunRequest } from '../runs/queue-run.ts';
 
 const Cron = Type.String({
@@ -52,7 +58,7 @@ const Paused = Type.Boolean({
   examples: [false],
 });
 
-export const ScheduleOutcome = Type.Object(
+const ScheduleOutcome = Type.Object(
   {
     ...StoredOutcome.properties,
     time: time('A time of the schedule; the first one of several that were missed together.'),

@@ -1,13 +1,10 @@
 import { Type, type Static } from 'typebox';
-import { ConcurrencyKey, Priority } from '../../fair-share.ts';
+import { ConcurrencyKey, Priority, MAX_TAGS, Tag, TAG_RULE } from '../../run-options.ts';
 import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { Exact } from '../../json-schemas.ts';
+import { Exact, optional } from '../../schemas.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
-import { MAX_TAGS, Tag, TAG_RULE } from '../../tags.ts';
-import { DeploymentUuid, EXAMPLE_IDS, RunUuid } from '../fields/ids.ts';
-import { TimeWithOffset } from '../fields/values.ts';
-import { optional } from '../fields/optional.ts';
+import { DeploymentUuid, EXAMPLE_IDS, RunUuid, TimeWithOffset } from '../fields.ts';
 
 /** Those of the sample: what else it needs has a default. Other workflows get them and ignore them. */
 const EXAMPLE_INPUTS = { size: 512, palette: 'ember' };

@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { enumInWords } from '../../words/in-words.ts';
-import { RunUuid } from '../fields/ids.ts';
-import { nullable } from '../fields/optional.ts';
+import { enumInWords, nullable } from '../../schemas.ts';
+import { RunUuid } from '../fields.ts';
 import { PageOfMany } from './runs.ts';
 
 /** Closed: why a run that matches was not queued again. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Time, TimeOrDay } from '../fields/values.ts';
+import { Time, TimeOrDay } from '../fields.ts';
 
 export const RunActivityQuery = Type.Object({
   since: Type.Optional({

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { enumInWords, type InWords } from '../../words/in-words.ts';
-import type { LogStream } from '../../logs/log-line.ts';
-import { time } from '../fields/values.ts';
+import { enumInWords, type InWords } from '../../schemas.ts';
+import type { LogStream } from '../../run-logs.ts';
+import { time } from '../fields.ts';
 import { WorkflowRun } from './run.ts';
 
 const Attempt = Type.Integer({

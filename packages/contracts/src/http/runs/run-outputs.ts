@@ -1,10 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { enumInWords, type InWords } from '../../words/in-words.ts';
-import { Json, JsonRecord } from '../../json-schemas.ts';
+import { enumInWords, Json, JsonRecord, nullable, type InWords } from '../../schemas.ts';
 import type { JsonValue } from '../../json.ts';
-import { RunUuid } from '../fields/ids.ts';
-import { nullable } from '../fields/optional.ts';
-import { time, Uuid } from '../fields/values.ts';
+import { RunUuid, time, Uuid } from '../fields.ts';
 
 export const MediaItem = Type.Object(
   {

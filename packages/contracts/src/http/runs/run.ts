@@ -1,26 +1,25 @@
 import { Type, type Static } from 'typebox';
 import { RunError } from '../../events/run-error.ts';
-import { RunWarning } from '../../warnings/run-warning.ts';
-import { RunOrigin } from '../../events/run-event-data.ts';
-import { ConcurrencyKey, Priority } from '../../fair-share.ts';
+import { ErasedContent, RunOrigin } from '../../events/run-event-data.ts';
+import { RunWarning } from '../../events/run-warning.ts';
 import { GpuModel } from '../../gpu.ts';
-import { enumInWords } from '../../words/in-words.ts';
 import type { JsonValue } from '../../json.ts';
-import { Tag } from '../../tags.ts';
+import { ConcurrencyKey, Priority, Tag } from '../../run-options.ts';
+import { enumInWords, nullable } from '../../schemas.ts';
 import {
+  CreatedAt,
+  KeyUuid,
   MachineUuid,
   OrganisationUuid,
   RunUuid,
   ScheduleUuid,
+  time,
   UserUuid,
   VersionUuid,
   WorkflowUuid,
-} from '../fields/ids.ts';
-import { nullable } from '../fields/optional.ts';
-import { CreatedAt, time } from '../fields/values.ts';
-import { RunAttempt, StartedAt } from './run-attempt.ts';
+} from '../fields.ts';
+import { EndReason, RunAttempt, RunStatus, StartedAt, WebhookStatus } from './run-attempt.ts';
 import { MissingMember, OutputItem } from './run-outputs.ts';
-import { EndReason, RunStatus, WebhookStatus } from './run-status.ts';
 
 const seconds = (what: string) =>
   nullable(
@@ -213,3 +212,54 @@ export const IncludedMembers = Type.Array(INCLUDED, {
   description:
     'Members that are null unless requested, because they may be large. A page with them may be shorter.',
 });
+
+export const DeleteRunResponse = Type.Object(
+  {
+    run_id: RunUuid,
+    outcome: Type.Literal('deleted', { description: 'Always `deleted`: nobody is shown the run any more.' }),
+  },
+  { title: 'DeleteRunResponse', description: 'The run is deleted.' },
+);
+export type DeleteRunResponse = Static<typeof DeleteRunResponse>;
+
+export const DeleteOutputsResponse = Type.Object(
+  {
+    run_id: RunUuid,
+    outcome: enumInWords(
+      { deleted: 'This request deleted them.', already_deleted: 'An earlier request deleted them.' },
+      { description: 'What became of the outputs.' },
+    ),
+  },
+  { title: 'DeleteOutputsResponse', description: 'The outputs of the run are deleted.' },
+);
+export type DeleteOutputsResponse = Static<typeof DeleteOutputsResponse>;
+
+export const Tombstone = Type.Object(
+  {
+    run_id: RunUuid,
+    number: Type.Integer({
+      minimum: 1,
+      description: 'The number of the run, as the run had it.',
+      examples: [4711],
+    }),
+    created_at: CreatedAt,
+    deleted_at: time('When it was deleted.'),
+    deleted_by: Type.Object(
+      {
+        user_id: { ...UserUuid, description: 'The user of the API key.' },
+        key_id: { ...KeyUuid, description: 'The API key of the request.' },
+      },
+      { description: 'Who deleted it.' },
+    ),
+    state: enumInWords(
+      {
+        erasing: 'Something of it is still to be erased.',
+        erased: 'The files, logs and blobs of the run are gone, except content that another run has too.',
+      },
+      { description: 'Whether everything is erased.' },
+    ),
+    erases: { ...ErasedContent, description: 'What the run had outside of its facts, which is erased.' },
+  },
+  { title: 'Tombstone', description: 'What is left of a deleted run.' },
+);
+export type Tombstone = Static<typeof Tombstone>;

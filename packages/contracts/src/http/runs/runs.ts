@@ -1,15 +1,27 @@
 import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../../events/run-event-data.ts';
+import { GpuName } from '../../gpu.ts';
 import { MAX_INLINE_BYTES } from '../../limits.ts';
-import { GpuName } from '../fields/gpu-name.ts';
-import { DeploymentUuid, EXAMPLE_IDS, RunUuid, ScheduleUuid, WorkflowUuid } from '../fields/ids.ts';
-import { VISIBLE } from '../fields/names.ts';
-import { Cursor, NextCursor, PageLimit, time, Time, TimeOrDay, wordsOf } from '../fields/values.ts';
-import { MAX_TAGS, Tag, TAG_RULE, TAGS_PATTERN } from '../../tags.ts';
-import { nullable, optional } from '../fields/optional.ts';
+import { MAX_TAGS, Tag, TAG_RULE, TAGS_PATTERN } from '../../run-options.ts';
+import { nullable, optional } from '../../schemas.ts';
+import {
+  Cursor,
+  DeploymentUuid,
+  EXAMPLE_IDS,
+  NextCursor,
+  PageLimit,
+  RunUuid,
+  ScheduleUuid,
+  Time,
+  time,
+  TimeOrDay,
+  VISIBLE,
+  wordsOf,
+  WorkflowUuid,
+} from '../fields.ts';
 import { Inputs } from './queue-run.ts';
+import { RunStatus } from './run-attempt.ts';
 import { IncludedMembers, WorkflowRun } from './run.ts';
-import { RunStatus } from './run-status.ts';
 
 const After = { ...TimeOrDay, description: 'Runs created at this time or later.' };
 const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
@@ -210,3 +222,38 @@ export const RerunRequest = Type.Object(
     examples: [{ inputs: { size: 256 } }],
   },
 );
+
+export const RunCountQuery = Type.Object(RunConditions);
+
+const count = (description: string): Type.TInteger =>
+  Type.Integer({ minimum: 0, description, examples: [3] });
+
+export const RunCounts = Type.Object(
+  {
+    counts: Type.Object(
+      {
+        queued: count('Runs that wait for a slot.'),
+        started: count('Runs that an executor prepares.'),
+        running: count('Runs whose workflow executes.'),
+        uploading: count('Runs whose output files are being stored.'),
+        success: count('Runs that ended without an error.'),
+        failed: count('Runs that ended with an error.'),
+        timeout: count('Runs that ended at a time limit.'),
+        cancelled: count('Runs that were cancelled.'),
+      },
+      {
+        title: 'RunCountsByStatus',
+        description:
+          'Of each status the runs that match every filter; 0 for a status that `status` leaves out.',
+      },
+    ),
+    total: count('The sum of `counts`.'),
+    complete: Type.Boolean({
+      description:
+        'Whether all runs were looked at. If false, `counts` and `total` are of the newest runs, and there may be more.',
+      examples: [true],
+    }),
+  },
+  { title: 'RunCounts', description: 'How many runs have each status.' },
+);
+export type RunCounts = Static<typeof RunCounts>;

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { endReasonOf, ERROR_KINDS } from '../../../src/events/run-error.ts';
 import { CancelRunResponse, WorkflowRun } from '../../../src/http/runs/run.ts';
-import { EndReason, RunStatus, WebhookStatus } from '../../../src/http/runs/run-status.ts';
+import { EndReason, RunStatus, WebhookStatus, RunAttempt } from '../../../src/http/runs/run-attempt.ts';
 import { MediaItem, OutputItem } from '../../../src/http/runs/run-outputs.ts';
-import { RunAttempt } from '../../../src/http/runs/run-attempt.ts';
 
 // Clients have these lists and names in their code: a new status would break pollers, a lost name strict readers.
 describe('the schema of a run', () => {

@@ -2,7 +2,7 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { describe, expect, it } from 'vitest';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { sendHeartbeat, watchHeartbeats } from '../../../src/heartbeats.ts';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { aLog, aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
 import { EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 

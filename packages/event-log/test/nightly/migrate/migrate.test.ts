@@ -8,10 +8,10 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
+import { silentLogger } from '../../../src/connect/observability.ts';
 import { follow } from '../../../src/follow/follow.ts';
-import { createdAt } from '../../../src/messages/stream-identity.ts';
-import { confirmMigration, goBack } from '../../../src/migrate/go-back.ts';
+import { createdAt } from '../../../src/read/stream-identity.ts';
+import { confirmMigration, rollBack } from '../../../src/migrate/roll-back.ts';
 import {
   migrate,
   type Logs,
@@ -187,8 +187,8 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
     await expect(source.js.publish('runs.a.b', 'late')).rejects.toThrow(/jetstream is not enabled/);
     expect(await migrate(two.logs, options())).toEqual([]);
     const lost = { target: undefined, discardNewer: false };
-    await expect(goBack(source, lost)).rejects.toThrow(/Name them with --to/);
-    expect(await goBack(source, { ...lost, discardNewer: true })).toEqual([]);
+    await expect(rollBack(source, lost)).rejects.toThrow(/Name them with --to/);
+    expect(await rollBack(source, { ...lost, discardNewer: true })).toEqual([]);
     await provision(source);
   });
 
@@ -201,7 +201,7 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
       const before = await lasting(source);
       for (const [step, stream] of KILLS) {
         await killedAt(two, step, stream);
-        const went = await goBack(source, { target, discardNewer: false }).then(() => 'back', String);
+        const went = await rollBack(source, { target, discardNewer: false }).then(() => 'back', String);
         // Before anything is closed there is nothing to take back.
         expect(went, step).toMatch(/^back$|it is in use there/);
         await provision(source);
@@ -247,23 +247,23 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
   it('goes back with all that it had, until that is confirmed', async () => {
     await using two = await oneAndThree();
     const { source, target } = two.logs;
-    await expect(goBack(source, { target, discardNewer: false })).rejects.toThrow(/it is in use there/);
+    await expect(rollBack(source, { target, discardNewer: false })).rejects.toThrow(/it is in use there/);
     await migrate(two.logs, options());
     const run = aRun();
     const head = await queueRun(target, run);
-    await expect(goBack(source, { target, discardNewer: false })).rejects.toThrow(
+    await expect(rollBack(source, { target, discardNewer: false })).rejects.toThrow(
       /1 of RUNS\. They would be lost/,
     );
     expect(await append(target, queued(run), 0)).toMatchObject({ kind: 'conflict', head });
 
-    expect(await goBack(source, { target, discardNewer: true })).toEqual([{ stream: 'RUNS', messages: 1 }]);
+    expect(await rollBack(source, { target, discardNewer: true })).toEqual([{ stream: 'RUNS', messages: 1 }]);
     await provision(source);
     expect(await queueRun(source, aRun())).toBe(head);
     await expect(target.js.publish('runs.a.b', 'late')).rejects.toThrow(/jetstream is not enabled/);
 
     expect(problemsOf(await migrate(two.logs, options()))).toEqual([]);
     await confirmMigration(two.logs);
-    await expect(goBack(source, { target, discardNewer: true })).rejects.toThrow(/no way back/);
+    await expect(rollBack(source, { target, discardNewer: true })).rejects.toThrow(/no way back/);
     await expect(provision(source)).rejects.toThrow(/moved to other brokers for good/);
     expect(await queueRun(target, aRun())).toBe(head + 1);
   });
@@ -280,7 +280,7 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
     );
     await damaged;
     expect(await proveCopy(two.logs, 'FLEET', 7)).toMatchObject({ problem: undefined });
-    expect(await goBack(source, { target, discardNewer: false })).toEqual([]);
+    expect(await rollBack(source, { target, discardNewer: false })).toEqual([]);
     expect(await queueRun(source, aRun())).toBeGreaterThan(0);
   });
 });

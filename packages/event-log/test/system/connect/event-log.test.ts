@@ -10,7 +10,7 @@ import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { brokerConfig, brokerSettings } from '../../../src/connect/broker-config.ts';
 import { openEventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
+import { silentLogger } from '../../../src/connect/observability.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 describe('openEventLog', () => {

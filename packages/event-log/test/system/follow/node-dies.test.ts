@@ -1,11 +1,11 @@
 import { connect } from '@nats-io/transport-node';
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger, type Logger } from '../../../src/connect/logger.ts';
-import { consume, done, type Consumption } from '../../../src/consume/consume.ts';
+import { silentLogger, type Logger } from '../../../src/connect/observability.ts';
+import { consume, done, type Consumption } from '../../../src/follow/consume.ts';
 import { follow } from '../../../src/follow/follow.ts';
 import { aClusterLog } from '../../fixtures/cluster-log.ts';
 import { stored } from '../../fixtures/stored.ts';

@@ -2,7 +2,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_STREAMS } from '../../../src/provision/provision.ts';
 import { replicasOf } from '../../../src/provision/replicas.ts';
-import { leaderGathering } from '../../../src/provision/gather-leaders.ts';
+import { leaderGathering } from '../../../src/provision/stream-copies.ts';
 import { aClusterLog, settledLeader, type ClusterLog } from '../../fixtures/cluster-log.ts';
 
 let cluster: ClusterLog;

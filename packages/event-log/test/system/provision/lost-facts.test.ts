@@ -4,7 +4,7 @@ import { testNats, type TestNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
+import { silentLogger } from '../../../src/connect/observability.ts';
 import {
   describeAccepted,
   logEndNotes,

@@ -2,12 +2,11 @@ import type { TestNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../../src/connect/event-log.ts';
-import type { Readiness } from '../../../src/connect/readiness.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
+import { silentLogger, type Readiness } from '../../../src/connect/observability.ts';
 import { parseLogSettings } from '../../../src/provision/log-settings.ts';
 import { ALL_STREAMS, awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { openServiceLog, type ServiceLogOptions } from '../../../src/provision/service-log.ts';
-import { watchCopies } from '../../../src/provision/watch-copies.ts';
+import { watchCopies } from '../../../src/provision/stream-copies.ts';
 import { aClusterLog, type ClusterLog } from '../../fixtures/cluster-log.ts';
 
 let cluster: ClusterLog;

@@ -1,9 +1,9 @@
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../../src/connect/event-log.ts';
 import { follow } from '../../../src/follow/follow.ts';
-import { createdAt } from '../../../src/messages/stream-identity.ts';
+import { createdAt } from '../../../src/read/stream-identity.ts';
 import { provision } from '../../../src/provision/provision.ts';
 import { queueRuns, numbers, sequencesOf } from '../../fixtures/queued-runs.ts';
 import { copyStream, restoreStream } from '../../fixtures/stream-copy.ts';

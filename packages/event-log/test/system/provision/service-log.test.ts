@@ -2,7 +2,7 @@ import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { openEventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
+import { silentLogger } from '../../../src/connect/observability.ts';
 import { provision } from '../../../src/provision/provision.ts';
 import { openServiceLog, type ServiceLogOptions } from '../../../src/provision/service-log.ts';
 

@@ -1,7 +1,7 @@
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
-import { streamFill } from '../../../src/provision/stream-fill.ts';
+import { streamFill } from '../../../src/provision/stream-sizes.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 describe('the fill of a stream', () => {

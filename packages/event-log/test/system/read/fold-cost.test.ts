@@ -3,7 +3,7 @@ import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/e
 import { expect, it } from 'vitest';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 
 /** What it cost when it was measured last: see `relativeCost`. */
 const COST = 6;

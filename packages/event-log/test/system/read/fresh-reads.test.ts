@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import type { TestNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LogUnavailable, openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
-import { withFreshReads } from '../../../src/messages/fresh-reads.ts';
+import { silentLogger } from '../../../src/connect/observability.ts';
+import { withFreshReads } from '../../../src/read/fresh-reads.ts';
 import { lastOfRun } from '../../../src/read/read-run.ts';
 import { aClusterLog, settledLeader, type ClusterLog } from '../../fixtures/cluster-log.ts';
 import { stored } from '../../fixtures/stored.ts';

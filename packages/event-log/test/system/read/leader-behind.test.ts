@@ -1,12 +1,13 @@
-import { ALL_LIFECYCLES, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, type RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import type { EventLog } from '../../../src/connect/event-log.ts';
 import { follow } from '../../../src/follow/follow.ts';
-import { followSubjects } from '../../../src/follow/follow-subjects.ts';
-import { readStored, runsIdentity } from '../../../src/messages/stream-identity.ts';
+import { followSubjects } from '../../../src/follow/tail-runs.ts';
+import { readStored } from '../../../src/read/run-messages.ts';
+import { runsIdentity } from '../../../src/read/stream-identity.ts';
 import { readRun } from '../../../src/read/read-run.ts';
 import { aLaggingCluster, type LaggingCluster } from '../../fixtures/leader-behind.ts';
 import { stored } from '../../fixtures/stored.ts';

@@ -1,7 +1,7 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
 import { expect, it } from 'vitest';
-import { eraseSubjects } from '../../../src/streams/erase-subjects.ts';
+import { eraseSubjects } from '../../../src/streams/erase-messages.ts';
 import { openBucket, type Bucket, type BucketName } from '../../../src/streams/bucket.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 

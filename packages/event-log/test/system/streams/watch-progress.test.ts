@@ -1,5 +1,4 @@
-import type { ProgressReport } from '@runledger/contracts/events/activity';
-import { progressSubject } from '@runledger/contracts/subjects/run-subjects';
+import { progressSubject, type ProgressReport } from '@runledger/contracts/events/progress';
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';

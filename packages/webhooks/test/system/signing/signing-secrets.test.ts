@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { LogUnavailable, openEventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { expect, it } from 'vitest';

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import {
   isOutputKey,
   OutputStoreFull,

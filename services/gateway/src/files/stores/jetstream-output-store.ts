@@ -1,9 +1,9 @@
 import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { isFull } from '@runledger/event-log/messages/refusals';
-import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
-import { objectChunks, readChunk } from '@runledger/event-log/read/object-chunks';
+import { isFull } from '@runledger/event-log/append/publish';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
+import { objectChunks, readChunk } from '@runledger/event-log/read/read-pages';
 import {
   isOutputKey,
   OutputStoreFull,

@@ -1,4 +1,4 @@
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import pLimit from 'p-limit';
 import { parsedName, elementsOf, textOf, type S3Requests } from './s3-requests.ts';
 

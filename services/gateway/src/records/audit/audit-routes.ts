@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import { AuditExportQuery, AuditPage, AuditQuery, type AuditEntry } from '@runledger/contracts/http/audit';
-import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import {
   readAuditBackwards,
   type AuditPosition,
   type AuditRange,
   type StoredAuditRecord,
-} from '@runledger/event-log/audit/audit-records';
-import { recordsLeft } from '@runledger/event-log/audit/audit-ring';
+} from '@runledger/event-log/streams/audit-records';
+import { recordsLeft } from '@runledger/event-log/streams/audit-ring';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { allows } from '@runledger/contracts/accounts/scopes';
-import type { AuditRecord } from '@runledger/contracts/audit/audit-record';
+import { allows } from '@runledger/contracts/scopes';
+import type { AuditRecord } from '@runledger/contracts/audit-record';
 import { lacksScope } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';

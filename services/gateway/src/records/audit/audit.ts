@@ -1,12 +1,12 @@
-import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
-import { storeAuditRecord } from '@runledger/event-log/audit/audit-records';
+import { statusOf } from '@runledger/contracts/http/refusal-codes';
+import { storeAuditRecord } from '@runledger/event-log/streams/audit-records';
 import {
   actionRecorder,
-  type RecordAction,
   AuditNotStored,
+  type RecordAction,
   type AuditedAction,
-} from '@runledger/event-log/audit/record-action';
-import { type AuditActor, type AuditRecord, auditSubject } from '@runledger/contracts/audit/audit-record';
+} from '@runledger/event-log/streams/record-action';
+import { auditSubject, type AuditActor, type AuditRecord } from '@runledger/contracts/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Kit } from '../../kit.ts';
 import { sleep } from '@runledger/resilience/abort';
@@ -14,9 +14,8 @@ import { within } from '@runledger/resilience/within';
 import { Refused } from '../../door/refusal.ts';
 import type { CredentialRefusal, OnCredentialRefused } from '../../door/caller.ts';
 import { networkOf } from './record-operation.ts';
-import { AUDIT_ACTIONS } from '@runledger/contracts/audit/audit-actions';
-import { AUDIT_RINGS, RESERVE_AGE_MS } from '@runledger/contracts/audit/audit-rings';
-import { ringUse } from '@runledger/event-log/audit/audit-ring';
+import { AUDIT_ACTIONS, AUDIT_RINGS, RESERVE_AGE_MS } from '@runledger/contracts/audit-actions';
+import { ringUse } from '@runledger/event-log/streams/audit-ring';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';

@@ -1,7 +1,7 @@
-import type { AuditDetails, AuditActor } from '@runledger/contracts/audit/audit-record';
-import type { RecordAction, AuditedAction } from '@runledger/event-log/audit/record-action';
+import type { AuditDetails, AuditActor } from '@runledger/contracts/audit-record';
+import type { RecordAction, AuditedAction } from '@runledger/event-log/streams/record-action';
 import type { Context } from 'koa';
-import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
+import type { AuditAction } from '@runledger/contracts/audit-actions';
 import {
   keptOf,
   targetOf,

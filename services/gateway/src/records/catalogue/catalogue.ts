@@ -9,7 +9,7 @@ import {
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { newUuid } from '@runledger/contracts/ids';
-import { streamState } from '@runledger/event-log/messages/leader-state';
+import { streamState } from '@runledger/event-log/read/leader-read';
 import { Type } from 'typebox';
 import { erasureRecords } from '../erasure.ts';
 import { openWorkflowVersions, type FixedVersion, type WorkflowVersions } from './workflow-versions.ts';

@@ -1,5 +1,5 @@
-import { MAX_RETRY_AFTER_S } from '@runledger/contracts/events/retry';
-import { compileMasks } from '@runledger/contracts/logs/log-masks';
+import { MAX_RETRY_AFTER_S } from '@runledger/contracts/events/run-error';
+import { compileMasks } from '@runledger/contracts/log-masks';
 import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
 
 /** The records that a deployment names; undefined for those that the organisation does not have. */

@@ -1,9 +1,8 @@
 import type { Deployment, RequestBounds } from '@runledger/contracts/catalogue/records';
-import type { IfNoOutput } from '@runledger/contracts/warnings/run-warning';
-import { MAX_PRIORITY, MIN_PRIORITY } from '@runledger/contracts/fair-share';
+import type { IfNoOutput } from '@runledger/contracts/events/run-warning';
+import { MAX_PRIORITY, MIN_PRIORITY, type GpuFallback } from '@runledger/contracts/run-options';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { gpuModel } from '@runledger/contracts/gpu';
-import type { GpuFallback } from '@runledger/contracts/gpu-fallbacks';
 import type { DecidedRecord, Omitted, RecordOrigin } from './records.ts';
 import {
   tooLongLife,

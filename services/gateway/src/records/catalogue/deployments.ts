@@ -13,9 +13,9 @@ import type {
   Machine,
 } from '@runledger/contracts/catalogue/records';
 import type { Context } from 'koa';
-import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
-import type { ShortageResponse } from '@runledger/contracts/requests/shortage';
-import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers';
+import type { ShortageResponse } from '@runledger/contracts/requests/executors';
+import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
 import {
   shownDeployment,
   changedDeployment,

@@ -1,15 +1,18 @@
-import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-nodes';
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
-import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
-import { isFileInputType, isFileListType } from '@runledger/contracts/catalogue/file-inputs';
-import { isJsonObject, jsonBytes } from '@runledger/contracts/json';
-import { compareNumbers } from '@runledger/contracts/numbers/compare-numbers';
+import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-workflow';
 import {
+  isFileInputType,
+  isFileListType,
+  type WorkflowInput,
+} from '@runledger/contracts/catalogue/workflow-inputs';
+import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
+import { isJsonObject, jsonBytes } from '@runledger/contracts/json';
+import {
+  compareNumbers,
   isJsonNumber,
   numberOf,
   numberText,
   type JsonNumber,
-} from '@runledger/contracts/numbers/exact-number';
+} from '@runledger/contracts/exact-number';
 import { MAX_FILE_INPUTS_BYTES, MAX_INPUT_FILES, SECRET_INPUTS_BYTES } from '@runledger/contracts/limits';
 import {
   FILE_FORMS,

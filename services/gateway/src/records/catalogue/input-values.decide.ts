@@ -4,17 +4,18 @@ import {
   namedFiles,
   readFileValue,
   type FileInputType,
-} from '@runledger/contracts/catalogue/file-inputs';
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
+  type WorkflowInput,
+} from '@runledger/contracts/catalogue/workflow-inputs';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
-import { compareNumbers, wholeNumber } from '@runledger/contracts/numbers/compare-numbers';
 import {
+  compareNumbers,
+  wholeNumber,
   doubleOf,
   isIntegerText,
   isJsonNumber,
   numberOf,
   type JsonNumber,
-} from '@runledger/contracts/numbers/exact-number';
+} from '@runledger/contracts/exact-number';
 import { MAX_INPUT_FILES, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
 
 /** What a definition says about a value. */

@@ -1,6 +1,6 @@
 import type { Machine } from '@runledger/contracts/catalogue/records';
 import { gpuModel } from '@runledger/contracts/gpu';
-import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
+import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { Omitted, RecordOrigin } from './records.ts';
 
 export interface MachineRequest {

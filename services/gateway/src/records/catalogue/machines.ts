@@ -1,4 +1,4 @@
-import { NamedRecordsQuery } from '@runledger/contracts/http/fields/names';
+import { NamedRecordsQuery } from '@runledger/contracts/http/fields';
 import {
   Machine,
   MachineChange,

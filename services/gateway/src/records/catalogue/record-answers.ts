@@ -12,7 +12,7 @@ import { cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/paginati
 import { own } from '../../door/compiled.ts';
 import { longestRunMs } from '@runledger/contracts/lifetimes';
 import type { Kit } from '../../kit.ts';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
+import { readLogAge } from '@runledger/event-log/read/stream-identity';
 
 /** What the operations on records share. */
 export interface CatalogueOperations {

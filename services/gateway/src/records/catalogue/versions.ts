@@ -1,4 +1,4 @@
-import { RecordsQuery } from '@runledger/contracts/http/fields/names';
+import { RecordsQuery } from '@runledger/contracts/http/fields';
 import {
   NewWorkflowVersion,
   WorkflowVersion,
@@ -6,13 +6,13 @@ import {
   WorkflowVersionPage,
   WorkflowVersionPath,
   NewInputDefinition,
-} from '@runledger/contracts/http/catalogue/workflow-versions';
-import { WorkflowPath } from '@runledger/contracts/http/catalogue/workflows';
+  WorkflowPath,
+} from '@runledger/contracts/http/catalogue/workflows';
 import type { NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
 import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
-import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/editor-workflow';
+import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/comfyui-workflow';
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { decideArchiving } from './catalogue.ts';

@@ -4,11 +4,12 @@ import {
   CreatedApiKeyItem,
   NewApiKeyRequest,
   RevokeQuery,
+  Whoami,
   type ApiKeyItem,
 } from '@runledger/contracts/http/api-keys';
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import { deriveKey, keyOfSession, type DerivedKeyRequest } from './derive-key.ts';
 import { revokeWithDescendants, type CreatedApiKey } from './api-keys.ts';
 import { notAuthenticated, notSignedIn, lacksScope } from '../../door/caller.ts';
@@ -19,7 +20,6 @@ import { keyStore } from './key-store.ts';
 import type { Kit } from '../../kit.ts';
 import { catalogue } from '../catalogue/catalogue.ts';
 import type { SessionCallers } from '../people/accounts.ts';
-import { Whoami } from '@runledger/contracts/http/whoami';
 import packageJson from '../../../package.json' with { type: 'json' };
 
 const listOperation = operation({

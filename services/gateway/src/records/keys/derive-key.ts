@@ -1,6 +1,6 @@
 import type { ApiKey, OrganisationScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import { ancestorsBelow, DEFAULT_SCOPES, newKey, type CreatedApiKey } from './api-keys.ts';
 import { keyStore, type KeyStore } from './key-store.ts';
 

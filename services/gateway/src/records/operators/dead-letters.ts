@@ -5,7 +5,7 @@ import {
   RedrivenDeadLetter,
   MAX_SHOWN_CONTENT_BYTES,
   type DeadLetter,
-} from '@runledger/contracts/http/installation/dead-letters';
+} from '@runledger/contracts/http/dead-letters';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import {
   listDeadLetters,
@@ -15,8 +15,8 @@ import {
   type ListedDeadLetter,
 } from '@runledger/event-log/streams/dead-letters';
 import { redriving } from '@runledger/request-reply/redriving';
-import { redriverOf } from '@runledger/contracts/requests/redrive';
-import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { redriverOf } from '@runledger/contracts/requests/operator-requests';
+import { runOfSubject } from '@runledger/contracts/events/subjects';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 import { notFound } from '../../door/refusal.ts';

@@ -4,8 +4,8 @@ import {
   type ExecutorState,
   type ExecutorsResponse,
   type ExecutorsRequest,
-} from '@runledger/contracts/requests/executor-state';
-import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
+} from '@runledger/contracts/requests/executors';
+import type { FleetRequest } from '@runledger/contracts/events/fleet-event';
 import {
   Draining,
   ExecutorPage,
@@ -14,10 +14,10 @@ import {
   NamedExecutors,
   type Executor,
 } from '@runledger/contracts/http/executors';
-import { shownPlacement } from '@runledger/contracts/run-view/shown-attempts';
+import { placementResponse } from '@runledger/contracts/http/runs/run-response';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Kit } from '../../kit.ts';
-import { appendFleet } from '@runledger/event-log/messages/append-fleet';
+import { appendFleet } from '@runledger/event-log/append/append-fleet';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
@@ -130,7 +130,7 @@ const shownExecutor = (executor: ExecutorState): Executor => ({
   ...executor,
   slots: executor.slots.map(({ run, ...slot }) => ({
     ...slot,
-    run: run && { ...run, placement: shownPlacement(run.placement) },
+    run: run && { ...run, placement: placementResponse(run.placement) },
   })),
 });
 

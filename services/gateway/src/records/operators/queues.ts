@@ -1,6 +1,6 @@
 import { QueuesPage, QueuesQuery } from '@runledger/contracts/http/queues';
 import { parseGpuModel, type GpuModel } from '@runledger/contracts/gpu';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import { lacksScope } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';

@@ -1,9 +1,12 @@
-import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import type {
+  ExecutorsRequest,
+  ExecutorsResponse,
+  ShortageRequest,
+  ShortageResponse,
+} from '@runledger/contracts/requests/executors';
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
-import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
-import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
-import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { QueuePosition, WaitReason } from '@runledger/contracts/requests/queue-position';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestPools } from '@runledger/request-reply/pools';

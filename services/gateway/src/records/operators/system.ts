@@ -1,12 +1,12 @@
-import { System } from '@runledger/contracts/http/installation/system';
-import { MAX_LISTED_EXECUTORS, type ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import { System } from '@runledger/contracts/http/system';
+import { MAX_LISTED_EXECUTORS, type ExecutorsResponse } from '@runledger/contracts/requests/executors';
 import { SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { storageUse, streamSizes, type StreamSize } from '@runledger/event-log/provision/stream-sizes';
 import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestInstances } from '@runledger/request-reply/instances';
 import { within } from '@runledger/resilience/within';
-import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { projectionLag, type ProjectionLag } from '../../views/position-watch.ts';
 import { VIEW_VERSION } from '../../views/stored-run.decide.ts';

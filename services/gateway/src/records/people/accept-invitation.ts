@@ -1,9 +1,5 @@
-import { InvitationPreview, InvitationPreviewRequest } from '@runledger/contracts/http/accounts/invitations';
-import {
-  AcceptInvitationRequest,
-  SessionItem,
-  SHORTEST_PASSWORD,
-} from '@runledger/contracts/http/accounts/session';
+import { InvitationPreview, InvitationPreviewRequest } from '@runledger/contracts/http/invitations';
+import { AcceptInvitationRequest, SessionItem, SHORTEST_PASSWORD } from '@runledger/contracts/http/accounts';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Static } from 'typebox';
 import type { KeyScope } from '@runledger/contracts/catalogue/records';

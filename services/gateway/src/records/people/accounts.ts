@@ -1,7 +1,6 @@
-import type { KeyScope, ApiKey } from '@runledger/contracts/catalogue/records';
+import { scopesOfMember, type KeyScope, type ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
-import { scopesOfMember } from '@runledger/contracts/accounts/roles';
 import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
 import {
   mayStill,

@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { APIError, betterAuth, type Auth, type BetterAuthOptions } from 'better-auth';
 import { createAdapterFactory } from 'better-auth/adapters';
 import { tableOf, type AccountRows, type Row, type RowTable, type Field } from './account-rows.ts';

@@ -4,8 +4,8 @@ import {
   InvitationPath,
   NewInvitationRequest,
   type InvitationItem,
-} from '@runledger/contracts/http/accounts/invitations';
-import { allows } from '@runledger/contracts/accounts/scopes';
+} from '@runledger/contracts/http/invitations';
+import { allows } from '@runledger/contracts/scopes';
 import { newUuid } from '@runledger/contracts/ids';
 import { lacksScope } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';

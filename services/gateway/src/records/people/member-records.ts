@@ -1,9 +1,8 @@
-import { Role, scopesOfMember } from '@runledger/contracts/accounts/roles';
+import { Role, scopesOfMember, type KeyScope } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
-import { allows } from '@runledger/contracts/accounts/scopes';
-import type { KeyScope } from '@runledger/contracts/catalogue/records';
+import { allows } from '@runledger/contracts/scopes';
 import { orgId } from '@runledger/contracts/ids';
 import { findValidKey } from '../keys/api-keys.ts';
 import type { Caller } from '../../door/operation.ts';

@@ -1,7 +1,7 @@
-import { MemberChange, MemberItem, MemberList, MemberPath } from '@runledger/contracts/http/accounts/members';
-import { allows } from '@runledger/contracts/accounts/scopes';
-import type { Role } from '@runledger/contracts/accounts/roles';
-import type { AuditActor } from '@runledger/contracts/audit/audit-record';
+import { MemberChange, MemberItem, MemberList, MemberPath } from '@runledger/contracts/http/accounts';
+import { allows } from '@runledger/contracts/scopes';
+import type { Role } from '@runledger/contracts/catalogue/records';
+import type { AuditActor } from '@runledger/contracts/audit-record';
 import type { Context } from 'koa';
 import { lacksScope } from '../../door/caller.ts';
 import { operation, route, requestOf, type Route, type Visitor } from '../../door/operation.ts';

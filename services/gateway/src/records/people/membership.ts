@@ -1,7 +1,7 @@
-import { scopesOfMember, type Role } from '@runledger/contracts/accounts/roles';
+import { scopesOfMember, type Role } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
-import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
+import { allows } from '@runledger/contracts/scopes';
 import { keyStore } from '../keys/key-store.ts';
 import { revokeWithDescendants } from '../keys/api-keys.ts';
 import { catalogue } from '../catalogue/catalogue.ts';

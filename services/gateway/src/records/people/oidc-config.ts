@@ -1,4 +1,4 @@
-import { NewName } from '@runledger/contracts/http/fields/names';
+import { NewName } from '@runledger/contracts/http/fields';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { secret } from '@runledger/service-kit/config/config-schemas';
 import { Type, type Static, type TObject } from 'typebox';

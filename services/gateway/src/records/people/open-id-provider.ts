@@ -1,6 +1,6 @@
-import { Email } from '@runledger/contracts/http/accounts/members';
-import { NewName } from '@runledger/contracts/http/fields/names';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import { Email } from '@runledger/contracts/http/accounts';
+import { NewName } from '@runledger/contracts/http/fields';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type * as OpenIdClient from 'openid-client';
 import type { CustomFetch } from 'openid-client';
 import pLimit from 'p-limit';

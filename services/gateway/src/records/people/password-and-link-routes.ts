@@ -4,7 +4,7 @@ import {
   SessionItem,
   SignInLinkItem,
   NewPasswordRequest,
-} from '@runledger/contracts/http/accounts/session';
+} from '@runledger/contracts/http/accounts';
 import {
   openOperation,
   openRoute,

@@ -3,7 +3,7 @@ import {
   ProviderSignInItem,
   ProviderSignInRequest,
   SessionItem,
-} from '@runledger/contracts/http/accounts/session';
+} from '@runledger/contracts/http/accounts';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
 import {

@@ -1,6 +1,6 @@
-import { SessionChange, SessionItem, SignInRequest } from '@runledger/contracts/http/accounts/session';
+import { SessionChange, SessionItem, SignInRequest } from '@runledger/contracts/http/accounts';
 import type { Context } from 'koa';
-import { scopesOfMember } from '@runledger/contracts/accounts/roles';
+import { scopesOfMember } from '@runledger/contracts/catalogue/records';
 import { halfSession } from '../../door/credentials.ts';
 import { openOperation, openRoute, requestOf, type Route, type Visitor } from '../../door/operation.ts';
 import { notFound, Refused } from '../../door/refusal.ts';

@@ -1,4 +1,4 @@
-import { type Resource, Usage, type ResourceUsage } from '@runledger/contracts/http/usage';
+import { Usage, type Resource, type ResourceUsage } from '@runledger/contracts/http/organisations';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../../views/fresh-views.ts';
 import type { Kit } from '../../kit.ts';

@@ -1,11 +1,10 @@
-import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { namedFiles, readFileValue, inputTargets } from '@runledger/contracts/catalogue/workflow-inputs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { isUuid, type OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, parseJson, type JsonObject } from '@runledger/contracts/json';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Kit } from '../../kit.ts';
 import type { Middleware } from 'koa';
-import { inputTargets } from '@runledger/contracts/catalogue/input-targets';
 import type { WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import { UnreadableSecret } from '@runledger/webhooks/signing/secret-box';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';

@@ -1,7 +1,7 @@
-import { verifyAttempt } from '@runledger/contracts/access/attempt-token';
+import { verifyAttempt } from '@runledger/contracts/attempt-token';
 import { isExecuting, type ExecutingRun } from '@runledger/contracts/fold/run';
 import { isOrgId, isRunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head, readRun } from '@runledger/event-log/read/read-run';
 import type { Context, Middleware } from 'koa';

@@ -17,7 +17,7 @@ import type { CatalogueRecords } from '../../records/catalogue/catalogue.ts';
 import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import { AttemptLog, type KeptLogs } from '@runledger/contracts/logs/kept-log';
+import { AttemptLog, type RetainedLogs } from '@runledger/contracts/run-logs';
 import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readLog } from '@runledger/event-log/streams/logs';
@@ -87,7 +87,7 @@ const logRoute =
     ctx.status = 201;
   };
 
-type LoggedAttempts = KeptLogs['attempts'];
+type LoggedAttempts = RetainedLogs['attempts'];
 
 const earlierAttempts = ({ org_id, run_id, earlier_attempts }: ExecutingRun) =>
   earlier_attempts.map(({ number, executor_id }) => ({ org_id, run_id, attempt: number, executor_id }));

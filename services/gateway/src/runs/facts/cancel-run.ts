@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Kit } from '../../kit.ts';

@@ -1,9 +1,8 @@
-import { numberText } from '@runledger/contracts/numbers/exact-number';
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
-import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import { numberText } from '@runledger/contracts/exact-number';
+import { readFileValue, type WorkflowInput } from '@runledger/contracts/catalogue/workflow-inputs';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers';
 import { jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
-import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import {
   FILE_FORMS,
   FILE_LIST,
@@ -32,7 +31,7 @@ import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { BlobDamaged, BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
 import type { KeptInputs } from './queue-run.decide.ts';
 

@@ -1,11 +1,11 @@
 import { isEnded } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook';
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Kit } from '../../kit.ts';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import { messagesOfRun } from '@runledger/event-log/read/messages-of-run';
+import { messagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { ArchiveUnavailable } from '../../archive/archive-objects.ts';
 import type { ReadArchivedRun } from '../../archive/archived-runs.ts';
 import { existing, upTo, type RunView, type StoredView } from '../../views/run-view.ts';

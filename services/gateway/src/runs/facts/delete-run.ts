@@ -2,7 +2,7 @@ import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
 import { head as headOf } from '@runledger/event-log/read/read-run';
 import type { LogRoom } from './log-room.ts';

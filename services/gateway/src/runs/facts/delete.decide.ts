@@ -1,6 +1,6 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { storedFiles, type ErasedContent, type RunOutput } from '@runledger/contracts/events/run-event-data';
-import { isEnded, shownNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, displayNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import type { EnvelopeForRun } from './envelope.ts';
 
@@ -40,7 +40,7 @@ export const deletion = (
   const base = baseOf(run, envelope);
   if (what === 'run') {
     const { created_at } = run;
-    const number = shownNumber(run);
+    const number = displayNumber(run);
     const erases = erasedContent(run, listed);
     const event = { ...base, type: 'RunDeleted', data: { ...by, number, created_at, erases } } as const;
     return { kind: 'append', event };

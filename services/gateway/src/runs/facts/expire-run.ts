@@ -5,14 +5,19 @@ import {
   type QueuedRun,
   type RunState,
 } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import { newUuid } from '@runledger/contracts/ids';
 import type { ChainEvent } from '@runledger/event-log/append/append';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import { head as headOf, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import {
+  head as headOf,
+  readRun,
+  readWebhookEnd,
+  type ReadRun,
+  type WebhookEnd,
+} from '@runledger/event-log/read/read-run';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
-import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import {
   isExpiring,
   runExpired,

@@ -11,8 +11,8 @@ import {
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { roundOf, isSettled } from '@runledger/contracts/fold/webhook';
 import type { WebhookEventOf } from '@runledger/contracts/events/webhook-event';
-import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
-import type { LogAge } from '@runledger/event-log/messages/log-age';
+import type { WebhookEnd } from '@runledger/event-log/read/read-run';
+import type { LogAge } from '@runledger/event-log/read/stream-identity';
 import type { RunView, StoredView } from '../../views/run-view.ts';
 import type { Envelope } from './envelope.ts';
 

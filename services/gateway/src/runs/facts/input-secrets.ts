@@ -1,4 +1,4 @@
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/workflow-inputs';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonObject, type JsonValue } from '@runledger/contracts/json';

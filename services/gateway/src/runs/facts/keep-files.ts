@@ -3,7 +3,8 @@ import {
   readFileValue,
   isFileInputType,
   type FileValue,
-} from '@runledger/contracts/catalogue/file-inputs';
+  type WorkflowInput,
+} from '@runledger/contracts/catalogue/workflow-inputs';
 import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import type { OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonObject } from '@runledger/contracts/json';
@@ -11,7 +12,6 @@ import { MAX_INPUT_FILES } from '@runledger/contracts/limits';
 import pLimit from 'p-limit';
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import { FILE_FORMS } from '../../records/catalogue/input-values.decide.ts';
 import { readOwnAddress } from '../../files/file-routes.ts';
 import type { Files } from '../../files/files.ts';

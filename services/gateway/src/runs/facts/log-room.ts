@@ -3,13 +3,15 @@ import {
   reservedBytes,
   UNKNOWN_MESSAGE_BYTES,
   newRunsLimit,
-} from '@runledger/contracts/room/reservation';
-import { countRuns, NO_RUNS, type RunCounts } from '@runledger/contracts/room/run-counts';
+  countRuns,
+  NO_RUNS,
+  type RunCounts,
+} from '@runledger/contracts/fold/log-capacity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import type { Kit } from '../../kit.ts';
-import { followSubjects } from '@runledger/event-log/follow/follow-subjects';
+import { followSubjects } from '@runledger/event-log/follow/tail-runs';
 import type { Pulling } from '@runledger/event-log/follow/pull-in-order';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';

@@ -1,4 +1,4 @@
-import { inputTargets } from '@runledger/contracts/catalogue/input-targets';
+import { inputTargets } from '@runledger/contracts/catalogue/workflow-inputs';
 import type { Deployment, Machine, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts/json';
@@ -6,8 +6,7 @@ import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES } from '@runledger/contracts/lim
 import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunRequest, Run } from '@runledger/contracts/fold/run';
-import { compareNumbers } from '@runledger/contracts/numbers/compare-numbers';
-import { isExactNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import { compareNumbers, isExactNumber, numberText } from '@runledger/contracts/exact-number';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import { fitInputs, type DrawInteger, type WrongInput } from '../../records/catalogue/input-values.decide.ts';
 import type { Envelope } from './envelope.ts';

@@ -1,4 +1,4 @@
-import { MAX_PRIORITY, MIN_PRIORITY } from '@runledger/contracts/fair-share';
+import { MAX_PRIORITY, MIN_PRIORITY } from '@runledger/contracts/run-options';
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import type { RunRequest } from '@runledger/contracts/fold/run';
 import type { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';

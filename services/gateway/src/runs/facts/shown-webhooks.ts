@@ -1,10 +1,10 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { withoutPath } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 
 /** The state of the notifications of runs, as this gateway last showed it. Without the log, the views may be behind it. */
 export interface ShownWebhooks {

@@ -2,7 +2,7 @@ import { Schedule } from '@runledger/contracts/catalogue/schedules';
 import { observedGauge } from '@runledger/service-kit/observability/metrics';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';

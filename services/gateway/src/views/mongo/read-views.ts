@@ -1,6 +1,6 @@
 import type { Collection, Document, Filter, FindCursor, WithId } from 'mongodb';
 import { orgId, runId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   countRuns,
   runActivity,

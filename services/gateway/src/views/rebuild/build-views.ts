@@ -1,10 +1,10 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { isDeleted } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import { beginningOf, type ProjectionPosition } from '../projection-start.decide.ts';
 import { projectBatch, readStart } from '../project-batch.ts';

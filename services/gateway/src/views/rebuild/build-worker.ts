@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { performance } from 'node:perf_hooks';
 import { brokerSettings } from '@runledger/event-log/connect/broker-config';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
-import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
+import { withFreshReads } from '@runledger/event-log/read/fresh-reads';
 import { createLogger, standardOutput } from '@runledger/service-kit/observability/logger';
 import { openNextSet } from '../open-view-store.ts';
 import { buildViews } from './build-views.ts';

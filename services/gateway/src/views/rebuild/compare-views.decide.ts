@@ -1,5 +1,5 @@
-import { viewText } from '@runledger/contracts/run-view/view-text';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { viewText } from '@runledger/contracts/http/runs/run-history';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { RunId } from '@runledger/contracts/ids';
 import { outputsToErase, type StoredView } from '../run-view.ts';
 import type { RunViews } from '../run-views.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { runsIn } from '../fold-run.decide.ts';
 import type { ProjectionPosition } from '../projection-start.decide.ts';
 import { runName } from '../stored-run.decide.ts';

@@ -2,13 +2,13 @@ import type {
   RebuildViewsRequest,
   RebuildComparison,
   RebuildViewsResponse,
-} from '@runledger/contracts/requests/rebuild-views';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+} from '@runledger/contracts/requests/operator-requests';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { respondToRebuilds } from '@runledger/request-reply/rebuild-views';
 import { within } from '@runledger/resilience/within';
 import pLimit from 'p-limit';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { sleep } from '@runledger/resilience/abort';
 import { beginningOf, type ProjectionPosition } from '../projection-start.decide.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isAt, type ProjectionPosition } from '../projection-start.decide.ts';
 import { runName } from '../stored-run.decide.ts';
 import type { StoredView } from '../run-view.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { runId, orgId } from '@runledger/contracts/ids';
 import {

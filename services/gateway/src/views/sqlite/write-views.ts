@@ -7,7 +7,7 @@ import { storedRun, type StoredRun, runName } from '../stored-run.decide.ts';
 import { orUnavailable, COLUMNS, type Column } from './database.ts';
 import { openRunTags, openRunTexts, openSums } from './tables.ts';
 import { LRUCache } from 'lru-cache';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 
 const RESET_AT_ONCE = 1_000;
 

@@ -1,4 +1,4 @@
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import Koa from 'koa';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answerRefusals } from '../../../src/door/app.ts';

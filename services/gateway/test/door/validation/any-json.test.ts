@@ -4,12 +4,14 @@ import { MachineChange, NewMachine } from '@runledger/contracts/http/catalogue/m
 import { ValidationError } from '@runledger/contracts/http/problem';
 import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunsRequest, RerunRequest } from '@runledger/contracts/http/runs/runs';
-import { RedeliverRequest, RotateSecretRequest } from '@runledger/contracts/http/webhooks';
+import { RedeliverRequest } from '@runledger/contracts/http/webhooks';
+import { RotateSecretRequest } from '@runledger/contracts/http/webhook-receivers';
 import {
   NewWorkflowVersion,
   WorkflowVersionChange,
-} from '@runledger/contracts/http/catalogue/workflow-versions';
-import { NewWorkflow, WorkflowChange } from '@runledger/contracts/http/catalogue/workflows';
+  NewWorkflow,
+  WorkflowChange,
+} from '@runledger/contracts/http/catalogue/workflows';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';

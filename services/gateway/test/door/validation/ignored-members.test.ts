@@ -2,7 +2,7 @@ import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import { NewDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
 import { CancelRunsRequest } from '@runledger/contracts/http/runs/runs';
-import { NewWorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
+import { NewWorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ignoredMembers, unknownMembers } from '../../../src/door/ignored-members.ts';

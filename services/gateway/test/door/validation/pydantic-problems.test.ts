@@ -1,12 +1,12 @@
 import { NewApiKeyRequest } from '@runledger/contracts/http/api-keys';
 import { NewDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
-import { optional } from '@runledger/contracts/http/fields/optional';
+import { optional } from '@runledger/contracts/schemas';
 import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunsRequest } from '@runledger/contracts/http/runs/runs';
-import { RotateSecretRequest } from '@runledger/contracts/http/webhooks';
-import { NewWorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
-import { Runner } from '@runledger/contracts/runners/runner-kinds';
+import { RotateSecretRequest } from '@runledger/contracts/http/webhook-receivers';
+import { NewWorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
+import { Runner } from '@runledger/contracts/catalogue/runners';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { MAX_PROBLEMS, pydanticProblems } from '../../../src/door/pydantic-problems.ts';

@@ -1,4 +1,4 @@
-import { TimeOrDay } from '@runledger/contracts/http/fields/values';
+import { TimeOrDay } from '@runledger/contracts/http/fields';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { pydanticProblems } from '../../../src/door/pydantic-problems.ts';

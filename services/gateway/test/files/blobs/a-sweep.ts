@@ -4,7 +4,7 @@ import type { BlobRef } from '@runledger/contracts/blobs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { queued } from '@runledger/testing/events/run-events';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { sweepStore } from '../../../src/keeping/sweeps.ts';
 import { unreferencedByRuns } from '../../../src/files/blobs.ts';
 import { clock } from '../../../src/kit.ts';

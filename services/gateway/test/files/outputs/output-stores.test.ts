@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { testBucket } from '@runledger/testing/servers/s3';
 import { readGatewayConfig } from '../../../src/config.ts';
 import { openOutputStore } from '../../../src/files/output-stores.ts';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { describe, expect, it } from 'vitest';
 import { putContent } from '../../../src/files/stores/s3-put.ts';
 import { openS3Store } from '../../../src/files/stores/s3-output-store.ts';

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { testBucket, type TestBucket } from '@runledger/testing/servers/s3';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -2,7 +2,7 @@ import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { blobSubject } from '@runledger/contracts/blobs';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { someOf } from '@runledger/testing/random/cases';
 import { succeeded } from '@runledger/testing/events/run-events';
 import { testBucket } from '@runledger/testing/servers/s3';

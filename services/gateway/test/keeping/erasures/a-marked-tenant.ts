@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { timerSubject, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import { EXECUTOR, succeeded } from '@runledger/testing/events/run-events';

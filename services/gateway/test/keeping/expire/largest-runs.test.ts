@@ -1,15 +1,13 @@
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { isDeleted, isEnded, type Run, type RunState } from '@runledger/contracts/fold/run';
-import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
+import { MAX_FACT_BYTES } from '@runledger/contracts/fold/log-capacity';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
 import { gpuModel } from '@runledger/contracts/gpu';
-import { MAX_GPUS } from '@runledger/contracts/gpu-fallbacks';
-import { MAX_REQUIRED_LABELS } from '@runledger/contracts/labels';
+import { MAX_GPUS, MAX_REQUIRED_LABELS, MAX_TAGS } from '@runledger/contracts/run-options';
 import { MAX_FILE_INPUTS_BYTES, MAX_RUNNER_URL, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
-import { RETRY_KINDS } from '@runledger/contracts/events/retry';
-import { MAX_TAGS } from '@runledger/contracts/tags';
+import { RETRY_KINDS } from '@runledger/contracts/events/run-error';
 import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
 import { aRun, assigned, cancelRequested, runRequest } from '@runledger/testing/events/run-events';
 import { callbackPolicy } from '@runledger/webhooks/policy/callback-policy';

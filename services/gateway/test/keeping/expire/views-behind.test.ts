@@ -1,6 +1,6 @@
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { silentLogger, type Logger } from '@runledger/event-log/connect/logger';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { silentLogger, type Logger } from '@runledger/event-log/connect/observability';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { someOf } from '@runledger/testing/random/cases';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';

@@ -1,6 +1,6 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isDeleted, type Run } from '@runledger/contracts/fold/run';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
+import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import { succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { RunViews } from '../../../src/views/run-views.ts';

@@ -1,4 +1,4 @@
-import { AUDIT_STREAMS } from '@runledger/contracts/audit/audit-rings';
+import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import { newUuid } from '@runledger/contracts/ids';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';

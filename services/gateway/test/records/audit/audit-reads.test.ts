@@ -1,7 +1,7 @@
-import { AuditAction } from '@runledger/contracts/audit/audit-actions';
-import type { AuditRecord } from '@runledger/contracts/audit/audit-record';
+import { AuditAction } from '@runledger/contracts/audit-actions';
+import type { AuditRecord } from '@runledger/contracts/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
-import { storeAuditRecord } from '@runledger/event-log/audit/audit-records';
+import { storeAuditRecord } from '@runledger/event-log/streams/audit-records';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';

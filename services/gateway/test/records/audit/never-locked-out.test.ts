@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@runledger/contracts/http/audit';
 import { newUuid } from '@runledger/contracts/ids';
-import { storeAuditRecord } from '@runledger/event-log/audit/audit-records';
+import { storeAuditRecord } from '@runledger/event-log/streams/audit-records';
 import { describe, expect, it } from 'vitest';
 import { aBrowser, aMember, anEmail, PASSWORD } from '../../fixtures/accounts/a-browser.ts';
 import {

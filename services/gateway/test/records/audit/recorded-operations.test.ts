@@ -1,4 +1,4 @@
-import { AuditAction } from '@runledger/contracts/audit/audit-actions';
+import { AuditAction } from '@runledger/contracts/audit-actions';
 import type { AuditEntry } from '@runledger/contracts/http/audit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor } from '../../fixtures/gateway/a-fleet.ts';

@@ -1,4 +1,4 @@
-import { RESERVE_AGE_MS } from '@runledger/contracts/audit/audit-rings';
+import { RESERVE_AGE_MS } from '@runledger/contracts/audit-actions';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

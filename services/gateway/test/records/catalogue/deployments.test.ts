@@ -1,4 +1,4 @@
-import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/shortage';
+import type { ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/executors';
 import { respondWithShortages } from '@runledger/request-reply/shortage';
 import { newUuid } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';

@@ -1,7 +1,7 @@
-import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
-import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
+import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
+import type { WorkflowInput } from '@runledger/contracts/catalogue/workflow-inputs';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
-import { numberOf } from '@runledger/contracts/numbers/exact-number';
+import { numberOf } from '@runledger/contracts/exact-number';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -13,7 +13,7 @@ import {
 import { deriveKey } from '../../../src/records/keys/derive-key.ts';
 import { keyStore } from '../../../src/records/keys/key-store.ts';
 import { listKeys, revokeKey } from '../../../src/records/keys/api-keys-routes.ts';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 
 let test: TestLog;

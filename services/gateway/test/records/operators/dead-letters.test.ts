@@ -1,7 +1,7 @@
-import type { DeadLetter } from '@runledger/contracts/http/installation/dead-letters';
+import type { DeadLetter } from '@runledger/contracts/http/dead-letters';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { readStored } from '@runledger/event-log/messages/stream-identity';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
+import { readStored } from '@runledger/event-log/read/run-messages';
 import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { refused, respondToRedrives, taken } from '@runledger/request-reply/redrive';
 import { aRun, assigned } from '@runledger/testing/events/run-events';

@@ -1,4 +1,4 @@
-import type { System } from '@runledger/contracts/http/installation/system';
+import type { System } from '@runledger/contracts/http/system';
 import type { ServiceWithInstances } from '@runledger/contracts/requests/instances';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';

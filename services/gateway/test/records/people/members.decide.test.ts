@@ -1,4 +1,4 @@
-import type { Role } from '@runledger/contracts/accounts/roles';
+import type { Role } from '@runledger/contracts/catalogue/records';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

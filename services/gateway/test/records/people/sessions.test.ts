@@ -1,8 +1,7 @@
-import type { Role } from '@runledger/contracts/accounts/roles';
+import type { Role, KeyScope } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KeyScope } from '@runledger/contracts/catalogue/records';
-import { allows } from '@runledger/contracts/accounts/scopes';
+import { allows } from '@runledger/contracts/scopes';
 import { describedOperations } from '../../../src/door/operation.ts';
 import {
   aBrowser,

@@ -1,5 +1,5 @@
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/events/run-events';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openQuotaBound, type QuotaBoundOptions } from '../../../src/records/quotas/quota-bound.ts';

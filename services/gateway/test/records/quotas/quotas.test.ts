@@ -5,7 +5,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { anAttemptOf, numbered, upload, uploadUrl, type Attempt } from '../../runs/attempts/an-upload.ts';

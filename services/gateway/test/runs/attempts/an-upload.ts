@@ -1,5 +1,5 @@
-import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/access/attempt-token';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/attempt-token';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import type { TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';

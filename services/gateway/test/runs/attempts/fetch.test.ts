@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { blobSubject } from '@runledger/contracts/blobs';
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { signAttempt } from '@runledger/contracts/access/attempt-token';
-import type { LogChunk } from '@runledger/contracts/logs/log-chunk';
+import { signAttempt } from '@runledger/contracts/attempt-token';
+import type { LogChunk } from '@runledger/contracts/run-logs';
 import { clearLogSlot, readLog } from '@runledger/event-log/streams/logs';
 import { assigned, OTHER_EXECUTOR, requeued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,6 +1,6 @@
 import { blobSubject } from '@runledger/contracts/blobs';
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { newUuid } from '@runledger/contracts/ids';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { StoredFile } from '@runledger/contracts/events/run-event-data';
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

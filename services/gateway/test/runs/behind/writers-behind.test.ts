@@ -1,7 +1,7 @@
 import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stores';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { orgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { jetStreamBlobStore } from '@runledger/blob-store/jetstream/jetstream-blob-store';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import { orgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned, deleted, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookGivenUp } from '@runledger/testing/events/webhook-events';

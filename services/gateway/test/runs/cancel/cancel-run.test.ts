@@ -1,8 +1,8 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { memoryLog, type MemoryLog } from '@runledger/event-log/memory/memory-log';
-import type { RunLog } from '@runledger/event-log/messages/run-messages';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { memoryLog, type MemoryLog } from '@runledger/event-log/append/memory-log';
+import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, requeued, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import { isEnded } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { readToEnd } from '../subscribe/an-event-source.ts';

@@ -1,7 +1,7 @@
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
-import { NEW_RUN_BYTES, reservedBytes, newRunsLimit } from '@runledger/contracts/room/reservation';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { NEW_RUN_BYTES, reservedBytes, newRunsLimit } from '@runledger/contracts/fold/log-capacity';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { cancelRequested, timedOut } from '@runledger/testing/events/run-events';
 import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

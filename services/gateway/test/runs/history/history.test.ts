@@ -1,5 +1,5 @@
 import { runId } from '@runledger/contracts/ids';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import {
   assigned,

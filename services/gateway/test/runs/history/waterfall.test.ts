@@ -1,5 +1,5 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import {
   aRun,
   assigned,

@@ -1,4 +1,4 @@
-import type { LogChunk } from '@runledger/contracts/logs/log-chunk';
+import type { LogChunk } from '@runledger/contracts/run-logs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lineFromEnd, logItems, type AttemptLines } from '../../../src/runs/logs.decide.ts';

@@ -1,5 +1,5 @@
-import { logSlot, type LogChunk, type LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { logSlot, type LogChunk, type LoggedAttempt } from '@runledger/contracts/run-logs';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publishLogChunk, readLog } from '@runledger/event-log/streams/logs';
 import { EXECUTOR } from '@runledger/testing/events/run-events';

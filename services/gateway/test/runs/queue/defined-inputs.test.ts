@@ -1,5 +1,5 @@
 import { MAX_INPUTS_BYTES } from '@runledger/contracts/limits';
-import { numberOf } from '@runledger/contracts/numbers/exact-number';
+import { numberOf } from '@runledger/contracts/exact-number';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   aCatalogueApi,

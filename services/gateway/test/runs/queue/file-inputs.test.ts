@@ -1,4 +1,4 @@
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned } from '@runledger/testing/events/run-events';

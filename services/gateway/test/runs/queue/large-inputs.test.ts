@@ -1,7 +1,7 @@
 import { blobSubject } from '@runledger/contracts/blobs';
 import { newUuid } from '@runledger/contracts/ids';
 import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES, MAX_RUNNER_URL } from '@runledger/contracts/limits';
-import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';

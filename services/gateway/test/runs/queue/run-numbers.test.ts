@@ -1,6 +1,6 @@
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { streamState } from '@runledger/event-log/messages/leader-state';
+import { streamState } from '@runledger/event-log/read/leader-read';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 import { outputsDeleted, deleted } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { openHere } from '../../fixtures/gateway/here.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';

@@ -1,7 +1,7 @@
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { aRun } from '@runledger/testing/events/run-events';

@@ -1,4 +1,4 @@
-import type { ProgressReport } from '@runledger/contracts/events/activity';
+import type { ProgressReport } from '@runledger/contracts/events/progress';
 import {
   aRun,
   assigned,

@@ -1,5 +1,5 @@
 import { endReasonOf } from '@runledger/contracts/events/run-error';
-import { EndReason, RunStatus } from '@runledger/contracts/http/runs/run-status';
+import { EndReason, RunStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';

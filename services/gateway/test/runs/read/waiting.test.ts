@@ -1,5 +1,4 @@
-import { Capacity } from '@runledger/contracts/requests/queue-position';
-import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import { Capacity, type WaitReason } from '@runledger/contracts/requests/queue-position';
 import { newUuid } from '@runledger/contracts/ids';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';

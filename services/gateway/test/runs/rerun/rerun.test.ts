@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { Schedule, type ScheduleOutcome } from '@runledger/contracts/catalogue/schedules';
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';

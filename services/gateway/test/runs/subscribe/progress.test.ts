@@ -1,6 +1,6 @@
-import type { ProgressReport } from '@runledger/contracts/events/activity';
+import type { ProgressReport } from '@runledger/contracts/events/progress';
 import { RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { lastProgress, reportProgress } from '@runledger/event-log/streams/activity';
 import {
   assigned,

@@ -2,7 +2,7 @@ import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { outputLists } from '@runledger/blob-store/output-lists';
 import { orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger as logger } from '@runledger/event-log/connect/logger';
+import { silentLogger as logger } from '@runledger/event-log/connect/observability';
 import { clock } from '../../../src/kit.ts';
 import type { StreamHolder, StreamLimits } from '../../../src/records/quotas/quotas.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { expect } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { post } from '../../fixtures/requests/requests.ts';

@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { createLogger } from '@runledger/service-kit/observability/logger';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { recordDeliveryState, recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import { aRun, queued, succeeded, assigned, started } from '@runledger/testing/events/run-events';
 import {

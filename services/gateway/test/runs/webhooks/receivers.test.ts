@@ -1,5 +1,5 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
-import type { ReceiversRequest, ReceiverState } from '@runledger/contracts/requests/receivers';
+import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
+import type { ReceiversRequest, ReceiverState } from '@runledger/contracts/deliveries/receivers';
 import { respondWithReceivers } from '@runledger/request-reply/receivers';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

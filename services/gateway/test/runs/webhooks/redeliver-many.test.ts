@@ -1,5 +1,5 @@
 import type { Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';

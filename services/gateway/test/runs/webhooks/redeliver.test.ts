@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { readRun } from '@runledger/event-log/read/read-run';

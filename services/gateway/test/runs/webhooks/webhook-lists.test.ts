@@ -1,5 +1,5 @@
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

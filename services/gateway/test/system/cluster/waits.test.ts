@@ -1,9 +1,9 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { orgId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { silentLogger } from '@runledger/event-log/connect/observability';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

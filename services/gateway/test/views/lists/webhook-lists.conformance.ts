@@ -1,5 +1,5 @@
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import type { Check } from '@runledger/service-kit/health/health-server';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';

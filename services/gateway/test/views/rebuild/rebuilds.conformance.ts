@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RebuildViewsRequest, RebuildViewsResponse } from '@runledger/contracts/requests/rebuild-views';
-import { numberOf } from '@runledger/contracts/numbers/exact-number';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type {
+  RebuildViewsRequest,
+  RebuildViewsResponse,
+} from '@runledger/contracts/requests/operator-requests';
+import { numberOf } from '@runledger/contracts/exact-number';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { requestRebuild } from '@runledger/request-reply/rebuild-views';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import type { BrokerAccess } from '@runledger/testing/servers/broker-access';
 import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,4 +1,4 @@
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-import { cog, COG_MODEL_NAME } from '@runledger/contracts/runners/cog';
+import { cog, COG_MODEL_NAME } from '@runledger/contracts/catalogue/runners';
 import { seconds } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import { contentTypeOf } from '@runledger/contracts/content-type';
+import { contentTypeOf } from '@runledger/contracts/file-name';
 import { isJsonObject } from '@runledger/contracts/json';
 import { createReadStream } from 'node:fs';
 import { removeTree } from '../../folders/remove-tree.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@runledger/contracts/json';
-import { isExactNumber } from '@runledger/contracts/numbers/exact-number';
+import { isExactNumber } from '@runledger/contracts/exact-number';
 import { numberedFileName, problemOfFileName, safeFileName } from '@runledger/contracts/file-name';
 import { dataText, unnamedEntries } from '../output/program-messages.ts';
 import type { RunData } from '../runner.ts';

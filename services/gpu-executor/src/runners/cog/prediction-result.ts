@@ -1,5 +1,4 @@
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorMessage, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { mkdir, rename, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

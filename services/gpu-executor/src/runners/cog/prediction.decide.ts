@@ -1,5 +1,4 @@
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorMessage, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { saysOutOfMemory } from '../output/program-error.decide.ts';
 import { parsePythonJson } from '../output/python-json.ts';

@@ -1,5 +1,5 @@
-import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
-import { isJsonNumber, numberText } from '@runledger/contracts/numbers/exact-number';
+import type { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
+import { isJsonNumber, numberText } from '@runledger/contracts/exact-number';
 import type { ComfyWorkflow, WorkflowNode } from './workflow.decide.ts';
 
 export type BoundWorkflow =

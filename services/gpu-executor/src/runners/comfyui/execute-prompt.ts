@@ -1,9 +1,8 @@
-import { type AttemptError, errorOf } from '@runledger/contracts/events/run-error';
+import { errorOf, errorMessage, type AttemptError } from '@runledger/contracts/events/run-error';
 import { newUuid } from '@runledger/contracts/ids';
 import { untilAborted } from '@runledger/resilience/abort';
 import { MAX_WARNINGS, MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { join } from 'node:path';
-import { errorMessage } from '@runledger/contracts/events/error-message';
 import { cancelled, failed, type Executed, succeeded } from '../model-server/run-on-server.ts';
 import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
 import type { RunObserver, RunnerWork, OutputFile } from '../runner.ts';

@@ -1,5 +1,5 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
+import type { RunWarning } from '@runledger/contracts/events/run-warning';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { sleep } from '@runledger/resilience/abort';
 import { createWriteStream } from 'node:fs';

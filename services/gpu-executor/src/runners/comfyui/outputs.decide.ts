@@ -1,6 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
+import { errorMessage } from '@runledger/contracts/events/run-error';
+import type { RunWarning } from '@runledger/contracts/events/run-warning';
 import { MAX_ERROR_NAME, MAX_WARNING_MESSAGE, MAX_WARNINGS } from '@runledger/contracts/limits';
 import { dataText } from '../output/program-messages.ts';
 import type { RunData } from '../runner.ts';

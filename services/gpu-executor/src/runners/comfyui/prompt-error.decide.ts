@@ -1,5 +1,4 @@
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorMessage, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';

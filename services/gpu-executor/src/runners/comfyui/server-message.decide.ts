@@ -1,6 +1,6 @@
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { UserNumber } from '@runledger/contracts/json-schemas';
-import { doubleOf, type JsonNumber } from '@runledger/contracts/numbers/exact-number';
+import { UserNumber } from '@runledger/contracts/schemas';
+import { doubleOf, type JsonNumber } from '@runledger/contracts/exact-number';
 import { Type, type Static, type TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { parsePythonJson } from '../output/python-json.ts';

@@ -1,8 +1,7 @@
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorOf, errorMessage, type AttemptError } from '@runledger/contracts/events/run-error';
 import { MAX_ERROR_NAME, MAX_WARNING_MESSAGE } from '@runledger/contracts/limits';
-import { errorMessage } from '@runledger/contracts/events/error-message';
 import { isJsonObject } from '@runledger/contracts/json';
-import type { RunWarning } from '@runledger/contracts/warnings/run-warning';
+import type { RunWarning } from '@runledger/contracts/events/run-warning';
 import { asksForDefault, externalNodes, externalNode } from './bind-inputs.decide.ts';
 import { nodeName } from './prompt-error.decide.ts';
 import type { ComfyWorkflow } from './workflow.decide.ts';

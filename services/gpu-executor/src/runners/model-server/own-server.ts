@@ -1,5 +1,4 @@
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { errorOf } from '@runledger/contracts/events/run-error';
+import { errorMessage, errorOf } from '@runledger/contracts/events/run-error';
 import { sleep } from '@runledger/resilience/abort';
 import { namedCache } from '../../supervision/process-environment.ts';
 import type { GpuSlot } from '../../gpu-slots.ts';

@@ -1,5 +1,4 @@
-import { errorMessage } from '@runledger/contracts/events/error-message';
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { errorMessage, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunObserver, RunResult, RunnerWork, OutputFile, RunData } from '../runner.ts';
 import type { AcquiredServer, ModelServer, ServerLease } from './model-server.ts';
 import { collectFiles, FILE_LIMITS } from '../output-files.ts';

@@ -1,7 +1,6 @@
-import { isJsonObject, isNestedAtMost } from '@runledger/contracts/json';
+import { isJsonObject, isNestedAtMost, readJsonText } from '@runledger/contracts/json';
 import { MAX_OUTPUT_NESTING } from '@runledger/contracts/limits';
-import { doubleOf } from '@runledger/contracts/numbers/exact-number';
-import { readJsonText } from '@runledger/contracts/numbers/read-json-text';
+import { doubleOf } from '@runledger/contracts/exact-number';
 import { JSON_KIND } from '@runledger/contracts/events/run-event-data';
 import { liveStatus, type LogLine, type ProgressReport, type RunData } from '../runner.ts';
 import { beginningMembers, hasPythonNumber, parsePythonObject } from './python-json.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { numberOf } from '@runledger/contracts/numbers/exact-number';
+import { numberOf } from '@runledger/contracts/exact-number';
 import { describe, expect, it } from 'vitest';
 import { bindInputs } from '../../../src/runners/comfyui/bind-inputs.decide.ts';
 import { readWorkflow, type ComfyWorkflow } from '../../../src/runners/comfyui/workflow.decide.ts';

@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { numberOf } from '@runledger/contracts/numbers/exact-number';
+import { numberOf } from '@runledger/contracts/exact-number';
 import { findPython } from '@runledger/local-servers/python';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ResidentProgram } from '../../../src/runners/program/resident-runner.ts';

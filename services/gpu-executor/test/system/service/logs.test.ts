@@ -1,4 +1,4 @@
-import type { LoggedAttempt } from '@runledger/contracts/logs/log-chunk';
+import type { LoggedAttempt } from '@runledger/contracts/run-logs';
 import { head } from '@runledger/event-log/read/read-run';
 import { readLog } from '@runledger/event-log/streams/logs';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -1,4 +1,4 @@
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { lastHeartbeat } from '@runledger/coordination/heartbeats';
 import { waitFor } from '@runledger/testing/time/wait-for';

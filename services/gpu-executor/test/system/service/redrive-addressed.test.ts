@@ -1,12 +1,12 @@
-import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
+import { newAttemptKeys } from '@runledger/contracts/attempt-token';
 import { executorId } from '@runledger/contracts/ids';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
-import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import type { RedriveResponse } from '@runledger/contracts/requests/operator-requests';
+import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import { requestRedrive } from '@runledger/request-reply/redrive';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { describe, expect, it } from 'vitest';

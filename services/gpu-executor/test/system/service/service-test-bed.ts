@@ -10,7 +10,7 @@ import { executorId, type ExecutorId } from '@runledger/contracts/ids';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';

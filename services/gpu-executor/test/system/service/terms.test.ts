@@ -1,4 +1,4 @@
-import { beginTerm, tellTerm } from '@runledger/event-log/streams/terms';
+import { beginTerm, announceTerm } from '@runledger/event-log/append/append-fleet';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
@@ -7,7 +7,7 @@ import { startService, type ServiceTestBed } from './service-test-bed.ts';
 const takeOver = async ({ log, executor }: ServiceTestBed): Promise<{ former: number; next: number }> => {
   const former = await beginTerm(log, 'former');
   const next = await beginTerm(log, 'next');
-  await tellTerm(log, { term: next, instance: 'next', executor });
+  await announceTerm(log, { term: next, instance: 'next', executor });
   return { former, next };
 };
 

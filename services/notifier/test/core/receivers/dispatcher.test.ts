@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   answers,

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import type { FinalDelivery } from '../../../src/core/delivery.ts';

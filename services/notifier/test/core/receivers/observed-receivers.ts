@@ -1,5 +1,5 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
+import { partitionOf } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { Receiver, Sent } from '../../../src/core/receiver.ts';
 import type { RunMessage } from '../../../src/core/inputs-and-effects.ts';

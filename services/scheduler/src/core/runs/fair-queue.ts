@@ -1,4 +1,4 @@
-import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
+import { PRIORITY_STEP_S } from '@runledger/contracts/run-options';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';

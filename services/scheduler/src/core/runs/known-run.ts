@@ -8,7 +8,7 @@ import {
   type RunRequest,
 } from '@runledger/contracts/fold/run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { OrgId } from '@runledger/contracts/ids';

@@ -3,7 +3,7 @@ import { isExecuting, waitsSince } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { RunDecision } from '../decision.ts';
 import type { Capabilities, Requirements } from '../requirements.ts';
 import {

@@ -1,5 +1,5 @@
 import type { RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   packIds,
   unpackIds,

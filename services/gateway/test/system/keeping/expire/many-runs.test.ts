@@ -1,4 +1,4 @@
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
