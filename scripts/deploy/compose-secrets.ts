@@ -10,8 +10,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { readConfig } from '@runledger/service-kit/config/config';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { readConfig } from '@runledger/service-kit/config';
+import { programFile } from '@runledger/service-kit/program-file';
 import { Type } from 'typebox';
 import { makeMountedReadable } from './mounted-files.ts';
 

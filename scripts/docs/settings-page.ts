@@ -4,7 +4,7 @@ import { configSchema as gateway } from '@runledger/gateway/config';
 import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
 import { configSchema as notifier } from '@runledger/notifier/config';
 import { configSchema as scheduler } from '@runledger/scheduler/config';
-import { describeConfig, type SettingRow } from '@runledger/service-kit/config/config';
+import { describeConfig, type SettingRow } from '@runledger/service-kit/config';
 import { settingsSchema as standalone } from '@runledger/standalone/settings';
 import { composeVariables } from '../deploy/compose-variables.ts';
 

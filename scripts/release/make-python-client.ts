@@ -2,8 +2,8 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makePythonEnvironment } from '@runledger/local-servers/python-environment';
-import { runCommand } from '@runledger/local-servers/process/run-command';
+import { makePythonEnvironment } from '@runledger/local-servers/python';
+import { runCommand } from '@runledger/local-servers/run-command';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CLIENT = join(ROOT, 'packages', 'client-python');

@@ -8,10 +8,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats/nats-server-release';
+import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats-server-release';
 import { imagesWithoutDigest } from './pin-images.ts';
-import { provenanceOf } from './provenance.ts';
-import type { Artifact } from './provenance.ts';
+import { provenanceOf, type Artifact } from './provenance.ts';
 import { makeSbom } from './sbom.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -6,7 +6,7 @@
 import { globSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand } from '@runledger/local-servers/process/run-command';
+import { runCommand } from '@runledger/local-servers/run-command';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 

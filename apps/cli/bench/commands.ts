@@ -7,11 +7,10 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { readConnectionFile } from '@runledger/standalone/connection-files';
-import { commandCost, type CommandCost } from '@runledger/testing/measuring/command-cost';
-import { processorTime } from '@runledger/testing/measuring/processor-time';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { commandCost, type CommandCost, processorTime } from '@runledger/testing/measuring';
+import { waitFor } from '@runledger/testing/wait-for';
 
 const ROUNDS = Number(process.argv[2] ?? 7);
 const ROOT = join(import.meta.dirname, '..', '..', '..');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { expect, it } from 'vitest';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');

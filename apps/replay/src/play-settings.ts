@@ -1,4 +1,4 @@
-import type { Environment } from '@runledger/service-kit/config/config';
+import type { Environment } from '@runledger/service-kit/config';
 import { readNotifierSettings, type NotifierSettings } from './notifier/notifier-settings.ts';
 import { readSchedulerSettings, type SchedulerSettings } from './scheduler/scheduler-settings.ts';
 

@@ -1,5 +1,5 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
-import { aRun, assigned, failed, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, failed, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { SERVICE_NAMES } from '../src/play-slice.ts';
 import { NewerFact } from '../src/slice.ts';

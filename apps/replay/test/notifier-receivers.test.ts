@@ -1,8 +1,8 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
-import { writeSlice } from '@runledger/testing/slices/write-slice';
+import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
+import { writeSlice } from '@runledger/testing/write-slice';
 import { expect, it } from 'vitest';
 import { ACCEPTED, REFUSED } from './fixtures/notified-slice.ts';
 import { RecordedLog, recordedOptions } from './fixtures/recorded-log.ts';

@@ -15,7 +15,7 @@ import {
   succeeded,
   timedOut,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { RecordedLog, shadowOfLines } from './fixtures/recorded-log.ts';
 import { sampleLines, sampleOptions, shadowed } from './fixtures/sample-slice.ts';

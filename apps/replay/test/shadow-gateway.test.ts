@@ -18,13 +18,13 @@ import {
   started,
   succeeded,
   timedOut,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookExpired,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { KnownRuns } from '../src/gateway/known-runs.ts';
 import { playSlice } from '../src/play-slice.ts';

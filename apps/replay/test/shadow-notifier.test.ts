@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { parseWebhookSubject } from '@runledger/contracts/events/subjects';
-import { writeSlice } from '@runledger/testing/slices/write-slice';
+import { writeSlice } from '@runledger/testing/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notifiedSlice } from './fixtures/notified-slice.ts';
 import { recordedOptions } from './fixtures/recorded-log.ts';

@@ -6,7 +6,7 @@ import { parseLifecycleSubject, parseWebhookSubject } from '@runledger/contracts
 import { TERMS } from '@runledger/contracts/events/leader-terms';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import { someOf } from '@runledger/testing/random/cases';
-import { writeSlice } from '@runledger/testing/slices/write-slice';
+import { writeSlice } from '@runledger/testing/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { placeOf, surveySlice } from '../src/slice.ts';
 import { SAMPLE } from './sample/sample.ts';

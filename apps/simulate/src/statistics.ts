@@ -1,4 +1,4 @@
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 
 /** Less is no demand: the run of a moment. */
 const LEAST_DEMAND = 0.01;

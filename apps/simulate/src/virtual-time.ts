@@ -1,4 +1,4 @@
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import TinyQueue from 'tinyqueue';
 
 /**

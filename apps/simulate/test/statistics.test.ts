@@ -8,7 +8,7 @@ import {
   waitsOverTime,
   type PlayedRun,
 } from '../src/statistics.ts';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 
 const run = (
   organisation: string,

@@ -2,7 +2,7 @@ import { mkdtemp, rm, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import { violationsIn } from './checks/all-checks.ts';
 import type {
   ClientRecords,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { brokerFaults, type BrokerFault } from '../src/faults/broker-faults.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import { BRIEF, SMALL } from '../src/size.ts';
 
 const first = (count: number, seed = 7): BrokerFault[] =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faultSchedule } from '../src/faults/fault-schedule.ts';
 import { planRuns } from '../src/clients/plan.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import { FULL, SMALL } from '../src/size.ts';
 
 const PARTS = ['broker', 'database', 'gateway-1', 'gateway-2', 'notifier-1', 'scheduler-1', 'scheduler-2'];

@@ -2,7 +2,7 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testAccount } from '@runledger/testing/servers/nats-account';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { keepFull, limitedStream } from '../src/faults/change-limits.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { STORES, isForgetful, limitSchedule } from '../src/faults/limit-changes.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import { FULL, SMALL } from '../src/size.ts';
 
 describe('the changes of limits', () => {

@@ -1,4 +1,4 @@
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { foldRuns } from '../src/evidence/logged-run.ts';
 import { EVENTS, RUN, stored } from './fixtures/a-soak.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
 import { HEALTH_TOKEN_FILE } from './keys.ts';
 import type { WebhookAllow } from './settings.ts';
 import { withoutCredentials, type Views } from './components/database.ts';

@@ -10,8 +10,9 @@ import {
   problemsOf,
   type ConfigProblem,
   type Environment,
-} from '@runledger/service-kit/config/config';
-import { misspeltSentence, misspeltSettings } from '@runledger/service-kit/config/misspelt-settings';
+  misspeltSentence,
+  misspeltSettings,
+} from '@runledger/service-kit/config';
 import type { Type } from 'typebox';
 import { chooseSlots } from './components/gpu-slots.ts';
 import { PROXY_SETTINGS, settingsGiven } from './components/given-settings.ts';

@@ -7,7 +7,7 @@ import {
   InvalidSeed,
   type UserKey,
 } from '@runledger/event-log/connect/broker-config';
-import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
+import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { Type } from 'typebox';
 import {
   debuggerUser,
@@ -20,7 +20,7 @@ import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
-import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health/health-token';
+import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health-token';
 import { replaceFile, OWNER_ONLY, writePrivateFile } from './data-folder/write-file.ts';
 import { StartRefused } from './settings.ts';
 import { readJsonFile } from './data-folder/connection-files.ts';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { withoutMisspelt } from './check-settings.ts';
 import { start } from './start.ts';
 import { StartRefused } from './settings.ts';

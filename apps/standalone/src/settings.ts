@@ -1,16 +1,16 @@
 import { configSchema as gatewayConfig } from '@runledger/gateway/config';
 import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
 import { parseLogSettings } from '@runledger/event-log/provision/log-settings';
-import { localServerSettings } from '@runledger/local-servers/settings';
-import { list, port, url } from '@runledger/service-kit/config/config-schemas';
-import { readConfig } from '@runledger/service-kit/config/config';
-import { policyConfig } from '@runledger/webhooks/policy/policy-config';
-import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
-import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health/health-token';
+import { localServerSettings } from '@runledger/local-servers/cache-dir';
+import { list, port, url } from '@runledger/service-kit/config-schemas';
+import { readConfig } from '@runledger/service-kit/config';
+import { policyConfig } from '@runledger/webhooks/policy-config';
+import { secretKeysConfig } from '@runledger/webhooks/secret-box';
+import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health-token';
 import { Type, type Static } from 'typebox';
-import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
-import { hostOf } from '@runledger/webhooks/hosts/host';
-import { callbackPolicy, isExempt } from '@runledger/webhooks/policy/callback-policy';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
+import { hostOf } from '@runledger/webhooks/hosts';
+import { callbackPolicy, isExempt } from '@runledger/webhooks/callback-policy';
 import { DATA_FOLDER } from './data-folder/connection-files.ts';
 
 const wrongLogSettings = (text: string): string | undefined => {

@@ -1,4 +1,4 @@
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { describe, expect, it } from 'vitest';
 import { checkSettings, withoutMisspelt } from '../src/check-settings.ts';
 

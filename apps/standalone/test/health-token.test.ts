@@ -1,5 +1,5 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health/health-token';
+import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health-token';
 import { expect, it } from 'vitest';
 import { HEALTH_TOKEN_FILE, openHealthToken } from '../src/keys.ts';
 import { held } from './fixtures/opened-folder.ts';

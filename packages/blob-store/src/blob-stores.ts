@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { BlobStore } from './store/blob-store.ts';
-import { jetStreamBlobStore } from './jetstream/jetstream-blob-store.ts';
+import type { BlobStore } from './blob-store.ts';
+import { jetStreamBlobStore } from './jetstream-blob-store.ts';
 
 export interface BlobStores {
   /** The workflows of workflow versions. They never expire. */

@@ -1,5 +1,5 @@
 import { parseJson, type JsonValue } from '@runledger/contracts/json';
-import { BlobDamaged, type BlobStore } from './store/blob-store.ts';
+import { BlobDamaged, type BlobStore } from './blob-store.ts';
 
 const encoder = new TextEncoder();
 

@@ -7,7 +7,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
 import { readJsonBlob } from './json-blob.ts';
-import type { BlobStore } from './store/blob-store.ts';
+import type { BlobStore } from './blob-store.ts';
 
 /** Runs with the outputs that are in blobs. Every method may throw LogUnavailable. */
 export interface OutputLists {

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BlobDamaged, BlobStoreFull, type BlobStore } from '../src/store/blob-store.ts';
+import { BlobDamaged, BlobStoreFull, type BlobStore } from '../src/blob-store.ts';
 
 /** A place for blobs, and adapters that share it, as processes do. */
 export interface BlobStorage extends AsyncDisposable {

@@ -1,8 +1,6 @@
 import { LOG_ACCOUNT, inboxOf } from '@runledger/event-log/connect/broker-config';
 import { inLogAccount, hasStreamedResponse, PREFIX_MAPPINGS } from './api-subjects.ts';
 import { OPERATOR, SYSTEM, type BrokerUser } from './broker-user.ts';
-import { quoted } from './quoted.ts';
-import { subjectsOverlap } from './subject-overlap.ts';
 
 export interface UserWithKey {
   readonly user: BrokerUser;
@@ -181,3 +179,22 @@ const block = (name: string, brackets: '[]' | '{}', entries: readonly string[]):
     : `${name}: ${brackets.charAt(0)}\n${entries.map(indented).join('\n')}\n${brackets.charAt(1)}`;
 const list = (values: readonly string[]): string => `[${values.map(quoted).join(', ')}]`;
 const indented = (lines: string): string => lines.replaceAll(/^/gm, '  ');
+
+/** Whether two subjects with wildcards match a common subject. */
+export const subjectsOverlap = (one: string, other: string): boolean => {
+  const [left, right] = [one.split('.'), other.split('.')];
+  for (let at = 0; ; at += 1) {
+    const [a, b] = [left[at], right[at]];
+    if (a === undefined || b === undefined) return a === b;
+    if (a === '>' || b === '>') return true;
+    if (a !== b && a !== '*' && b !== '*') return false;
+  }
+};
+
+/** A text in the configuration of nats-server. Names, subjects and paths hold no quotes, line ends or backslashes: others are refused. @throws TypeError */
+export const quoted = (value: string): string => {
+  if (!/^[\x20-\x7E]+$/.test(value) || /["\\]/.test(value)) {
+    throw new TypeError(`${JSON.stringify(value)} cannot be written into the configuration of a broker.`);
+  }
+  return `"${value}"`;
+};

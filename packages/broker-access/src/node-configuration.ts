@@ -1,4 +1,4 @@
-import { quoted } from './quoted.ts';
+import { quoted } from './broker-configuration.ts';
 
 /** One nats-server of several that hold the log together. */
 export interface BrokerNode {

@@ -1,13 +1,13 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats-server';
 import { newUserKey } from '@runledger/event-log/connect/broker-config';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { brokerConfiguration } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats-server';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { brokerConfiguration } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { subjectsOverlap } from '../src/subject-overlap.ts';
+import { subjectsOverlap } from '../src/broker-configuration.ts';
 
 describe('two subjects', () => {
   it.each([

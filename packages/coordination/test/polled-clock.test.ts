@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { polledClock, openBrokerTime } from '../src/polled-clock.ts';
+import { polledClock, openBrokerTime } from '../src/broker-clock.ts';
 import { aLog, aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
 
 it("the broker's clock is read once for many callers and is never ahead of its time stamps", async () => {

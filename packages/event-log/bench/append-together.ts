@@ -4,8 +4,8 @@
  * `node scripts/run.mjs packages/event-log/bench/append-together.ts [messages] [rounds]`
  */
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { quantile } from '@runledger/testing/measuring';
 import { testNats } from '@runledger/testing/servers/nats';
 import { openEventLog } from '../src/connect/event-log.ts';
 import { silentLogger } from '../src/connect/observability.ts';

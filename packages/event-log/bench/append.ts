@@ -10,7 +10,7 @@ import { append } from '../src/append/append.ts';
 import { openEventLog } from '../src/connect/event-log.ts';
 import { silentLogger } from '../src/connect/observability.ts';
 import { provision } from '../src/provision/provision.ts';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 const MESSAGES = Number(process.argv[2] ?? 4_000);
 const AT_ONCE = 64;

@@ -3,7 +3,7 @@
  * start: from the blow to the acknowledgement of an append that began with it. Ends with the median and the longest.
  * `node scripts/run.mjs packages/event-log/bench/elections.ts [rounds]`
  */
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import type { TestNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { append } from '../src/append/append.ts';

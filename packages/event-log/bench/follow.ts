@@ -8,7 +8,7 @@ import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { append } from '../src/append/append.ts';
 import { openEventLog, type EventLog } from '../src/connect/event-log.ts';

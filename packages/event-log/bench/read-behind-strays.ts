@@ -5,7 +5,7 @@
  */
 import { executorId } from '@runledger/contracts/ids';
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { append } from '../src/append/append.ts';
 import { openEventLog, type EventLog } from '../src/connect/event-log.ts';

@@ -3,7 +3,7 @@
  * and at three, quiet and while another process appends. Alternating rounds on the same machine; ends with the ratios.
  * `node scripts/run.mjs packages/event-log/bench/reads.ts [runs] [rounds] [ms of a round]`
  */
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import type { RunKey } from '@runledger/contracts/events/subjects';

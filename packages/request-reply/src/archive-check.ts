@@ -4,9 +4,7 @@ import {
   ArchiveCheckResponse,
 } from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, respond, sendRequest } from './endpoint.ts';
 
 const endpoint: Endpoint<ArchiveCheckRequest, ArchiveCheckResponse> = {
   subject: ARCHIVE_CHECK_SUBJECT,

@@ -8,9 +8,7 @@ import { executorId, executorName, type ExecutorId } from '@runledger/contracts/
 import { executorFilter } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createOwnedConsumer } from '@runledger/event-log/follow/open-consumer';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, respond, sendRequest } from './endpoint.ts';
 
 const parseRequest = parserOf(ExecutorConsumerRequest);
 const parseResponse = parserOf(ExecutorConsumerResponse);

@@ -5,10 +5,7 @@ import {
 } from '@runledger/contracts/requests/executors';
 import { maxPayloadBytes } from '@runledger/event-log/append/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { firstThatFit } from './first-that-fit.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, firstThatFit, respond, sendRequest } from './endpoint.ts';
 
 const EXECUTORS: Endpoint<ExecutorsRequest, ExecutorsResponse> = {
   subject: EXECUTORS_SUBJECT,

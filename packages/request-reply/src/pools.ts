@@ -1,10 +1,7 @@
 import { POOLS_SUBJECT, PoolsRequest, PoolsResponse, type Pool } from '@runledger/contracts/requests/pools';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { maxPayloadBytes } from '@runledger/event-log/append/publish';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { firstThatFit } from './first-that-fit.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, firstThatFit, respond, sendRequest } from './endpoint.ts';
 
 const POOLS: Endpoint<PoolsRequest, PoolsResponse> = {
   subject: POOLS_SUBJECT,

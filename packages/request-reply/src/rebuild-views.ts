@@ -4,9 +4,7 @@ import {
   RebuildViewsResponse,
 } from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, respond, sendRequest } from './endpoint.ts';
 
 const endpoint: Endpoint<RebuildViewsRequest, RebuildViewsResponse> = {
   subject: REBUILD_VIEWS_SUBJECT,

@@ -1,8 +1,6 @@
 import { SHORTAGE_SUBJECT, ShortageRequest, ShortageResponse } from '@runledger/contracts/requests/executors';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, respond, sendRequest } from './endpoint.ts';
 
 const SHORTAGE: Endpoint<ShortageRequest, ShortageResponse> = {
   subject: SHORTAGE_SUBJECT,

@@ -8,9 +8,7 @@ import {
 } from '@runledger/contracts/requests/operator-requests';
 import { viewText } from '@runledger/contracts/http/runs/run-history';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, respond, sendRequest } from './endpoint.ts';
 
 const endpoint: Endpoint<ViewDigestsRequest, ViewDigestsResponse> = {
   subject: VIEW_DIGESTS_SUBJECT,

@@ -7,9 +7,7 @@ import {
 } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parserOf, type Endpoint } from './endpoint.ts';
-import { respond } from './respond.ts';
-import { sendRequest } from './send-request.ts';
+import { parserOf, type Endpoint, respond, sendRequest } from './endpoint.ts';
 
 const parseBody = parserOf(WaitRequest);
 

@@ -1,5 +1,5 @@
 import { redriveSubject, type RedriveResponse } from '@runledger/contracts/requests/operator-requests';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondToRedrives, requestRedrive } from '../src/redrive.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';

@@ -1,7 +1,7 @@
 import { instancesSubject } from '@runledger/contracts/requests/instances';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requestInstances, respondAsInstance, type OwnInstance } from '../src/gathered/instances.ts';
+import { requestInstances, respondAsInstance, type OwnInstance } from '../src/instances.ts';
 import {
   requesterAndResponder,
   responding,

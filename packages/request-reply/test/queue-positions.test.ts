@@ -5,8 +5,8 @@ import {
   type QueuePosition,
 } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithQueuePositions, requestQueuePositions } from '../src/queue-positions.ts';

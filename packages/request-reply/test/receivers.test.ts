@@ -3,7 +3,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { ReceiversResponse, ReceiverState } from '@runledger/contracts/deliveries/receivers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requestReceivers, respondWithReceivers } from '../src/gathered/receivers.ts';
+import { requestReceivers, respondWithReceivers } from '../src/receivers.ts';
 import {
   requesterAndResponder,
   responding,

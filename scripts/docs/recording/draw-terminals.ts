@@ -1,8 +1,8 @@
 import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makePythonEnvironment } from '@runledger/local-servers/python-environment';
-import { runCommand } from '@runledger/local-servers/process/run-command';
+import { makePythonEnvironment } from '@runledger/local-servers/python';
+import { runCommand } from '@runledger/local-servers/run-command';
 import type { Shown } from './terminal.ts';
 
 /** The reader does not wait longer for anything. */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { testBrowser, type TestPage } from '@runledger/testing/browser/browser';
+import { testBrowser, type TestPage } from '@runledger/testing/browser';
 import { callsOf, type Api } from './calls.ts';
 import type { Made } from './record-run.ts';
 

@@ -5,7 +5,7 @@
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { runCommand } from '@runledger/local-servers/process/run-command';
+import { runCommand } from '@runledger/local-servers/run-command';
 import { drawTerminals } from './draw-terminals.ts';
 import { recordConsole } from './record-console.ts';
 import { deployNoise, executorOf, waterfallOfARun } from './record-run.ts';

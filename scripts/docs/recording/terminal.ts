@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 
 /** What a terminal showed, and when, in milliseconds since it was opened. */
 export interface Shown {

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHealthServer, type CheckOutcome } from '@runledger/service-kit/health/health-server';
-import { createLogger } from '@runledger/service-kit/observability/logger';
-import { createMetrics } from '@runledger/service-kit/observability/metrics';
+import { openHealthServer, type CheckOutcome } from '@runledger/service-kit/health-server';
+import { createLogger } from '@runledger/service-kit/logger';
+import { createMetrics } from '@runledger/service-kit/metrics';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './workspaces.ts';
 

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configSchema as gateway } from '@runledger/gateway/config';
 import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats/nats-server-release';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats-server-release';
 import { configSchema as notifier } from '@runledger/notifier/config';
 import { configSchema as scheduler } from '@runledger/scheduler/config';
-import { describeConfig } from '@runledger/service-kit/config/config';
+import { describeConfig } from '@runledger/service-kit/config';
 import { CLI_IMAGE } from '@runledger/testing/servers/containers';
 import { MONGO_IMAGE } from '@runledger/testing/servers/shared-mongo';
 import { DCLinter } from 'dclint';
@@ -22,10 +22,9 @@ import {
   readCompose,
   secretsOf,
   servicesOf,
+  type Service,
 } from './read-compose.ts';
-import type { Service } from './read-compose.ts';
-import { execForm, imageOf, readDockerfile, valuesOf } from './read-dockerfile.ts';
-import type { Step } from './read-dockerfile.ts';
+import { execForm, imageOf, readDockerfile, valuesOf, type Step } from './read-dockerfile.ts';
 import { manifestOf, members, ROOT } from './workspaces.ts';
 
 const FILES = [

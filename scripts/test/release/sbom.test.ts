@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
-import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats/nats-server-release';
+import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats-server-release';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeSbom } from '../../release/sbom.ts';
 import { members, ROOT } from '../deploy/workspaces.ts';

@@ -9,12 +9,12 @@ import { NO_OBSERVER, silentLogger } from '@runledger/event-log/connect/observab
 import { provision } from '@runledger/event-log/provision/provision';
 import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';
 import { freePort } from '@runledger/local-servers/free-port';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
 import { commandsIn } from '@runledger/testing/stand-ins/image-commands';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { execForm, imageOf, readDockerfile } from '../deploy/read-dockerfile.ts';
 import { ROOT } from '../deploy/workspaces.ts';

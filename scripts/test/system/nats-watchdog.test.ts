@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { watchedNatsCluster, type TestNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { watchedNats, type WatchedNats } from '@runledger/testing/servers/watched-nats';
 import { commandsIn } from '@runledger/testing/stand-ins/image-commands';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../deploy/workspaces.ts';
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats/nats-server-release';
+import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats-server-release';
 import { describe, expect, inject, it } from 'vitest';
 import { RELEASE_FILE, releaseFileFor } from '../../release/pin-nats-server.ts';
 

@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { members } from '../deploy/workspaces.ts';
 
 const ENDED_WITHIN_MS = 120_000;

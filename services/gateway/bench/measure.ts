@@ -1,4 +1,4 @@
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 
 /** The processor time of this process that the work takes, in microseconds. */
 export const microseconds = async (work: () => Promise<unknown> | void): Promise<number> => {

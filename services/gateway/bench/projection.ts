@@ -10,7 +10,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { runId } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { clock } from '../src/kit.ts';
 import { projectRuns, runsIn } from '../src/views/fold-run.decide.ts';
 import { beginningOf } from '../src/views/projection-start.decide.ts';

@@ -10,7 +10,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import pLimit from 'p-limit';
 import { clock } from '../src/kit.ts';
 import { projectRuns } from '../src/views/fold-run.decide.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import type { RunView } from '../src/views/run-view.ts';
 import type { SortKey } from '../src/views/sort-key.decide.ts';
 import { aView, folded } from '../test/fixtures/runs/folded-runs.ts';

@@ -13,7 +13,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { head } from '@runledger/event-log/read/read-run';
 import { testNats } from '@runledger/testing/servers/nats';
-import { assigned, aRun, queued } from '@runledger/testing/events/run-events';
+import { assigned, aRun, queued } from '@runledger/testing/run-events';
 import { createApiKey } from '../src/records/keys/api-keys.ts';
 import { startStreams, type Usage } from './streams-process.ts';
 

@@ -1,17 +1,16 @@
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
-import { oneOf, port, url } from '@runledger/service-kit/config/config-schemas';
+import { oneOf, port, url } from '@runledger/service-kit/config-schemas';
 import {
   ConfigError,
   inspectConfig,
   joinProblems,
   readConfig,
   type Environment,
-} from '@runledger/service-kit/config/config';
-import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
-import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
-import { policyConfig } from '@runledger/webhooks/policy/policy-config';
-import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
-import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
+} from '@runledger/service-kit/config';
+import { serviceConfig } from '@runledger/service-kit/service-config';
+import { giveUpConfig, policyConfig } from '@runledger/webhooks/policy-config';
+import { outputUrlsConfig } from '@runledger/webhooks/output-urls';
+import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { consoleConfig } from './document/console.ts';

@@ -4,7 +4,7 @@ import { reservedBytes } from '@runledger/contracts/fold/log-capacity';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import { streamFill } from '@runledger/event-log/provision/stream-sizes';
-import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import { projectionLag } from './views/position-watch.ts';
 import type { RunProjection } from './views/run-projection.ts';
 import { archiveGauges } from './archive/archive.ts';

@@ -1,5 +1,5 @@
 import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
-import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
 import type { Resource } from '@runledger/contracts/http/organisations';
 import type { OrgId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';
@@ -54,7 +54,7 @@ const WHY_NOT_QUEUED = [
   'views_unavailable',
   'unreadable',
 ] as const;
-export type NotQueued = (typeof WHY_NOT_QUEUED)[number];
+type NotQueued = (typeof WHY_NOT_QUEUED)[number];
 
 const WHY_REMOVED = ['deletion', 'retention'] as const;
 type WhyRemoved = (typeof WHY_REMOVED)[number];

@@ -1,8 +1,8 @@
 import { fileRecords, sumFiles } from './files/file-records.ts';
 import { newUuid } from '@runledger/contracts/ids';
-import { polledClock } from '@runledger/coordination/polled-clock';
-import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
-import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
+import { polledClock } from '@runledger/coordination/broker-clock';
+import type { NameResolver } from '@runledger/webhooks/name-resolver';
+import type { CallbackPolicy } from '@runledger/webhooks/callback-policy';
 import type Koa from 'koa';
 import { openArchive, type Archive } from './archive/archive.ts';
 import type { ConsoleFile } from './document/console.ts';

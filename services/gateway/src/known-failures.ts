@@ -1,4 +1,4 @@
-import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
+import { BlobStoreFull } from '@runledger/blob-store/blob-store';
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { AuditNotStored } from '@runledger/event-log/streams/record-action';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { runConfiguredService } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService } from '@runledger/service-kit/configured-service';
 import { configSchema, readGatewayConfig } from './config.ts';
 import { startGateway } from './start.ts';
 

@@ -1,4 +1,4 @@
-import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
+import { brokerHosts, httpHost } from '@runledger/webhooks/hosts';
 import type { GatewayConfig } from './config.ts';
 import { bucketUrl } from './files/stores/s3-requests.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
 import { sleep } from '@runledger/resilience/abort';
-import { processorTime } from '@runledger/testing/measuring/processor-time';
+import { processorTime } from '@runledger/testing/measuring';
 import { openResidentProcesses } from '../src/residents/resident-processes.ts';
 import { programRunner } from '../src/runners/program/program-runner.ts';
 import { residentRunner } from '../src/runners/program/resident-runner.ts';

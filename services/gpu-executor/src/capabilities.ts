@@ -4,7 +4,7 @@ import {
   problemsOf,
   type ConfigProblem,
   type Environment,
-} from '@runledger/service-kit/config/config';
+} from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import { configSchema, withoutNpmFolders } from './config.ts';
 import { driverFolders } from './card-devices.ts';

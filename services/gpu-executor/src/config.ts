@@ -4,11 +4,10 @@ import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
 import { isLabel, LABEL_RULE, MAX_EXECUTOR_LABELS } from '@runledger/contracts/run-options';
 import { UUID_PATTERN } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
-import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-schemas';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
-import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
-import { egressConfig } from '@runledger/webhooks/policy/egress-config';
-import { allowSetting, policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { list, oneOf, seconds, url } from '@runledger/service-kit/config-schemas';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { serviceConfig } from '@runledger/service-kit/service-config';
+import { egressConfig, allowSetting, policyConfig } from '@runledger/webhooks/policy-config';
 import { Type, type Static } from 'typebox';
 import {
   MIN_CPU_SECONDS,

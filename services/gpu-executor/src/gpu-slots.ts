@@ -1,5 +1,5 @@
 import { CPU, GPU_MODEL_RULE, parseGpuModel, type GpuModel } from '@runledger/contracts/gpu';
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import type { DetectedGpu } from './nvidia-smi.ts';
 
 /** A place for one run at a time: a card, a part of one, or none. */

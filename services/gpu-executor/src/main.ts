@@ -3,7 +3,7 @@ import { newAttemptKeys } from '@runledger/contracts/attempt-token';
 import { executorId, executorName, type ExecutorId } from '@runledger/contracts/ids';
 import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/event-log/follow/consume';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
-import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
 import { cacheLimitsOf, configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { openCaches } from './folders/caches.ts';

@@ -4,7 +4,7 @@ import type { MaskText } from '@runledger/contracts/log-masks';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { clearLogSlot, publishLogChunk } from '@runledger/event-log/streams/logs';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { type Metrics, Counter, Gauge, observedGauge } from '@runledger/service-kit/observability/metrics';
+import { type Metrics, Counter, Gauge, observedGauge } from '@runledger/service-kit/metrics';
 import type { IsolationLevel } from '@runledger/contracts/events/fleet-event';
 import { type Assignment, KnownTerms } from './attempt/assignment.decide.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';

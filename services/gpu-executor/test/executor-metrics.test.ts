@@ -1,4 +1,4 @@
-import { createMetrics } from '@runledger/service-kit/observability/metrics';
+import { createMetrics } from '@runledger/service-kit/metrics';
 import { describe, expect, it } from 'vitest';
 import { executorMetrics } from '../src/open-executor.ts';
 

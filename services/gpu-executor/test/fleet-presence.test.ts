@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { fleetEvents, joinFleet, type PresenceSettings } from '../src/fleet-presence.ts';
 

@@ -3,7 +3,7 @@ import { appendAll, runOfHost } from './runs.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { storeOpening, storePosition, deferDelivery } from '../src/timers.ts';
-import { queued, timedOut } from '@runledger/testing/events/run-events';
+import { queued, timedOut } from '@runledger/testing/run-events';
 import { atOnce, range } from './at-once.ts';
 import type { Receivers } from './receivers.ts';
 

@@ -8,7 +8,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { atOnce, quantile, range } from './at-once.ts';
 import { deferDeliveries, type Dead } from './dead-receivers.ts';
 import { startNotifier } from './notifier-process.ts';

@@ -9,7 +9,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
-import { aRun, queued, timedOut } from '@runledger/testing/events/run-events';
+import { aRun, queued, timedOut } from '@runledger/testing/run-events';
 import { atOnce, quantile, range } from './at-once.ts';
 import { startNotifier } from './notifier-process.ts';
 import { childNamed, cpuSeconds, memory } from './process-usage.ts';

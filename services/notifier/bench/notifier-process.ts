@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
-import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/http/health-pages';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/health-pages';
 import { Type } from 'typebox';
 import type { Receivers } from './receivers.ts';
 

@@ -3,7 +3,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { range } from './at-once.ts';
 
 /** A run in the log, and its last fact. */

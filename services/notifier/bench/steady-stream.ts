@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { queued, timedOut } from '@runledger/testing/events/run-events';
+import { queued, timedOut } from '@runledger/testing/run-events';
 import type { Receivers } from './receivers.ts';
 import { appendAll, runOfHost } from './runs.ts';
 

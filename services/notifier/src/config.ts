@@ -1,14 +1,12 @@
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
-import { seconds, url } from '@runledger/service-kit/config/config-schemas';
-import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
-import { egressConfig } from '@runledger/webhooks/policy/egress-config';
-import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
-import { policyConfig } from '@runledger/webhooks/policy/policy-config';
-import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
-import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { seconds, url } from '@runledger/service-kit/config-schemas';
+import { serviceConfig } from '@runledger/service-kit/service-config';
+import { egressConfig, giveUpConfig, policyConfig } from '@runledger/webhooks/policy-config';
+import { outputUrlsConfig } from '@runledger/webhooks/output-urls';
+import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { Type, type Static } from 'typebox';
-import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
+import { brokerHosts, httpHost } from '@runledger/webhooks/hosts';
 
 const KiB = 1024;
 const DAY_S = 86_400;

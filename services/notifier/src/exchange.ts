@@ -1,7 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { SendFailure } from '@runledger/webhooks/outgoing/failure-reason';
-import type { Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
+import { SendFailure, type Stopwatch } from '@runledger/webhooks/failure-reason';
 import {
   MAX_RESPONSE_EXCERPT_BYTES,
   type DeliveryAttemptResult,

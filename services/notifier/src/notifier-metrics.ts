@@ -1,12 +1,7 @@
 import type { DeliveryAttemptResult, WebhookGivenUpReason } from '@runledger/contracts/events/webhook-event';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { streamFill, type StreamFill } from '@runledger/event-log/provision/stream-sizes';
-import {
-  Counter,
-  Histogram,
-  observedGauge,
-  type Metrics,
-} from '@runledger/service-kit/observability/metrics';
+import { Counter, Histogram, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import { verdictOf } from './core/conclusion.ts';
 import type { NotifierState } from './core/state.ts';
 import { countDeferred } from './timers.ts';

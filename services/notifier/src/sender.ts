@@ -1,14 +1,24 @@
 import type { DeliveryAttemptPhases, DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { unlessAborted } from '@runledger/resilience/abort';
-import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
+import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
 import { createSecureContext } from 'node:tls';
 import { Connections } from './connections.ts';
 import { exchange, type OutgoingRequest, reasonOfStatus, type ReceiverResponse } from './exchange.ts';
-import { limitTime } from '@runledger/webhooks/outgoing/time-limit';
-import { failureOfEnd, failureOf, type Failure } from '@runledger/webhooks/outgoing/failure-reason';
-import { allowedAddresses, openRoute, routeTo, type RouteParts } from '@runledger/webhooks/outgoing/route';
-import { readProxy } from '@runledger/webhooks/outgoing/proxy-tunnel';
-import { startStopwatch, type Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
+import {
+  limitTime,
+  failureOfEnd,
+  failureOf,
+  type Failure,
+  startStopwatch,
+  type Stopwatch,
+} from '@runledger/webhooks/failure-reason';
+import {
+  allowedAddresses,
+  openRoute,
+  routeTo,
+  type RouteParts,
+} from '@runledger/webhooks/checked-connection';
+import { readProxy } from '@runledger/webhooks/proxy-tunnel';
 
 export interface SendResult {
   readonly reason: DeliveryAttemptResult;

@@ -3,7 +3,7 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { ReceiverState } from '@runledger/contracts/deliveries/receivers';
 import { requestReceivers } from '@runledger/request-reply/receivers';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondAboutReceivers } from '../src/respond-about-receivers.ts';
 import { freePort, succeedOften } from './fixtures/breakers.ts';

@@ -2,8 +2,8 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject, webhookEventSubject } from '@runledger/contracts/events/subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import * as run from '@runledger/testing/events/run-events';
-import * as webhook from '@runledger/testing/events/webhook-events';
+import * as run from '@runledger/testing/run-events';
+import * as webhook from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { runNotice } from '../src/webhook-targets.ts';
 

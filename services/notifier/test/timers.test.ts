@@ -1,6 +1,6 @@
 import { partitionOf, type OpenBreaker, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { followDue, readExpired, type Due } from '../src/follow-timers.ts';

@@ -3,8 +3,8 @@ import { append } from '@runledger/event-log/append/append';
 import { memoryLog } from '@runledger/event-log/append/memory-log';
 import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { readRun, endOf, type ReadRun } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { webhookFacts, type WebhookFacts } from '../src/effects/effect-context.ts';
 

@@ -1,6 +1,6 @@
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { queued } from '@runledger/testing/events/run-events';
+import { queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import {
   webhookTargetOf,

@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import type { ExecutingRun, QueuedRun, Run } from '@runledger/contracts/fold/run';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import { runRequest } from '@runledger/testing/events/run-events';
+import { runRequest } from '@runledger/testing/run-events';
 import type { Assign, Decision } from '../src/core/decision.ts';
 import type { ReceivedHeartbeat } from '../src/core/heartbeats.ts';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';

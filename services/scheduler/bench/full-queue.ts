@@ -3,7 +3,7 @@ import { acceptMessage, type StoredMessage } from '@runledger/contracts/fold/cha
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
 
 export const NOW = '2026-01-01T00:00:00.000Z';

@@ -11,7 +11,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { createScheduling } from '../src/core/scheduling.ts';
 
 const RUNS = Number(process.argv[2] ?? 1_000_000);

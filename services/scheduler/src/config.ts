@@ -1,9 +1,9 @@
 import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/run-options';
 import { isOrgId } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
-import { list, seconds } from '@runledger/service-kit/config/config-schemas';
-import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { list, seconds } from '@runledger/service-kit/config-schemas';
+import { serviceConfig } from '@runledger/service-kit/service-config';
 import { Type, type Static } from 'typebox';
 import type { ShareOf } from './core/runs/fair-queue.ts';
 

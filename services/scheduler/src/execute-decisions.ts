@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { inSpan } from '@runledger/service-kit/tracing/spans';
+import { inSpan } from '@runledger/service-kit/spans';
 import type { Scheduling } from './core/scheduling.ts';
 import type { SchedulerInput, Outcome } from './core/scheduler-input.ts';
 import type { Decision, RunDecision } from './core/decision.ts';

@@ -10,7 +10,7 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call'
 import type { Following } from '@runledger/event-log/follow/follow';
 import { lastSequence } from '@runledger/event-log/read/leader-read';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
-import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
+import type { CheckOutcome } from '@runledger/service-kit/health-server';
 import type { Scheduling } from './core/scheduling.ts';
 import type { SchedulerInput } from './core/scheduler-input.ts';
 import { type FleetFact, followFleet } from './follow-fleet.ts';

@@ -1,11 +1,10 @@
-import type { BrokerClock } from '@runledger/coordination/broker-clock';
+import { type BrokerClock, readBrokerTime } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { untilAborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { acquireLease, LEASE_TTL_MS, type Lease } from '@runledger/coordination/lease';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { beginTerm, announceTerm } from '@runledger/event-log/append/append-fleet';
-import { readBrokerTime } from '@runledger/coordination/polled-clock';
 import { streamFill } from '@runledger/event-log/provision/stream-sizes';
 import { type DecisionLoop, executeDecisions } from './execute-decisions.ts';
 import type { DecisionMetrics } from './store-decision.ts';

@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { respondAsInstance } from '@runledger/request-reply/instances';
-import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
 import { configSchema, readSchedulerConfig, shareOfIn, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';

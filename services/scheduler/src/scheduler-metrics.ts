@@ -7,13 +7,7 @@ import {
   type FinalStatus,
   type Run,
 } from '@runledger/contracts/fold/run';
-import {
-  Counter,
-  Histogram,
-  type Metrics,
-  Gauge,
-  observedGauge,
-} from '@runledger/service-kit/observability/metrics';
+import { Counter, Histogram, type Metrics, Gauge, observedGauge } from '@runledger/service-kit/metrics';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { DECIDED_ENDS, type DecisionMetrics } from './store-decision.ts';
 import type { QueueLength } from './core/runs/live-runs.ts';

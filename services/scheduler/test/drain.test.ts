@@ -7,7 +7,7 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { createdAt } from '@runledger/event-log/read/stream-identity';
 import { withoutRuns } from './fixtures/snapshots.ts';
 import { saveState } from '../src/snapshot/snapshot-store.ts';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ALL_FLEET } from '@runledger/contracts/events/fleet-event';
-import { createMetrics } from '@runledger/service-kit/observability/metrics';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { createMetrics } from '@runledger/service-kit/metrics';
+import { waitFor } from '@runledger/testing/wait-for';
 import { createScheduling } from '../src/core/scheduling.ts';
 import { recentRequests } from '../src/follow-runs.ts';
 import { executeDecisions } from '../src/execute-decisions.ts';

@@ -1,5 +1,5 @@
 import { gpuModel } from '@runledger/contracts/gpu';
-import { createMetrics } from '@runledger/service-kit/observability/metrics';
+import { createMetrics } from '@runledger/service-kit/metrics';
 import { describe, expect, it } from 'vitest';
 import { schedulerMetrics } from '../src/scheduler-metrics.ts';
 import { executor, queued } from './core/steps.ts';

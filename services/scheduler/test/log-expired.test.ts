@@ -1,8 +1,8 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { append } from '@runledger/event-log/append/append';
-import { anAttempt, expired } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { anAttempt, expired } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { saveSnapshot } from '../src/snapshot/snapshot-store.ts';
 import type { FakeExecutor } from './fixtures/fake-executor.ts';

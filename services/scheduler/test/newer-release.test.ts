@@ -2,9 +2,9 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { appendOwn } from '@runledger/event-log/append/append';
 import { head } from '@runledger/event-log/read/read-run';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 

@@ -1,7 +1,7 @@
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { requestPools } from '@runledger/request-reply/pools';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestScheduler } from './fixtures/scheduler-test-bed.ts';
 

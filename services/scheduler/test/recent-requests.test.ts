@@ -1,4 +1,4 @@
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { recentRequests } from '../src/follow-runs.ts';
 

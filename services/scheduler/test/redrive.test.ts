@@ -7,7 +7,7 @@ import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { SchedulerInput } from '../src/core/scheduler-input.ts';
 import { withoutRuns } from './fixtures/snapshots.ts';

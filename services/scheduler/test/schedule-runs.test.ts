@@ -5,7 +5,7 @@ import { lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjec
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { requestPools } from '@runledger/request-reply/pools';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { FakeExecutor } from './fixtures/fake-executor.ts';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 

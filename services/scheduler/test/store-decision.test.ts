@@ -1,6 +1,6 @@
 import type { QueuedRun } from '@runledger/contracts/fold/run';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { EXECUTOR } from '@runledger/testing/events/run-events';
+import { EXECUTOR } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import type { Assign } from '../src/core/decision.ts';
 import type { Outcome } from '../src/core/scheduler-input.ts';

@@ -1,9 +1,9 @@
 import { executorId } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { head } from '@runledger/event-log/read/read-run';
-import { started } from '@runledger/testing/events/run-events';
+import { started } from '@runledger/testing/run-events';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { openTestScheduler } from './fixtures/scheduler-test-bed.ts';
 

@@ -3,8 +3,8 @@ import { append } from '@runledger/event-log/append/append';
 import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { beginTerm } from '@runledger/event-log/append/append-fleet';
 import { head } from '@runledger/event-log/read/read-run';
-import { assigned, runEvent } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, runEvent } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 

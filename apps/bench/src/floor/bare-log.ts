@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AckPolicy, jetstreamManager, StorageType } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats-server';
 import type { StandaloneRequest } from '../system/measured-standalone.ts';
 import { deliveredAs, STORED } from './subjects.ts';
 

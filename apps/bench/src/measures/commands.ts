@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { commandCost } from '@runledger/testing/measuring/command-cost';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { commandCost, quantile } from '@runledger/testing/measuring';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 

@@ -9,7 +9,7 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { readOperatorFile } from '@runledger/standalone/connection-files';
-import { timedOut } from '@runledger/testing/events/run-events';
+import { timedOut } from '@runledger/testing/run-events';
 import { createOrganisation } from '@runledger/standalone/create-organisation';
 import type { Readings } from './figures.ts';
 import { shortRound, type Client, type ShortSize } from './short-round.ts';

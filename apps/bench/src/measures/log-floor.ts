@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { processorTime } from '@runledger/testing/measuring/processor-time';
-import { quantile } from '@runledger/testing/measuring/quantile';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { processorTime, quantile } from '@runledger/testing/measuring';
+import { waitFor } from '@runledger/testing/wait-for';
 import { openBareLog, type BareLogRequest } from '../floor/bare-log.ts';
 import { deliveredAs, factOf, storedAs } from '../floor/subjects.ts';
 import type { Readings } from './figures.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { SERVICES, type MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 

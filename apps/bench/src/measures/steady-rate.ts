@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 import { endedRun, QUEUE, queueBody } from '../load.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';

@@ -1,4 +1,4 @@
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 import { FIGURES, type Readings } from '../measures/figures.ts';
 
 /** What each figure was over the rounds, in the order of the figures; without those that nothing measured. */

@@ -1,5 +1,5 @@
 import { threeDigits } from '@runledger/charts/three-digits';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 import { FIGURES, type Figure, type Readings } from '../measures/figures.ts';
 import { spreads } from './results.ts';
 

@@ -4,12 +4,11 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { readConnectionFile } from '@runledger/standalone/connection-files';
-import { memoryByName } from '@runledger/testing/measuring/memory';
-import { commandLineOf, familyOf, processorTimes } from '@runledger/testing/measuring/processor-time';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { memoryByName, commandLineOf, familyOf, processorTimes } from '@runledger/testing/measuring';
+import { waitFor } from '@runledger/testing/wait-for';
 import { createDeployments, type CallApi, type Deployments } from './deployments.ts';
 import { RESIDENT_PROGRAM } from './resident-program.ts';
 

@@ -1,5 +1,5 @@
-import { secret, url } from '@runledger/service-kit/config/config-schemas';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { secret, url } from '@runledger/service-kit/config-schemas';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
 import { Type, type Static } from 'typebox';
 
 const connectionSettings = {

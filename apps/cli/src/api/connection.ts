@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { DATA_FOLDER, readConnectionFile, readJsonFile } from '@runledger/standalone/connection-files';
-import type { Environment } from '@runledger/service-kit/config/config';
+import type { Environment } from '@runledger/service-kit/config';
 import { writePrivateFile } from '@runledger/standalone/write-file';
 import { Type, type Static } from 'typebox';
 import { CommandError, plain } from '../command/command-error.ts';
 import { readCliSettings } from './cli-settings.ts';
 
-export type { Environment } from '@runledger/service-kit/config/config';
+export type { Environment } from '@runledger/service-kit/config';
 
 export interface ApiConnection {
   /** With the base path, without a slash at the end. */

@@ -4,7 +4,7 @@ import {
   type ListedDeadLetter,
   readDeadLetter,
 } from '@runledger/event-log/streams/dead-letters';
-import { redriving, type Redriven } from '@runledger/request-reply/redriving';
+import { redriving, type Redriven } from '@runledger/request-reply/redrive';
 import { parseJson } from '@runledger/contracts/json';
 import { CommandError, plain, shorten, EXIT, type ExitCode } from '../command/command-error.ts';
 import { wholeNumberIn } from '../command/option-values.ts';

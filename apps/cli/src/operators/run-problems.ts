@@ -13,7 +13,7 @@ import { MAX_DIGESTS, type ViewDigest } from '@runledger/contracts/requests/oper
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestViewDigests, viewDigest } from '@runledger/request-reply/view-digests';
-import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobDamaged, type BlobStore } from '@runledger/blob-store/blob-store';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { atMost } from '@runledger/resilience/at-most';

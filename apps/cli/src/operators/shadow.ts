@@ -6,7 +6,7 @@ import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
 import { isServiceName, SERVICE_NAMES, UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
 import { readPlaySettings } from '@runledger/replay/play-settings';
 import { NewerFact } from '@runledger/replay/slice';
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import type { Environment } from '../api/connection.ts';
 import type { Json } from '../command/command-context.ts';

@@ -11,7 +11,7 @@ import { readChain } from '@runledger/contracts/fold/read-chain';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
 import { leafOf, rootOfPath } from '@runledger/event-log/read/merkle';
-import { isSigned } from '@runledger/webhooks/signing/receipt-signer';
+import { isSigned } from '@runledger/webhooks/receipt-signer';
 import type { Client } from '../command/command-context.ts';
 import { ANSWER_WITHIN_MS, at } from '../api/api-call.ts';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { timingSafeEqual } from 'node:crypto';
-import { signedHeaders } from '@runledger/webhooks/signing/signature';
+import { signedHeaders } from '@runledger/webhooks/signature';
 import { DOCUMENTED_WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { parseJson } from '@runledger/contracts/json';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
-import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGateway } from '../fixtures/fake-gateway.ts';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';

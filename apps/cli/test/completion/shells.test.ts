@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { programFile } from '@runledger/service-kit/program-file';
 import { describe, expect, it } from 'vitest';
 import { completionScript, type Shell } from '../../src/completion/completion.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CONTENT_KINDS } from '@runledger/contracts/slices/slice';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { append } from '@runledger/event-log/append/append';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linesOfSlice } from '../fixtures/lines-of-slice.ts';
 import { besideALog } from '../fixtures/beside-a-log.ts';

@@ -6,9 +6,9 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { append } from '@runledger/event-log/append/append';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { testAccount } from '@runledger/testing/servers/nats-account';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { screenOf } from '../../src/command/screen.ts';
 import { runProgram } from '../../src/program.ts';

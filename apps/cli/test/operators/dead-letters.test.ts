@@ -1,6 +1,5 @@
 import { respondToRedrives } from '@runledger/request-reply/redrive';
-import { openEventLog } from '@runledger/event-log/connect/event-log';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { provision } from '@runledger/event-log/provision/provision';
@@ -11,10 +10,9 @@ import type {
 } from '@runledger/contracts/requests/operator-requests';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { aRealGateway } from '../fixtures/real-gateway.ts';
-import { cliWith } from '../fixtures/run-cli.ts';
-import type { Cli } from '../fixtures/run-cli.ts';
+import { cliWith, type Cli } from '../fixtures/run-cli.ts';
 
 let log: EventLog;
 let cli: Cli;

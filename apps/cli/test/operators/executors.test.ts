@@ -1,7 +1,7 @@
 import type { ExecutorState } from '@runledger/contracts/requests/executors';
 import { newUuid } from '@runledger/contracts/ids';
 import { respondWithExecutors } from '@runledger/request-reply/executors';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 

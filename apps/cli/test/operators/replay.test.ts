@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJson } from '@runledger/contracts/json';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startCli, type CliOptions, type StartedCli } from '../fixtures/run-cli.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
 import { parseJson } from '@runledger/contracts/json';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
-import { writeSlice } from '@runledger/testing/slices/write-slice';
+import { writeSlice } from '@runledger/testing/write-slice';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cliWith, type Cli } from '../fixtures/run-cli.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';

@@ -1,7 +1,7 @@
 import type { CheckedSegment } from '@runledger/contracts/requests/operator-requests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { besideALog } from '../fixtures/beside-a-log.ts';
 import type { Cli } from '../fixtures/run-cli.ts';

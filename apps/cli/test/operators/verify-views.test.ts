@@ -3,7 +3,7 @@ import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
 import { respondToViewDigests, viewDigest } from '@runledger/request-reply/view-digests';
-import { aRun, assigned, expired, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, expired, queued } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { besideALog } from '../fixtures/beside-a-log.ts';
 import type { Cli } from '../fixtures/run-cli.ts';

@@ -11,8 +11,8 @@ import {
   started,
   succeeded,
   aRun,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 import { cliWith, type Cli, type Result } from '../fixtures/run-cli.ts';

@@ -1,7 +1,7 @@
 import { createApiKey } from '@runledger/gateway/records/keys/api-keys';
 import { catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 

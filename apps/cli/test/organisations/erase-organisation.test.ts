@@ -1,5 +1,5 @@
 import { createOrganisation } from '@runledger/standalone/create-organisation';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 

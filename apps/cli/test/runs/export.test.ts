@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, failed, queued, started } from '@runledger/testing/run-events';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RUN_COLUMNS } from '../../src/runs/run-columns.ts';

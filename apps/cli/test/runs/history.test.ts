@@ -10,9 +10,9 @@ import {
   queued,
   started,
   aRun,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 import { startCli } from '../fixtures/run-cli.ts';

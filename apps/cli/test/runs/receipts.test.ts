@@ -14,8 +14,8 @@ import {
   started,
   succeeded,
   aRun,
-} from '@runledger/testing/events/run-events';
-import { receiptSigner } from '@runledger/webhooks/signing/receipt-signer';
+} from '@runledger/testing/run-events';
+import { receiptSigner } from '@runledger/webhooks/receipt-signer';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway, aRun, type Answer } from '../fixtures/fake-gateway.ts';
 import { at, runCli, startCli } from '../fixtures/run-cli.ts';

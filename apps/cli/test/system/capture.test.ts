@@ -5,9 +5,9 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { testAccount } from '@runledger/testing/servers/nats-account';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCliProcess } from '../fixtures/cli-process.ts';
 import { linesOfSlice } from '../fixtures/lines-of-slice.ts';

@@ -3,7 +3,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { freePort } from '@runledger/local-servers/free-port';
 import { testNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { startCliProcess } from '../fixtures/cli-process.ts';
 import { aFolder } from '../fixtures/config-folder.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { BIN, startCliProcess } from '../fixtures/cli-process.ts';
 import { COMMENT, RUN, aGateway, aRun, aStream } from '../fixtures/fake-gateway.ts';

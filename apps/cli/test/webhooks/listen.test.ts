@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { newSigningSecret } from '@runledger/webhooks/signing/signature';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { newSigningSecret } from '@runledger/webhooks/signature';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { aGateway } from '../fixtures/fake-gateway.ts';
 import { at, runCli } from '../fixtures/run-cli.ts';

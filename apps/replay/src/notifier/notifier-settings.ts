@@ -1,5 +1,5 @@
 import { configSchema, type NotifierConfig } from '@runledger/notifier/config';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 
 const DECISIVE = [

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, type RealStack } from '@runledger/simulate/real-stack';
 import type { CreatedOrganisation } from '@runledger/standalone/create-organisation';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { Receivers } from './receivers.ts';
 
 type Settings = Readonly<Record<string, string>>;

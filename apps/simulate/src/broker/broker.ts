@@ -1,4 +1,4 @@
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import type { Process, Timeline } from '../virtual-time.ts';
 
 /** When the simulations begin by the broker's clock: 2026-01-01. */

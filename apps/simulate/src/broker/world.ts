@@ -1,4 +1,4 @@
-import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import { randomFrom, type RandomSource } from '@runledger/testing/random-source';
 import { eventIdOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
 import { Process, Timeline } from '../virtual-time.ts';

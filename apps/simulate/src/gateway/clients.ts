@@ -3,7 +3,7 @@ import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import { gpuModel } from '@runledger/contracts/gpu';
-import { runRequest } from '@runledger/testing/events/run-events';
+import { runRequest } from '@runledger/testing/run-events';
 import type { World } from '../broker/world.ts';
 import { runIdOf, deploymentIdOf, OPERATOR, orgIdOf, versionIdOf } from '../plan/ids.ts';
 import type { PlannedRun, PlannedDeployment } from '../plan/plan.ts';

@@ -1,4 +1,4 @@
-import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import { randomFrom, type RandomSource } from '@runledger/testing/random-source';
 import { executorsOf } from '../plan/ids.ts';
 import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
 import { playPlan } from '../simulation/play-plan.ts';

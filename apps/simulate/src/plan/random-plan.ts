@@ -1,4 +1,4 @@
-import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import { randomFrom, type RandomSource } from '@runledger/testing/random-source';
 import type {
   FaultKind,
   PlannedDeployment,

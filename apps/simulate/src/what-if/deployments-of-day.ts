@@ -1,5 +1,5 @@
 import { type Run, gpuOf, isEnded, isExecuting } from '@runledger/contracts/fold/run';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 import { gpuModel } from '@runledger/contracts/gpu';
 import {
   canServe,

@@ -1,6 +1,6 @@
 import { duration, percent, table } from '../text.ts';
 import { waitMs } from '../statistics.ts';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 import type { Changes, FairShareSettings } from './changes.ts';
 import type { CapturedDay } from './captured-day.ts';
 import { waitsOf, type MeasuredDay } from './measure-day.ts';

@@ -7,7 +7,7 @@ import {
   waitMs,
   type PlayedRun,
 } from '../statistics.ts';
-import { quantile } from '@runledger/testing/measuring/quantile';
+import { quantile } from '@runledger/testing/measuring';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
 import type { PlayedDay } from './played-days.ts';
 import type { Waits } from './outcome.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createOrganisation, type CreatedOrganisation } from '@runledger/standalone/create-organisation';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWhatIf, whatIf } from '../../src/what-if/what-if.ts';
 import { call, startRealStack, type RealStack } from '../fixtures/real-stack.ts';

@@ -6,7 +6,7 @@ import { orgId, runId } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { createOrganisation } from '@runledger/standalone/create-organisation';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { call, startRealStack } from '../fixtures/real-stack.ts';
 

@@ -4,7 +4,7 @@ import { isImpossible } from '@runledger/contracts/fold/chain';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { planOfDay } from '../../src/what-if/plan-of-day.ts';
 import type { CapturedDay } from '../../src/what-if/captured-day.ts';

@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
-import { aRun } from '@runledger/testing/events/run-events';
+import { webhookStarted } from '@runledger/testing/webhook-events';
+import { aRun } from '@runledger/testing/run-events';
 import { webhookEventSubject } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { foldDay, type CapturedDay } from '../../src/what-if/captured-day.ts';

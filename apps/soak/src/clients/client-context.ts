@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import type { Clock } from '../cluster/clock.ts';
 import { INPUT_FILE, type Organisation, type Stranger } from '../cluster/organisation.ts';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';

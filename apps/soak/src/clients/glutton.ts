@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Resource } from '@runledger/contracts/http/organisations';
 import type { Clock } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import { reasonOf } from './api.ts';
 import type { Taking } from './client-records.ts';
 import { cancelAllRuns } from './share-slots.ts';

@@ -8,7 +8,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { RecordedLog } from '../evidence/read-log.ts';
 import { foldRuns, hasEnded } from '../evidence/logged-run.ts';
 import type { Options } from '../options.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 
 /** Organisations that take more than the others. */
 export interface GreedyLoad {

@@ -1,5 +1,5 @@
 import { type DeploymentName, MISSING_GPU } from '../cluster/organisation.ts';
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import type { Size } from '../size.ts';
 
 /** What a client does with one run. Times are in milliseconds. */

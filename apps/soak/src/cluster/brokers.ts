@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer, type StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer, type StartNatsServerOptions } from '@runledger/local-servers/nats-server';
 import { whyNoSmallDisk, openSmallDisk } from '@runledger/testing/servers/small-disk';
 import { freePorts } from '@runledger/local-servers/free-port';
 import type { PartOptions, PartDisk } from './part.ts';

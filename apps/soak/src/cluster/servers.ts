@@ -1,8 +1,7 @@
 import { cp, rm } from 'node:fs/promises';
-import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
-import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
-import { describeExit, type Exit } from '@runledger/local-servers/process/managed-process';
-import type { ServerProcess } from '@runledger/local-servers/process/server-process';
+import { findMongod, startMongod, ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb';
+import { describeExit, type Exit } from '@runledger/local-servers/managed-process';
+import type { ServerProcess } from '@runledger/local-servers/server-process';
 import type { EndKind } from './outages.ts';
 import type { PartStore, RunningProcess } from './part.ts';
 

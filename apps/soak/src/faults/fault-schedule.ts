@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import type { FaultKind, StoreFault } from '../cluster/outages.ts';
 import type { Size } from '../size.ts';
 import type { Part } from '../cluster/part.ts';

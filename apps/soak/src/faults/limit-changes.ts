@@ -1,4 +1,4 @@
-import type { RandomSource } from '@runledger/testing/random/random-source';
+import type { RandomSource } from '@runledger/testing/random-source';
 import type { Size } from '../size.ts';
 
 /** The stores of the broker that may become full, by the names of their streams. */

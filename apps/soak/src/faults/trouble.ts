@@ -10,7 +10,7 @@ import { changeLimits } from './change-limits.ts';
 import { type LimitChange, isForgetful, limitSchedule } from './limit-changes.ts';
 import type { Options } from '../options.ts';
 import { trespass, type Trespass } from './trespass.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import type { Size } from '../size.ts';
 
 /** Everything that a seed does to a cluster. */

@@ -1,4 +1,4 @@
-import { assigned, failed, started } from '@runledger/testing/events/run-events';
+import { assigned, failed, started } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { acceptedRuns } from '../../src/checks/accepted-runs.ts';
 import { aSoak, EVENTS, queuedRun, RUN, stored, succeededAs, wasQueued } from '../fixtures/a-soak.ts';

@@ -1,8 +1,7 @@
-import { assigned, failed, started } from '@runledger/testing/events/run-events';
+import { assigned, failed, started, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { attempts } from '../../src/checks/attempts.ts';
 import { aSoak, EVENTS, INPUTS, queuedRun, RUN, succeededAs } from '../fixtures/a-soak.ts';
-import { queued } from '@runledger/testing/events/run-events';
 
 const messagesOf = (...given: Parameters<typeof aSoak>): string[] =>
   attempts(aSoak(...given)).map((one) => one.message);

@@ -5,7 +5,7 @@ import {
   failed,
   EXECUTOR,
   started,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { cancels } from '../../src/checks/cancels.ts';
 import { foldRuns } from '../../src/evidence/logged-run.ts';

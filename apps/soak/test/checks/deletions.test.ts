@@ -1,4 +1,4 @@
-import { deleted, outputsDeleted, succeeded } from '@runledger/testing/events/run-events';
+import { deleted, outputsDeleted, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { deletions } from '../../src/checks/deletions.ts';
 import { readsNeverGoBack } from '../../src/checks/reads-never-go-back.ts';

@@ -1,4 +1,4 @@
-import { EXECUTOR } from '@runledger/testing/events/run-events';
+import { EXECUTOR } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { drains } from '../../src/checks/drains.ts';
 import { aSoak, RUN, second } from '../fixtures/a-soak.ts';

@@ -1,5 +1,5 @@
-import { assigned, expired, queued, started } from '@runledger/testing/events/run-events';
-import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { assigned, expired, queued, started } from '@runledger/testing/run-events';
+import { webhookGivenUp } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { acceptedRuns } from '../../src/checks/accepted-runs.ts';
 import { expiry } from '../../src/checks/expiry.ts';

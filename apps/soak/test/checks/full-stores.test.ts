@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assigned, failed, started } from '@runledger/testing/events/run-events';
+import { assigned, failed, started } from '@runledger/testing/run-events';
 import { fullStores } from '../../src/checks/full-stores.ts';
 import { aSoak, queuedRun, RUN, second } from '../fixtures/a-soak.ts';
 

@@ -1,4 +1,4 @@
-import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { inputFiles } from '../../src/checks/input-files.ts';

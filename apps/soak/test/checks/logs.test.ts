@@ -1,5 +1,5 @@
 import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
-import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { logs } from '../../src/checks/logs.ts';
 import { aSoak, INPUTS, RUN } from '../fixtures/a-soak.ts';

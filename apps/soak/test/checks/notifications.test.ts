@@ -1,7 +1,7 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
-import { queued } from '@runledger/testing/events/run-events';
+import { webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
+import { queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { notifications } from '../../src/checks/notifications.ts';
 import type { ReceivedNotification } from '../../src/clients/client-records.ts';

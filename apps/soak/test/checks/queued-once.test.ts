@@ -1,4 +1,4 @@
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { queuedOnce } from '../../src/checks/queued-once.ts';
 import { foldRuns } from '../../src/evidence/logged-run.ts';

@@ -1,5 +1,5 @@
-import { assigned, cancelled, cancelRequested, EXECUTOR } from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { assigned, cancelled, cancelRequested, EXECUTOR } from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { readsNeverGoBack } from '../../src/checks/reads-never-go-back.ts';
 import type { Exchange } from '../../src/clients/client-records.ts';

@@ -1,4 +1,4 @@
-import { assigned, failed, givenUp, started } from '@runledger/testing/events/run-events';
+import { assigned, failed, givenUp, started } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { soundRuns } from '../../src/checks/sound-runs.ts';
 import { aSoak, queuedRun, RUN } from '../fixtures/a-soak.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { planRuns } from '../../src/clients/plan.ts';
 import { faultSchedule } from '../../src/faults/fault-schedule.ts';
 import { STORES, limitSchedule } from '../../src/faults/limit-changes.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import { SMALL } from '../../src/size.ts';
 import { soakOfSeed, withinMsOf } from '../system/soak-of-a-seed.ts';
 

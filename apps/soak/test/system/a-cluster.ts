@@ -12,7 +12,7 @@ import type { Violation } from '../../src/evidence/evidence.ts';
 import { collectEvidence } from '../../src/evidence/collect-evidence.ts';
 import { recordLog, areSettledBy } from '../../src/evidence/read-log.ts';
 import type { Exchange, RunStream } from '../../src/clients/client-records.ts';
-import { randomFrom } from '@runledger/testing/random/random-source';
+import { randomFrom } from '@runledger/testing/random-source';
 import { SMALL } from '../../src/size.ts';
 
 const SIZE = { ...SMALL, executors: 2, heartbeatPeriodS: 2, cancelGraceS: 1 };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { shiftedClock } from '@runledger/testing/time/shifted-clock';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { shiftedClock } from '@runledger/testing/shifted-clock';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunPlan } from '../../src/clients/plan.ts';
 import { MISSING_GPU } from '../../src/cluster/organisation.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { programFile } from '@runledger/service-kit/program-file';
 import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
 
 /** What the source of the sample imports, below the folder of the repository. */

@@ -1,9 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import { OPERATOR, SYSTEM, systemUser } from '@runledger/broker-access/broker-user';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer, type SyncInterval } from '@runledger/local-servers/nats/nats-server';
-import { describeExit } from '@runledger/local-servers/process/managed-process';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer, type SyncInterval } from '@runledger/local-servers/nats-server';
+import { describeExit } from '@runledger/local-servers/managed-process';
 import { brokerUsers, keyFileOf, makeKeyFile } from '../keys.ts';
 import { OPERATOR_FILE, type Operator } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { policyConfig } from '@runledger/webhooks/policy-config';
 import { Value } from 'typebox/value';
 import type { Views } from './database.ts';
 

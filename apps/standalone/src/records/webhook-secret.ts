@@ -2,8 +2,8 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
 import { orgId } from '@runledger/contracts/ids';
-import { secretBox, UnreadableSecret } from '@runledger/webhooks/signing/secret-box';
-import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { secretBox, UnreadableSecret } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import { StartRefused } from '../settings.ts';
 
 interface FollowedSecret {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { healthTokenHeader } from '@runledger/service-kit/health/health-token';
-import { EXIT_CONFIG } from './service-process.ts';
-import type { ServiceState } from './service-process.ts';
+import { healthTokenHeader } from '@runledger/service-kit/health-token';
+import { EXIT_CONFIG, type ServiceState } from './service-process.ts';
 
 const POLL_EVERY_MS = 50;
 const ANSWER_WITHIN_MS = 2_000;

@@ -1,5 +1,5 @@
-import { launchProcess, type Exit } from '@runledger/local-servers/process/managed-process';
-import { bundlesVariable, programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { launchProcess, type Exit } from '@runledger/local-servers/managed-process';
+import { bundlesVariable, programFile } from '@runledger/service-kit/program-file';
 import { openLogFile } from './log-file.ts';
 import { terminalLine } from './terminal-line.ts';
 import type { SupervisedProcess } from './keep-running.ts';

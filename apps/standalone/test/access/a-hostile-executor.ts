@@ -3,7 +3,7 @@ import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { Type } from 'typebox';
 import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
 

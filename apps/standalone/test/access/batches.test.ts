@@ -4,7 +4,7 @@ import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { beginBatch } from '@runledger/event-log/test/fixtures/stored-together';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
 

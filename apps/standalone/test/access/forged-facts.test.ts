@@ -3,14 +3,7 @@ import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contra
 import { append, appendOwn, type Appended } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
-import {
-  aRun,
-  assigned,
-  cancelRequested,
-  queued,
-  started,
-  succeeded,
-} from '@runledger/testing/events/run-events';
+import { aRun, assigned, cancelRequested, queued, started, succeeded } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
 

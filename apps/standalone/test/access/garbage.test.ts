@@ -2,7 +2,7 @@ import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/read/run-messages';
 import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aHostileExecutor, OWN_FACT, type HostileExecutor } from './a-hostile-executor.ts';
 

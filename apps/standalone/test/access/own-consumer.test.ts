@@ -4,11 +4,10 @@ import { redriveSubject } from '@runledger/contracts/requests/operator-requests'
 import { createExecutorConsumers, requestConsumer } from '@runledger/request-reply/executor-consumers';
 import { respondToRedrives, requestRedrive, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GuardedBroker } from './a-guarded-broker.ts';
-import { A, API, B, OWN_FACT, aHostileExecutor, key } from './a-hostile-executor.ts';
-import type { HostileExecutor } from './a-hostile-executor.ts';
+import { A, API, B, OWN_FACT, aHostileExecutor, key, type HostileExecutor } from './a-hostile-executor.ts';
 
 let hostile: HostileExecutor;
 let broker: GuardedBroker;

@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, USERS, type GuardedBroker, type UserName } from './a-guarded-broker.ts';
 import { ALLOWED } from './allowed.ts';

@@ -1,7 +1,7 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { partitionOf } from '@runledger/contracts/deliveries/timers';
-import { polledClock } from '@runledger/coordination/polled-clock';
+import { polledClock } from '@runledger/coordination/broker-clock';
 import { newUuid } from '@runledger/contracts/ids';
 import { readAuditBackwards } from '@runledger/event-log/streams/audit-records';
 import { recordsLeft, ringUse } from '@runledger/event-log/streams/audit-ring';
@@ -10,7 +10,7 @@ import { openBucket } from '@runledger/event-log/streams/bucket';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
-import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
+import { holdPartitions } from '@runledger/coordination/hold-partitions';
 import { loadSnapshot, saveSnapshot } from '@runledger/scheduler/snapshot/snapshot-store';
 import { followDue } from '@runledger/notifier/follow-timers';
 import {
@@ -22,8 +22,8 @@ import {
   storePosition,
   scheduleDelivery,
 } from '@runledger/notifier/timers';
-import { aRun } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

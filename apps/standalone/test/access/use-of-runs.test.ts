@@ -37,9 +37,9 @@ import { requestRedrive, respondToRedrives, taken } from '@runledger/request-rep
 import { requestInstances, respondAsInstance } from '@runledger/request-reply/instances';
 import { requestReceivers, respondWithReceivers } from '@runledger/request-reply/receivers';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
-import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, CONTRACTS, type GuardedBroker } from './a-guarded-broker.ts';
 

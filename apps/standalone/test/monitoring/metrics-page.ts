@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { healthPage } from '@runledger/testing/http/health-pages';
+import { healthPage } from '@runledger/testing/health-pages';
 import { HEALTH_TOKEN_FILE } from '../../src/keys.ts';
 import { descendantsOf } from '../fixtures/processes.ts';
 import type { Standalone } from '../fixtures/start-standalone.ts';

@@ -2,7 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { historiesOf } from '../fixtures/log-of.ts';
 import { descendantsOf } from '../fixtures/processes.ts';

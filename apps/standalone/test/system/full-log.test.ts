@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { historiesOf } from '../fixtures/log-of.ts';
 import { kill9 } from '../fixtures/processes.ts';

@@ -1,5 +1,5 @@
 import { PNG } from 'pngjs';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { historyOf } from '../fixtures/log-of.ts';
 import { runApi } from '../fixtures/run-api.ts';

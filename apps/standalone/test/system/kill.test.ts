@@ -2,7 +2,7 @@ import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { someOf } from '@runledger/testing/random/cases';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { historiesOf } from '../fixtures/log-of.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runApi, type RunApi } from '../fixtures/run-api.ts';
 import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';

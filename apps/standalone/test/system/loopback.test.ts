@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { findMongod } from '@runledger/local-servers/mongodb/mongodb';
-import { healthPage } from '@runledger/testing/http/health-pages';
+import { findMongod } from '@runledger/local-servers/mongodb';
+import { healthPage } from '@runledger/testing/health-pages';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOOPBACK, listenersOf, type Listener } from '../fixtures/listeners.ts';
 import { runApi } from '../fixtures/run-api.ts';

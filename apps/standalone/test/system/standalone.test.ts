@@ -7,8 +7,8 @@ import { openBucket } from '@runledger/event-log/streams/bucket';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { PNG } from 'pngjs';
-import { healthPage } from '@runledger/testing/http/health-pages';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { healthPage } from '@runledger/testing/health-pages';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConnectionFile, readOperatorFile } from '../../src/data-folder/connection-files.ts';
@@ -16,8 +16,7 @@ import { descendants, descendantsOf } from '../fixtures/processes.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 import { sendExamples } from '../fixtures/send-examples.ts';
-import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
-import type { Standalone } from '../fixtures/start-standalone.ts';
+import { spawnStandalone, startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
 
 /** The token in subjects. The setting has a space. */
 const NAME = 'a-box';

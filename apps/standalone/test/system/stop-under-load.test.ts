@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { historiesOf } from '../fixtures/log-of.ts';
 import { runApi, type RunShown } from '../fixtures/run-api.ts';
 import { startStandalone } from '../fixtures/start-standalone.ts';

@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { descendants, isAlive, type Process } from '../fixtures/processes.ts';
 import { runApi } from '../fixtures/run-api.ts';
-import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
-import type { Standalone } from '../fixtures/start-standalone.ts';
+import { spawnStandalone, startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const STARTER = fileURLToPath(new URL('../fixtures/standalone-starter.ts', import.meta.url));

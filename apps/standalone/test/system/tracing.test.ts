@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { openOtlpReceiver, type ReceivedSpan } from '@runledger/service-kit/otlp-receiver';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver } from '../fixtures/webhook-receiver.ts';
 import { runApi } from '../fixtures/run-api.ts';

@@ -8,9 +8,9 @@ import {
   OTHER_EXECUTOR,
   queued,
   started,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
 import { consume, done } from '../../src/follow/consume.ts';

@@ -14,7 +14,7 @@ import {
   queued,
   requeued,
   started,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 
 let test: TestLog;

@@ -1,7 +1,7 @@
 import { executorId } from '@runledger/contracts/ids';
 import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/fold/log-capacity';
-import { aRun, assigned, cancelRequested, queued, requeued } from '@runledger/testing/events/run-events';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, cancelRequested, queued, requeued } from '@runledger/testing/run-events';
+import { webhookStarted } from '@runledger/testing/webhook-events';
 import { expect, it } from 'vitest';
 import { append, type ChainEvent } from '../../src/append/append.ts';
 import { readStored } from '../../src/read/run-messages.ts';

@@ -1,4 +1,4 @@
-import { aRun, assigned, cancelRequested, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, cancelRequested, queued } from '@runledger/testing/run-events';
 import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 import { describe, expect, it } from 'vitest';

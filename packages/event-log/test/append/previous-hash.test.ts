@@ -1,13 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  EXECUTOR,
-  aRun,
-  assigned,
-  cancelRequested,
-  queued,
-  started,
-} from '@runledger/testing/events/run-events';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { EXECUTOR, aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/run-events';
+import { webhookStarted } from '@runledger/testing/webhook-events';
 import { runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn, type ChainEvent } from '../../src/append/append.ts';

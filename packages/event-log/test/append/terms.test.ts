@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { announcedTerm, TERMS, termAnnouncementSubject } from '@runledger/contracts/events/leader-terms';
-import { EXECUTOR } from '@runledger/testing/events/run-events';
+import { EXECUTOR } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginTerm, registerInTerm, announceTerm } from '../../src/append/append-fleet.ts';
 import { aRegistration } from '../fixtures/a-registration.ts';

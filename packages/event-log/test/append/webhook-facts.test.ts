@@ -1,11 +1,11 @@
 import { lifecycleFilter, webhookFilter, webhookEventSubject } from '@runledger/contracts/events/subjects';
-import { aRun, assigned, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, started } from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookGivenUp,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';

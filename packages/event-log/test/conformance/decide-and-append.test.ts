@@ -1,15 +1,8 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { isSettled, type WebhookHistory } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import {
-  aRun,
-  assigned,
-  cancelRequested,
-  EXECUTOR,
-  queued,
-  started,
-} from '@runledger/testing/events/run-events';
-import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, cancelRequested, EXECUTOR, queued, started } from '@runledger/testing/run-events';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { decideAndAppend, type Decision } from '../../src/append/decide-and-append.ts';

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { follow, NewerVersion, PositionBeyondEnd } from '../../src/follow/follow.ts';

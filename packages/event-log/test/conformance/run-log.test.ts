@@ -17,8 +17,8 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/run-events';
+import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, EventTooLarge, type ChainEvent } from '../../src/append/append.ts';
 import { head, lastOfRun, readRun } from '../../src/read/read-run.ts';

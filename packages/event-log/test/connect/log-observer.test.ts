@@ -1,5 +1,5 @@
-import { aRun, queued, started } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, queued, started } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
 import { LogUnavailable, openEventLog } from '../../src/connect/event-log.ts';

@@ -2,7 +2,7 @@ import { createInbox, nanos } from '@nats-io/transport-node';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { consume, done, ConsumerInUse, retryIn, ConsumerTakenOver } from '../../src/follow/consume.ts';
@@ -12,7 +12,7 @@ import { head } from '../../src/read/read-run.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/observability.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/run-events';
 
 import { stored } from '../fixtures/stored.ts';
 import { consumerOf, history } from '../fixtures/consumed-runs.ts';

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { consume, done, NewerVersion, retryIn, type Outcome } from '../../src/follow/consume.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 
 import { consumerOf, history } from '../fixtures/consumed-runs.ts';
 

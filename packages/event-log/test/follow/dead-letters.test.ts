@@ -7,7 +7,7 @@ import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
 import { listDeadLetters, storeDeadLetter } from '../../src/streams/dead-letters.ts';
 import { readStored } from '../../src/read/run-messages.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 
 import { consumerOf, history, deadLettersOf } from '../fixtures/consumed-runs.ts';
 

@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, aRun, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';

@@ -1,4 +1,4 @@
-import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consume, done, ConsumerTakenOver } from '../../src/follow/consume.ts';
 import { ConsumerChanged, type OwnedConsumer } from '../../src/follow/consumer-owner.ts';

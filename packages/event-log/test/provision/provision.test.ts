@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
 import { aLog, aLogOnOwnBroker, anEmptyLog, anEmptyLogOnOwnBroker } from '../fixtures/test-log.ts';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 describe('provision', () => {
   it('creates every stream, bucket and object store, and changes nothing the second time', async () => {

@@ -1,4 +1,4 @@
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { withFreshReads } from '../../src/read/fresh-reads.ts';

@@ -1,13 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
-import {
-  aRun,
-  assigned,
-  OTHER_EXECUTOR,
-  queued,
-  requeued,
-  started,
-} from '@runledger/testing/events/run-events';
+import { aRun, assigned, OTHER_EXECUTOR, queued, requeued, started } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newerVersionOfExecutor } from '../../src/read/newer-version.ts';
 import { head } from '../../src/read/read-run.ts';

@@ -14,7 +14,7 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;

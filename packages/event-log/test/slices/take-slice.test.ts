@@ -2,9 +2,9 @@ import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/delive
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { newUuid } from '@runledger/contracts/ids';
 import { NO_CONTENT, type SliceContent, type SliceLine } from '@runledger/contracts/slices/slice';
-import { aRun, assigned, queued, requeued, runEvent, started } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, queued, requeued, runEvent, started } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { appendFleet } from '../../src/append/append-fleet.ts';

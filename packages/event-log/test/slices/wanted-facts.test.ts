@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { SliceRefused } from '../../src/slices/slice-sources.ts';
 import { wantedFacts } from '../../src/slices/wanted-facts.ts';

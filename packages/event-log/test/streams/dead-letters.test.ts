@@ -1,4 +1,4 @@
-import { aRun, assigned } from '@runledger/testing/events/run-events';
+import { aRun, assigned } from '@runledger/testing/run-events';
 import { runEventSubject } from '@runledger/contracts/events/subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

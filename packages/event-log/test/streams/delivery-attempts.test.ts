@@ -1,5 +1,5 @@
 import type { DeliveryState, DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   readDeliveries,

@@ -7,7 +7,7 @@ import type { EventLog } from '../../src/connect/event-log.ts';
 import { appendFleet } from '../../src/append/append-fleet.ts';
 import { follow } from '../../src/follow/follow.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;

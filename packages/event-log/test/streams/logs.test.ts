@@ -1,6 +1,6 @@
 import { logSlot, logSubject, type LogChunk, type LoggedAttempt } from '@runledger/contracts/run-logs';
-import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   clearLogSlot,

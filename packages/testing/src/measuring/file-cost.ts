@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { processorTime } from './processor-time.ts';
+import { processorTime } from '../measuring.ts';
 
 declare module 'vitest' {
   interface TaskMeta {

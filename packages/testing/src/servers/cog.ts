@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ensureCog } from '@runledger/local-servers/cog';
 import { freePort } from '@runledger/local-servers/free-port';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
-import { waitFor } from '../time/wait-for.ts';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
+import { waitFor } from '../wait-for.ts';
 import { environment } from './environment.ts';
 
 /** How a real Cog server is started, as in `EXECUTOR_COG`. */

@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import type { NatsServerBinary } from '@runledger/local-servers/nats/find-nats-server';
-import { readConfig } from '@runledger/service-kit/config/config';
+import { findNatsServer, type NatsServerBinary } from '@runledger/local-servers/find-nats-server';
+import { readConfig } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import type { TestProject } from 'vitest/node';
 import { environment } from './environment.ts';
 import { SHARED_BROKERS_FOLDER } from './nats-account.ts';
 import { serversFolder } from './servers-folder.ts';
-import { openSharedMongo } from './shared-mongo.ts';
-import type { SharedMongo } from './shared-mongo.ts';
+import { openSharedMongo, type SharedMongo } from './shared-mongo.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

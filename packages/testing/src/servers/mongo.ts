@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
-import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
+import { findMongod, startMongod, ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb';
 import { MongoClient } from 'mongodb';
 import { describe, inject } from 'vitest';
 import { environment } from './environment.ts';
-import { privateServer } from './private-server.ts';
-import type { PrivateServer, Start } from './private-server.ts';
+import { privateServer, type PrivateServer, type Start } from './private-server.ts';
 import type { MongoSource } from './shared-mongo.ts';
 
 const shared = inject('sharedMongo');

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
-import { brokerAccess } from './broker-access.ts';
-import type { BrokerAccess } from './broker-access.ts';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats-server';
+import { brokerAccess, type BrokerAccess } from './broker-access.ts';
 import { environment } from './environment.ts';
 
 /** The environment variable with the folder that the global teardown removes. */

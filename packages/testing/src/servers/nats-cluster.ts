@@ -1,5 +1,5 @@
 import { freePort } from '@runledger/local-servers/free-port';
-import type { NatsClusterSettings } from '@runledger/local-servers/nats/nats-server';
+import type { NatsClusterSettings } from '@runledger/local-servers/nats-server';
 import { testNats, type TestNats, type TestNatsOptions } from './nats.ts';
 import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
 import { watchedNats, type WatchedNats, type WatchedNatsOptions } from './watched-nats.ts';

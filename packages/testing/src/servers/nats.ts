@@ -1,11 +1,8 @@
-import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
-import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
-import type { StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
-import { brokerAccess } from './broker-access.ts';
-import type { BrokerAccess } from './broker-access.ts';
+import { findNatsServer } from '@runledger/local-servers/find-nats-server';
+import { startNatsServer, type StartNatsServerOptions } from '@runledger/local-servers/nats-server';
+import { brokerAccess, type BrokerAccess } from './broker-access.ts';
 import { environment } from './environment.ts';
-import { privateServer } from './private-server.ts';
-import type { PrivateServer } from './private-server.ts';
+import { privateServer, type PrivateServer } from './private-server.ts';
 
 export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'env' | 'storeDir' | 'port'>;
 

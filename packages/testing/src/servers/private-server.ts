@@ -1,7 +1,7 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@runledger/local-servers/free-port';
-import type { ServerProcess } from '@runledger/local-servers/process/server-process';
+import type { ServerProcess } from '@runledger/local-servers/server-process';
 import { serversFolder } from './servers-folder.ts';
 
 /** A server that the test may kill and pause. Dispose removes its folder. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { startMoto } from '@runledger/local-servers/s3/moto';
+import { startMoto } from '@runledger/local-servers/moto';
 import { environment } from './environment.ts';
 
 /** A bucket of an S3-compatible store. */

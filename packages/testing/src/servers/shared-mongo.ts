@@ -1,10 +1,14 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
-import type { MongoServer } from '@runledger/local-servers/mongodb/mongodb';
-import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
-import { secret } from '@runledger/service-kit/config/config-schemas';
-import { readConfig } from '@runledger/service-kit/config/config';
+import {
+  findMongod,
+  startMongod,
+  type MongoServer,
+  ensureSecantusDb,
+  startSecantusDb,
+} from '@runledger/local-servers/mongodb';
+import { secret } from '@runledger/service-kit/config-schemas';
+import { readConfig } from '@runledger/service-kit/config';
 import { MongoClient } from 'mongodb';
 import { Type } from 'typebox';
 import { serversFolder } from './servers-folder.ts';

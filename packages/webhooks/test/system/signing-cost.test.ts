@@ -1,6 +1,6 @@
-import { relativeCost } from '@runledger/testing/measuring/relative-cost';
+import { relativeCost } from '@runledger/testing/measuring';
 import { expect, it } from 'vitest';
-import { newSigningSecret, signedHeaders } from '../../src/signing/signature.ts';
+import { newSigningSecret, signedHeaders } from '../../src/signature.ts';
 
 /** What it cost when it was measured last: see `relativeCost`. */
 const COST = 14;

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/observability';
-import { ConfigError } from '@runledger/service-kit/config/config';
-import { oneOf } from '@runledger/service-kit/config/config-schemas';
+import { ConfigError } from '@runledger/service-kit/config';
+import { oneOf } from '@runledger/service-kit/config-schemas';
 import { Type, type Static, type TObject } from 'typebox';
 import { openDirectoryObjects } from '../files/stores/directory-output-store.ts';
 import { jetstreamObjects } from '../files/stores/jetstream-output-store.ts';

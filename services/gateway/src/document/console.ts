@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import type { Context } from 'koa';
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import { contentOf, ownFiles, sendContent, type Content } from '../files/content.ts';
 import type { PlainRoute } from '../door/operation.ts';

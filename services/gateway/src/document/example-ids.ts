@@ -1,5 +1,5 @@
 import { EXAMPLE_IDS } from '@runledger/contracts/http/fields';
-import { list } from '@runledger/service-kit/config/config-schemas';
+import { list } from '@runledger/service-kit/config-schemas';
 import { Type } from 'typebox';
 import type { Operation } from '../door/operation.ts';
 

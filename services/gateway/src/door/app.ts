@@ -5,7 +5,7 @@ import type { Middleware, Context } from 'koa';
 import { Router, type Layer, type RouterMiddleware } from '@koa/router';
 import { statusOf } from '@runledger/contracts/http/refusal-codes';
 import { isRunId } from '@runledger/contracts/ids';
-import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
+import { inSpan, markFailed } from '@runledger/service-kit/spans';
 import { cors, type ClientAddresses, type MethodsAt, WAIT_FOR_LOG_MS, waitForLog } from './edge.ts';
 import { noteAnswers, requestOf, type PlainRoute, type Route } from './operation.ts';
 import { Refused, responseTo, refusalOf, type KnownFailure, type RefusalResponse } from './refusal.ts';

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import type { SentSession } from './operation.ts';
 import { Refused } from './refusal.ts';
 import { RunTokenScope } from '@runledger/contracts/http/runs/run-events';
-import type { Signer } from '@runledger/webhooks/signing/signer';
+import type { Signer } from '@runledger/webhooks/secret-box';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { IncomingMessage } from 'node:http';
-import { list } from '@runledger/service-kit/config/config-schemas';
+import { list } from '@runledger/service-kit/config-schemas';
 import { compile, all } from 'proxy-addr';
 import { Type } from 'typebox';
 import type { Logger } from '@runledger/event-log/connect/observability';

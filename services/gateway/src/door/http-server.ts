@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { listen } from '@runledger/service-kit/health/listen';
+import { listen } from '@runledger/service-kit/listen';
 import type Koa from 'koa';
 import { responseTo, type Refusal } from './refusal.ts';
 import { isHeldBack } from './json-body.ts';

@@ -4,7 +4,7 @@ import { within } from '@runledger/resilience/within';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { polledClock } from '@runledger/coordination/polled-clock';
+import { polledClock } from '@runledger/coordination/broker-clock';
 import { Type } from 'typebox';
 import {
   emptyLease,

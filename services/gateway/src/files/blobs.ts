@@ -1,4 +1,4 @@
-import type { BlobStore, StoredBlob, StoredBlobs } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore, StoredBlob, StoredBlobs } from '@runledger/blob-store/blob-store';
 import type { BlobRef, BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobDamaged, type BlobStore } from '@runledger/blob-store/blob-store';
 import type { Run } from '@runledger/contracts/fold/run';
 import { parseJson } from '@runledger/contracts/json';
 import {

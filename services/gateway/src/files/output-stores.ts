@@ -1,4 +1,4 @@
-import { oneOf } from '@runledger/service-kit/config/config-schemas';
+import { oneOf } from '@runledger/service-kit/config-schemas';
 import type { Static, TObject } from 'typebox';
 import { directory } from './stores/directory-output-store.ts';
 import { jetstream } from './stores/jetstream-output-store.ts';

@@ -6,7 +6,7 @@ import { Refused, notFound } from '../door/refusal.ts';
 import { readRange, type ByteSpan, type Range, type StoredOutput, type OutputStore } from './output-store.ts';
 import type { Kit } from '../kit.ts';
 import type { OpenedOutputs } from './output-stores.ts';
-import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
+import type { OutputUrls } from '@runledger/webhooks/output-urls';
 import type { PlainRoute } from '../door/operation.ts';
 
 interface FileToSend {

@@ -12,7 +12,7 @@ import { storedFiles } from '@runledger/contracts/events/run-event-data';
 import type { OrgId } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/workflow-inputs';
 import { isJsonObject } from '@runledger/contracts/json';

@@ -1,7 +1,7 @@
 import { bucketCreated, type Bucket, type Entry } from '@runledger/event-log/streams/bucket';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { BlobStream } from '@runledger/contracts/blobs';
-import type { BlobStore, StoredBlob } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore, StoredBlob } from '@runledger/blob-store/blob-store';
 import type { OutputStore } from '../files/output-store.ts';
 import type { Kit } from '../kit.ts';
 import type { FreshViews } from '../views/fresh-views.ts';
@@ -13,9 +13,9 @@ import {
   UPLOAD_KEPT_MS,
   removeParts,
   type FileRecords,
-  type Part,
   type StoredFile,
   type Upload,
+  type PartKey,
 } from '../files/file-records.ts';
 import type { WorkflowVersions } from '../records/catalogue/workflow-versions.ts';
 import { ERASED_AFTER_MS } from '../records/quotas/sweep-times.ts';
@@ -25,7 +25,6 @@ import {
   oldBlobs,
   type FindUnreferenced,
 } from '../files/blobs.ts';
-import type { PartKey } from '../files/file-records.ts';
 
 /** What the sweep of files that clients uploaded looks at. */
 export interface ExpiringFiles {

@@ -3,7 +3,7 @@ import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Retention as RetentionRecord } from '@runledger/contracts/catalogue/records';
 import { orgId, type OrgId } from '@runledger/contracts/ids';
-import { polledClock } from '@runledger/coordination/polled-clock';
+import { polledClock } from '@runledger/coordination/broker-clock';
 import type { Kit } from '../kit.ts';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { operation, route, type Route } from '../door/operation.ts';

@@ -19,7 +19,7 @@ import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { wantsExactNumbers } from '@runledger/contracts/http/headers';
 import { isRunId, orgId, type RunId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { makesTraces } from '@runledger/service-kit/tracing/spans';
+import { makesTraces } from '@runledger/service-kit/spans';
 import { allows } from '@runledger/contracts/scopes';
 import { bearerOf } from '../door/caller.ts';
 import { REVALIDATED, type RenderedJson } from '../door/responses.ts';

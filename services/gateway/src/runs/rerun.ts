@@ -2,7 +2,7 @@ import { CreateRunResponse, IdempotencyKey } from '@runledger/contracts/http/run
 import { RerunRequest } from '@runledger/contracts/http/runs/runs';
 import { Type } from 'typebox';
 import type { JsonObject } from '@runledger/contracts/json';
-import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobDamaged, type BlobStore } from '@runledger/blob-store/blob-store';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import {
   acceptedRun,

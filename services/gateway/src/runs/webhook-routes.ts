@@ -1,6 +1,6 @@
 import { allRead } from '@runledger/contracts/all-read';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
-import { signingSecrets, type SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets, type SigningSecrets } from '@runledger/webhooks/signing-secrets';
 import {
   RotateSecretRequest,
   WebhookSecret,

@@ -1,6 +1,6 @@
 import { CannotContinue } from '@runledger/event-log/follow/follow';
 import { sleep } from '@runledger/resilience/abort';
-import { polledClock } from '@runledger/coordination/polled-clock';
+import { polledClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { messagesOf } from '@runledger/event-log/read/run-messages';
 import { streamFill } from '@runledger/event-log/provision/stream-sizes';

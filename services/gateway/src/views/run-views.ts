@@ -1,7 +1,6 @@
 import type { BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import type { RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import type { RunActivity, RunCounts } from './counts.decide.ts';
 import type {
   Page,

@@ -1,5 +1,5 @@
-import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
 import { expect, it } from 'vitest';
 import { eraseArchived, noteErasure } from '../../src/archive/erase-archived.ts';
 import { archivedRuns } from '../../src/archive/archived-runs.ts';

@@ -3,7 +3,7 @@ import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { createdAt } from '@runledger/event-log/read/stream-identity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { readWholeSegment } from '../../src/archive/read-segment.ts';
 import { archiveRound, type ArchiveRoundOptions } from '../../src/archive/archive-round.ts';
 import { openArchiveObjects, type ArchiveObjects } from '../../src/archive/archive-objects.ts';

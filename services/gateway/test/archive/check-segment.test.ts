@@ -1,4 +1,4 @@
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { requestArchiveCheck } from '@runledger/request-reply/archive-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { archiveRecords, SEGMENTS } from '../../src/archive/archive-records.ts';

@@ -8,8 +8,8 @@ import {
   queued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eraseArchived, noteErasure } from '../../src/archive/erase-archived.ts';
 import { removeAllSegments, removeOldSegments } from '../../src/archive/archive.ts';

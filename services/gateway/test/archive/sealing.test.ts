@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RangeTaken } from '../../src/archive/seal-range.ts';
 import { ArchiveUnavailable, type ArchiveObjects } from '../../src/archive/archive-objects.ts';

@@ -1,4 +1,4 @@
-import { wrongExamples } from '@runledger/testing/http/document-examples';
+import { wrongExamples } from '@runledger/testing/api-conformance';
 import { describe, expect, it } from 'vitest';
 import { isNode, type Node } from '../../src/door/compiled.ts';
 import { at, branchesOf, document, nodesIn, operations, resolved } from './the-document.ts';

@@ -1,5 +1,5 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { anEndedRun } from '../fixtures/runs/notified-runs.ts';

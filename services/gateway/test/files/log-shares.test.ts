@@ -1,8 +1,8 @@
 import type { LoggedAttempt } from '@runledger/contracts/run-logs';
 import type { OrgId } from '@runledger/contracts/ids';
 import { countLogSlots, logsFill, readLog } from '@runledger/event-log/streams/logs';
-import { aRun } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { aChunk, attemptOf, store } from '../runs/logs/some-logs.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
-import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { startGatewayProcess } from '../fixtures/gateway/a-service.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';

@@ -1,6 +1,6 @@
-import { healthPage } from '@runledger/testing/http/health-pages';
+import { healthPage } from '@runledger/testing/health-pages';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestBed, openTestBedOnOwnBroker } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
@@ -9,7 +9,7 @@ import { call, post } from '../fixtures/requests/requests.ts';
 import { startGatewayProcess, type GatewayProcess } from '../fixtures/gateway/a-service.ts';
 import { mongoUrl, openViews } from '../fixtures/views/mongo-views.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 
 /** Processes start, and waits for a broker that is unavailable run out. */
 const SLOW = { timeout: 90_000 };

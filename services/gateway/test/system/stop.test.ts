@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { healthPage } from '@runledger/testing/http/health-pages';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { healthPage } from '@runledger/testing/health-pages';
+import { waitFor } from '@runledger/testing/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { openHttpServer, type HttpServerOptions } from '../../src/door/http-server.ts';

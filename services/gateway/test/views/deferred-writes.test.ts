@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { casesOf } from '@runledger/testing/random/cases';
 import { describe, expect, it } from 'vitest';
 import { beginningOf, type ProjectionPosition } from '../../src/views/projection-start.decide.ts';

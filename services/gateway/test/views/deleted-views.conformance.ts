@@ -10,8 +10,8 @@ import {
   queued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/run-events';
+import { webhookGivenUp } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import type { RunView, StoredView } from '../../src/views/run-view.ts';
 import type { RunViews } from '../../src/views/run-views.ts';

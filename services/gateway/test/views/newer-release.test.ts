@@ -1,5 +1,5 @@
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';

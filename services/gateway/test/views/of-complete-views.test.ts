@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kit.ts';
 import { freshViews, ofCompleteViews } from '../../src/views/fresh-views.ts';

@@ -1,5 +1,5 @@
-import { createMetrics } from '@runledger/service-kit/observability/metrics';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { createMetrics } from '@runledger/service-kit/metrics';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { projectionGauges } from '../../src/gateway-gauges.ts';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';

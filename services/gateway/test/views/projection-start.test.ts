@@ -10,7 +10,7 @@ import {
   type ProjectionPosition,
   type ProjectionStart,
 } from '../../src/views/projection-start.decide.ts';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 const log = {
   stream: 'RUNS',

@@ -7,16 +7,8 @@ import {
   webhookEventSubject,
   webhookFilter,
 } from '@runledger/contracts/events/subjects';
-import {
-  aRun,
-  assigned,
-  deleted,
-  expired,
-  queued,
-  started,
-  succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, deleted, expired, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { recoveredView } from '../../src/views/recovered-view.decide.ts';
 import { anOutput } from '../fixtures/runs/an-output.ts';

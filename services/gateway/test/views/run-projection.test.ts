@@ -6,7 +6,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import { ViewsUnavailable, type RunViews } from '../../src/views/run-views.ts';
@@ -16,16 +16,8 @@ import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { forgetBefore, untilOlder } from '../fixtures/runs/forgotten-log.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { mongoViews } from '../fixtures/views/mongo-views.ts';
-import {
-  aRun,
-  assigned,
-  deleted,
-  failed,
-  queued,
-  started,
-  succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, deleted, failed, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { anOutput } from '../fixtures/runs/an-output.ts';
 import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';

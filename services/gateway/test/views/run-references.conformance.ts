@@ -1,7 +1,7 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

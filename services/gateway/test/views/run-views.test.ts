@@ -1,4 +1,4 @@
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { expect, it } from 'vitest';
 import { clock as systemClock } from '../../src/kit.ts';

@@ -1,4 +1,4 @@
-import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, failed, queued, started } from '@runledger/testing/run-events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -6,7 +6,7 @@ import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, cancelRequested, deleted, queued } from '@runledger/testing/events/run-events';
+import { aRun, cancelRequested, deleted, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/kit.ts';
 import { openSqliteRunViews } from '../../src/views/sqlite/sqlite-run-views.ts';

@@ -9,9 +9,9 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { expect, it } from 'vitest';
 import { anImage, anOutput } from '../fixtures/runs/an-output.ts';

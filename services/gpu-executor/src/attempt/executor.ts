@@ -4,7 +4,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import { isTermAnnouncement } from '@runledger/contracts/events/leader-terms';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import { inSpan } from '@runledger/service-kit/tracing/spans';
+import { inSpan } from '@runledger/service-kit/spans';
 import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
 import {
   attemptName,

@@ -1,5 +1,5 @@
 import type { RunWarning } from '@runledger/contracts/events/run-warning';
-import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
+import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/spans';
 import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner } from '../runners/runner-type.ts';

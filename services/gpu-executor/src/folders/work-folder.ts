@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readFile, realpath, stat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { randomUUID } from 'node:crypto';
 import {
   formatMark,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { programFile } from '@runledger/service-kit/program-file';
 
 /** The folder with the packages of the workspaces. */
 const rootOf = (folder: string): string =>

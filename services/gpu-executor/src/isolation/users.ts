@@ -4,7 +4,7 @@ import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
 import { promisify } from 'node:util';
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { openSystemCalls } from './system-calls.ts';
 
 /** Whom a program and its supervisor run as, when that is not the user of the executor. */

@@ -1,8 +1,8 @@
-import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
-import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
-import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
-import { openChecked } from '@runledger/webhooks/outgoing/checked-connection';
-import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
+import type { ServiceBase } from '@runledger/service-kit/configured-service';
+import { nameResolver } from '@runledger/webhooks/name-resolver';
+import { brokerHosts, httpHost } from '@runledger/webhooks/hosts';
+import { openChecked } from '@runledger/webhooks/checked-connection';
+import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import type { ExecutorConfig } from '../config.ts';
 import type { InputFileSettings } from '../transfer/fetch-input-files.ts';
 import { openUrlFetcher } from '../transfer/fetch-url.ts';

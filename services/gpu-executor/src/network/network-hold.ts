@@ -1,4 +1,4 @@
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import type { Isolation, NetworkAccess } from '../isolation/isolation.ts';
 import { holdsTcp } from '../isolation/landlock.ts';
 

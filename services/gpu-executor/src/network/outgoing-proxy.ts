@@ -6,11 +6,15 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import type { OpenChecked } from '@runledger/webhooks/outgoing/checked-connection';
+import type { OpenChecked } from '@runledger/webhooks/checked-connection';
 import { pipeline } from 'node:stream';
-import { failureOf, failureOfEnd, type Failure } from '@runledger/webhooks/outgoing/failure-reason';
-import { startStopwatch } from '@runledger/webhooks/outgoing/stopwatch';
-import { limitTime } from '@runledger/webhooks/outgoing/time-limit';
+import {
+  failureOf,
+  failureOfEnd,
+  type Failure,
+  startStopwatch,
+  limitTime,
+} from '@runledger/webhooks/failure-reason';
 import { endToEndHeaders, requestTarget, tunnelTarget } from './proxy-messages.decide.ts';
 
 /**

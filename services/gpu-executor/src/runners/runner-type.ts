@@ -1,6 +1,6 @@
 import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import type { Static, TObject, TProperties } from 'typebox';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { ResidentProcesses } from '../residents/resident-processes.ts';

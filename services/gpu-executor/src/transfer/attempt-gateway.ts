@@ -3,7 +3,7 @@ import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
+import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/spans';
 import { type Assignment, attemptAttributes } from '../attempt/assignment.decide.ts';
 
 /** The gateway, for one attempt. */

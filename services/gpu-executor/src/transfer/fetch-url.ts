@@ -1,9 +1,14 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openChecked, type Egress, type OpenChecked } from '@runledger/webhooks/outgoing/checked-connection';
-import { failureOf, failureOfEnd, SendFailure } from '@runledger/webhooks/outgoing/failure-reason';
-import { startStopwatch, type Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
-import { limitTime } from '@runledger/webhooks/outgoing/time-limit';
+import { openChecked, type Egress, type OpenChecked } from '@runledger/webhooks/checked-connection';
+import {
+  failureOf,
+  failureOfEnd,
+  SendFailure,
+  startStopwatch,
+  type Stopwatch,
+  limitTime,
+} from '@runledger/webhooks/failure-reason';
 import {
   nameInDisposition,
   nameInUrl,

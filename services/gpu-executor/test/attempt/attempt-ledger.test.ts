@@ -4,7 +4,7 @@ import { executorId, newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
-import { anAttempt, expired } from '@runledger/testing/events/run-events';
+import { anAttempt, expired } from '@runledger/testing/run-events';
 import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';
 import { readAssignment } from '../../src/attempt/assignment.decide.ts';
 import { beginFacts } from '../../src/attempt/attempt-facts.decide.ts';

@@ -1,7 +1,7 @@
 import { executorId } from '@runledger/contracts/ids';
 import { aLog } from '@runledger/event-log/test/fixtures/test-log';
 import { createExecutorConsumers } from '@runledger/request-reply/executor-consumers';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { consumeAddressed } from '../../src/attempt/executor-log.ts';
 

@@ -1,5 +1,5 @@
 import { RETRY_KINDS, errorOf } from '@runledger/contracts/events/run-error';
-import { aRun, assigned, EXECUTOR } from '@runledger/testing/events/run-events';
+import { aRun, assigned, EXECUTOR } from '@runledger/testing/run-events';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';

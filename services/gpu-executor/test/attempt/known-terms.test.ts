@@ -1,6 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { termBegan, termAnnouncementSubject } from '@runledger/contracts/events/leader-terms';
-import { aRun, assigned, EXECUTOR } from '@runledger/testing/events/run-events';
+import { aRun, assigned, EXECUTOR } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { type Assignment, KnownTerms } from '../../src/attempt/assignment.decide.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getuid } from 'node:process';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openUsers } from '../../src/isolation/users.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';

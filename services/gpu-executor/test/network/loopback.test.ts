@@ -1,6 +1,6 @@
 import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { start } from '../runners/program/run-a-program.ts';
 import { holders, listening } from './network-bed.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
-import { SendFailure } from '@runledger/webhooks/outgoing/failure-reason';
+import { SendFailure } from '@runledger/webhooks/failure-reason';
 import { describe, expect, it } from 'vitest';
 import { openOutgoingProxy } from '../../src/network/outgoing-proxy.ts';
 import { listening } from './network-bed.ts';

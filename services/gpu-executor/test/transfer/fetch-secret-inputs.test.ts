@@ -1,5 +1,5 @@
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
-import { aRun, assigned } from '@runledger/testing/events/run-events';
+import { aRun, assigned } from '@runledger/testing/run-events';
 import { executorId } from '@runledger/contracts/ids';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fetchAssigned, workflowCache } from '../../src/transfer/fetch-assigned.ts';

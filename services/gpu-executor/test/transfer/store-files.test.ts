@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { executorId } from '@runledger/contracts/ids';
 import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
-import { aRun, assigned } from '@runledger/testing/events/run-events';
+import { aRun, assigned } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import type { Assignment } from '../../src/attempt/assignment.decide.ts';
 import { storeOutputs } from '../../src/attempt/store-outputs.ts';

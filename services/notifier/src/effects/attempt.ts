@@ -11,9 +11,9 @@ import { type DeliveryAttempt, withoutQuery } from '@runledger/contracts/deliver
 import { errorMessage } from '@runledger/contracts/events/run-error';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/deliveries/webhook-payload';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
-import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
-import { readCallbackUrl } from '@runledger/webhooks/policy/callback-url';
-import { signedHeaders } from '@runledger/webhooks/signing/signature';
+import { inSpan, markFailed } from '@runledger/service-kit/spans';
+import { readCallbackUrl } from '@runledger/webhooks/callback-policy';
+import { signedHeaders } from '@runledger/webhooks/signature';
 import {
   planAttempt,
   type AttemptPlan,

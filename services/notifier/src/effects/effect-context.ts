@@ -4,7 +4,7 @@ import type { KeyedMutex } from '@runledger/resilience/keyed-mutex';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import type { OutputUrl } from '@runledger/contracts/http/runs/run-response';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import type { SigningSecrets } from '@runledger/webhooks/signing-secrets';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/events/webhook-event';

@@ -1,8 +1,8 @@
 import { append } from '@runledger/event-log/append/append';
 import { memoryLog } from '@runledger/event-log/append/memory-log';
 import { readRun, type ReadRun, type WebhookEnd } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { planAttempt, type AttemptPlan, type FinalDelivery } from '../../src/core/delivery.ts';
 

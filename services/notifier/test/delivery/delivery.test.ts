@@ -6,8 +6,8 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, silence, status } from '@runledger/testing/stand-ins/webhook-receiver';

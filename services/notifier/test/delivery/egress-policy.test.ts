@@ -1,5 +1,5 @@
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';

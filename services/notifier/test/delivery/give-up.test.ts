@@ -1,8 +1,8 @@
 import { timerSubject, type PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import { runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
 import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers.ts';
-import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';

@@ -2,15 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
-import {
-  assigned,
-  failed,
-  EXECUTOR,
-  started,
-  succeeded,
-  uploading,
-} from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, failed, EXECUTOR, started, succeeded, uploading } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   aReceiver,

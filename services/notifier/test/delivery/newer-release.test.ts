@@ -1,6 +1,6 @@
-import { assigned, failed, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, failed, queued, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';

@@ -1,5 +1,5 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, silence, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';

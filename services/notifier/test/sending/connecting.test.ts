@@ -1,5 +1,5 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
-import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
+import { waitFor } from '@runledger/testing/wait-for';
+import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
 import { Worker } from 'node:worker_threads';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openSender, type Sender } from '../../src/sender.ts';
 import { certify, trustCertificates } from './certificates.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { httpReceiver, rawReceiver } from './receivers.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { rawReceiver, saying } from './receivers.ts';

@@ -1,4 +1,4 @@
-import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
+import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
 import { openSender, type SendResult, type Sender, type SenderOptions } from '../../src/sender.ts';
 import type { OutgoingRequest } from '../../src/exchange.ts';
 

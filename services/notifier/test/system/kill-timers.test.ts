@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { findPending, scheduleDelivery } from '../../src/timers.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { someOf } from '@runledger/testing/random/cases';
 import { describe, expect, it } from 'vitest';
 import { openFaultScenario, FAULTS } from '../fixtures/fault-scenario.ts';

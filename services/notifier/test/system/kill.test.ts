@@ -1,4 +1,4 @@
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { openFaultScenario, FAULTS, type FaultScenario } from '../fixtures/fault-scenario.ts';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';

@@ -5,12 +5,8 @@ import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { parseJson } from '@runledger/event-log/read/stored-message';
 import { append } from '@runledger/event-log/append/append';
 import { readWebhookEnd } from '@runledger/event-log/read/read-run';
-import { assigned, expired, runRequest, started, succeeded } from '@runledger/testing/events/run-events';
-import {
-  redeliveryRequested,
-  webhookGivenUp,
-  webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+import { assigned, expired, runRequest, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { describe, expect, it } from 'vitest';
 import { expectTimer } from '../fixtures/expect-guarantees.ts';

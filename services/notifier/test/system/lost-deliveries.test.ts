@@ -3,7 +3,7 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
-import { aRun, queued, timedOut } from '@runledger/testing/events/run-events';
+import { aRun, queued, timedOut } from '@runledger/testing/run-events';
 import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { expect, it } from 'vitest';
 import { expectSoon } from '../fixtures/expect-soon.ts';

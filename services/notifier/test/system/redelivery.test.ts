@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { findPending, storeOpening } from '../../src/timers.ts';
-import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBedOnOwnBroker, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';

@@ -1,8 +1,8 @@
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readPosition, storePosition } from '../../src/timers.ts';
 import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBedOnOwnBroker } from '../fixtures/test-bed.ts';

@@ -1,5 +1,5 @@
-import { shiftedClock } from '@runledger/testing/time/shifted-clock';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { shiftedClock } from '@runledger/testing/shifted-clock';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBedOnOwnBroker } from '../fixtures/test-bed.ts';

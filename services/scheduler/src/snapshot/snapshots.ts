@@ -117,7 +117,7 @@ interface SnapshotSaverOptions {
   readonly state: () => Omit<Snapshot, 'position'>;
 }
 
-export interface SnapshotSaver {
+interface SnapshotSaver {
   /** The state holds everything up to this message. */
   readonly taken: (sequence: number, event_id: string | null) => void;
   /** The state changed without a message of RUNS, so it is saved again. */

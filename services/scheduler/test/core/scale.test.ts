@@ -4,7 +4,7 @@ import { executorId, orgId, runId } from '@runledger/contracts/ids';
 import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { Decision } from '../../src/core/decision.ts';
 import { createScheduling } from '../../src/core/scheduling.ts';
-import { runRequest } from '@runledger/testing/events/run-events';
+import { runRequest } from '@runledger/testing/run-events';
 import { casesOf } from '@runledger/testing/random/cases';
 import { succeeded } from '../fixtures/succeeded-run.ts';
 

@@ -18,7 +18,7 @@ import { type Decision, assignedEvent, endingEvent } from '../../src/core/decisi
 import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
 import type { Outcome, ResetCause, SchedulerInput } from '../../src/core/scheduler-input.ts';
-import { runRequest } from '@runledger/testing/events/run-events';
+import { runRequest } from '@runledger/testing/run-events';
 
 export const PERIOD_MS = 6_000;
 export const ENFORCE_MS = 20_000;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { saveSnapshot, loadState, saveState } from '../../src/snapshot/snapshot-store.ts';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
 import { decodeSnapshot } from '../../src/snapshot/snapshot-codec.ts';
 import { runsIn, withoutRuns } from '../fixtures/snapshots.ts';

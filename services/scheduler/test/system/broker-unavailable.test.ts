@@ -1,6 +1,6 @@
 import { CALL_WITHIN_MS } from '@runledger/event-log/connect/broker-call';
-import { createMetrics } from '@runledger/service-kit/observability/metrics';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { createMetrics } from '@runledger/service-kit/metrics';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestSchedulerOnOwnBroker } from '../fixtures/scheduler-test-bed.ts';
 import { PERIOD_MS } from '../fixtures/fake-executor.ts';

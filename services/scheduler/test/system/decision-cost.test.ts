@@ -1,5 +1,5 @@
 import type { Run } from '@runledger/contracts/fold/run';
-import { relativeCost } from '@runledger/testing/measuring/relative-cost';
+import { relativeCost } from '@runledger/testing/measuring';
 import { runId } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
 import type { Assign, Decision } from '../../src/core/decision.ts';

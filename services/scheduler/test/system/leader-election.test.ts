@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { openTestSchedulerOnOwnBroker } from '../fixtures/scheduler-test-bed.ts';
 import { startScheduler } from '../fixtures/scheduler-process.ts';
 

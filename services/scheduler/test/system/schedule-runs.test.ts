@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { PERIOD_MS } from '../fixtures/fake-executor.ts';
 import { openTestSchedulerOnOwnBroker, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 

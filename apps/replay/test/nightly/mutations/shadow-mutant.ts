@@ -3,7 +3,7 @@
  * sample. It prints as JSON how many decisions differ, and how many cannot be compared: without the mutation there are none. The
  * file itself stays as it is.
  */
-import { replaceInSource } from '@runledger/testing/mutations/replace-in-source';
+import { replaceInSource } from '@runledger/testing/replace-in-source';
 
 const [file = '', text = '', instead = ''] = process.argv.slice(2);
 const hasReplaced = replaceInSource(file, text, instead);

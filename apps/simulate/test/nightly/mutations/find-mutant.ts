@@ -2,7 +2,7 @@
  * `node find-mutant.ts FILE TEXT INSTEAD CHECK SEED SEEDS` replaces a text of a source file while it is loaded, and plays this seed, then all
  * seeds from 0 on, until one violates the check. It prints the seed as JSON. The file itself stays as it is.
  */
-import { replaceInSource } from '@runledger/testing/mutations/replace-in-source';
+import { replaceInSource } from '@runledger/testing/replace-in-source';
 
 const [file = '', text = '', instead = '', check = '', seed = '', seeds = ''] = process.argv.slice(2);
 const hasReplaced = replaceInSource(file, text, instead);

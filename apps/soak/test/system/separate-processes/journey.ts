@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { sendAndRecord, type SendRequest } from '../../../src/clients/api.ts';
 import type { Receiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';

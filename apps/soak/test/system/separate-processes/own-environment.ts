@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { HEALTH_TOKEN_ENV } from '@runledger/testing/http/health-pages';
+import { HEALTH_TOKEN_ENV } from '@runledger/testing/health-pages';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { GPU, originOf, PROGRAM } from '../../../src/cluster/service-environment.ts';
 

@@ -6,7 +6,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { testNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { it } from 'vitest';
 import { startReceiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';

@@ -6,7 +6,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
 import { startReceiver } from '../../../src/clients/receiver.ts';

@@ -9,7 +9,7 @@ import {
   type LogItem,
   type Progress,
 } from '@runledger/client';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aClientService, type ClientService } from '../../fixtures/clients/client-service.ts';
 import { aReceiver } from '../../fixtures/webhook-receiver.ts';

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makePythonEnvironment, type PythonEnvironment } from '@runledger/local-servers/python-environment';
+import { makePythonEnvironment, type PythonEnvironment } from '@runledger/local-servers/python';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
 

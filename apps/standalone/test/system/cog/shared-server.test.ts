@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cogCommand, startCog } from '@runledger/testing/servers/cog';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { historyOf } from '../../fixtures/log-of.ts';
 import { kill9 } from '../../fixtures/processes.ts';

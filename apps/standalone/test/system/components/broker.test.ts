@@ -1,14 +1,11 @@
 import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
-import { openEventLog } from '@runledger/event-log/connect/event-log';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Operator } from '../../../src/data-folder/connection-files.ts';
-import { openDataFolder } from '../../../src/data-folder/data-folder.ts';
-import type { DataFolder } from '../../../src/data-folder/data-folder.ts';
-import { startBroker } from '../../../src/components/broker.ts';
-import type { Broker } from '../../../src/components/broker.ts';
+import { openDataFolder, type DataFolder } from '../../../src/data-folder/data-folder.ts';
+import { startBroker, type Broker } from '../../../src/components/broker.ts';
 import { isAlive } from '../../fixtures/processes.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 

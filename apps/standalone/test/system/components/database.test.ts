@@ -1,5 +1,5 @@
 import { privateMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { readConnectionFile } from '../../../src/data-folder/connection-files.ts';
 import { runApi } from '../../fixtures/run-api.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { TestPage } from '@runledger/testing/browser/browser';
+import type { TestPage } from '@runledger/testing/browser';
 import { anOpenIdProvider, type OpenIdProvider } from '@runledger/testing/stand-ins/open-id-provider';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { kill9 } from '../../fixtures/processes.ts';
 import { runCli } from '../../fixtures/run-cli.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { anOpenIdProvider, type OpenIdProvider } from '@runledger/testing/stand-ins/open-id-provider';
-import type { TestPage } from '@runledger/testing/browser/browser';
+import type { TestPage } from '@runledger/testing/browser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aConsole, request, type TestConsole } from '../../fixtures/console/a-console.ts';
 import { aProgramOnAPort, type ProgramOnAPort } from '../../fixtures/console/program-on-a-port.ts';

@@ -2,7 +2,7 @@ import { mkdtempDisposable, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TestPage } from '@runledger/testing/browser/browser';
+import type { TestPage } from '@runledger/testing/browser';
 import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { source } from 'axe-core';

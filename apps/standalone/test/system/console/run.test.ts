@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import type { TestPage } from '@runledger/testing/browser/browser';
+import type { TestPage } from '@runledger/testing/browser';
 import { aConsole, PATIENT, request, type TestConsole } from '../../fixtures/console/a-console.ts';
 import { PROGRAM } from '../../fixtures/console/program.ts';
 

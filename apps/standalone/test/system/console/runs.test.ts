@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestPage } from '@runledger/testing/browser/browser';
+import type { TestPage } from '@runledger/testing/browser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aConsole, PATIENT, request, type TestConsole } from '../../fixtures/console/a-console.ts';
 import { PROGRAM } from '../../fixtures/console/program.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NOON, held, readHolder, refusal } from '../../fixtures/opened-folder.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';

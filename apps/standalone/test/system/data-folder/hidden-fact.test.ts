@@ -1,6 +1,6 @@
 import { openSync, readFileSync, readdirSync, writeSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runApi } from '../../fixtures/run-api.ts';
 import { runCli } from '../../fixtures/run-cli.ts';

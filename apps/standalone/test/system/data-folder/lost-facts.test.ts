@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kill9 } from '../../fixtures/processes.ts';
 import { runApi, type RunApi } from '../../fixtures/run-api.ts';

@@ -14,15 +14,8 @@ import { appendOwn } from '@runledger/event-log/append/append';
 import { appendFleet } from '@runledger/event-log/append/append-fleet';
 import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { readRun } from '@runledger/event-log/read/read-run';
-import {
-  cancelled,
-  failed,
-  runEvent,
-  started,
-  succeeded,
-  uploading,
-} from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { cancelled, failed, runEvent, started, succeeded, uploading } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { createOrganisation, OPERATOR_SCOPES } from '../../../src/records/create-organisation.ts';
 import { startGuardedServices, type GuardedServices } from '../../access/guarded-services.ts';

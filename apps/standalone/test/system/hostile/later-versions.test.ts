@@ -10,7 +10,7 @@ import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { createOrganisation } from '../../../src/records/create-organisation.ts';
 import { startGuardedServices, type GuardedServices } from '../../access/guarded-services.ts';

@@ -1,10 +1,5 @@
 import { Runledger } from '@runledger/client';
-import {
-  testBrowser,
-  type Screen,
-  type TestBrowser,
-  type TestPage,
-} from '@runledger/testing/browser/browser';
+import { testBrowser, type Screen, type TestBrowser, type TestPage } from '@runledger/testing/browser';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { aClientSite, type ClientSite } from '../../fixtures/browser/client-site.ts';
 import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';

@@ -1,11 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { PNG } from 'pngjs';
 import { describe, expect, it } from 'vitest';
 import { PALETTE_NAMES } from '../../../src/sample/palettes.ts';
-import { startSample } from './start-sample.ts';
-import type { Sample } from './start-sample.ts';
+import { startSample, type Sample } from './start-sample.ts';
 
 const reportsOf = (sample: Sample): { progress: number; live_status: string }[] =>
   sample.lines().map((line) => JSON.parse(line));

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { programFile } from '@runledger/service-kit/program-file';
 import { onTestFinished } from 'vitest';
 import { SEAHORSE_VALLEY } from '../../../src/sample/render-scene.ts';
 

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { awaitReady } from '../../../src/supervision/await-ready.ts';
 import { keepRunning } from '../../../src/supervision/keep-running.ts';
 import { serviceEnvironment } from '../../../src/supervision/service-environment.ts';
-import { startService } from '../../../src/supervision/service-process.ts';
-import type { ServiceProcess, ServiceState } from '../../../src/supervision/service-process.ts';
+import {
+  startService,
+  type ServiceProcess,
+  type ServiceState,
+} from '../../../src/supervision/service-process.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const main = fileURLToPath(new URL('../../fixtures/a-service.ts', import.meta.url));

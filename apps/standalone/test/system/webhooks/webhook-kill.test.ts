@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { someOf } from '@runledger/testing/random/cases';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { aReceiver, type Receiver } from '../../fixtures/webhook-receiver.ts';

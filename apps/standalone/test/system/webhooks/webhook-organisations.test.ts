@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, isSignedWith, type Receiver } from '../../fixtures/webhook-receiver.ts';
 import { runApi, type RunApi } from '../../fixtures/run-api.ts';

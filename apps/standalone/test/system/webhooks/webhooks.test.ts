@@ -3,16 +3,15 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@runledger/local-servers/free-port';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readOperatorFile } from '../../../src/data-folder/connection-files.ts';
 import { aReceiver } from '../../fixtures/webhook-receiver.ts';
 import { descendants } from '../../fixtures/processes.ts';
 import { runApi } from '../../fixtures/run-api.ts';
 import { runCli } from '../../fixtures/run-cli.ts';
-import { startStandalone } from '../../fixtures/start-standalone.ts';
-import type { Standalone } from '../../fixtures/start-standalone.ts';
+import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
 
 const command = fileURLToPath(new URL('../../../../cli/bin/runledger.mjs', import.meta.url));
 

@@ -6,7 +6,7 @@ import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/observability.ts';
 import { publish } from '../../../src/append/publish.ts';
 import { head, readRun } from '../../../src/read/read-run.ts';
-import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/run-events';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 import { registerWhileTermsBegin } from '../../fixtures/register-while-terms-begin.ts';
 import { aClusterLog, type ClusterLog } from '../../fixtures/cluster-log.ts';

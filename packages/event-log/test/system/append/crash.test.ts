@@ -3,7 +3,7 @@ import { append } from '../../../src/append/append.ts';
 import { LogUnavailable } from '../../../src/connect/event-log.ts';
 import { readRun } from '../../../src/read/read-run.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
-import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
 
 it('loses no acknowledged message when the broker is killed under load, three times', async () => {
   await using test = await aLogOnOwnBroker();

@@ -1,4 +1,4 @@
-import { aRun, assigned, cancelRequested } from '@runledger/testing/events/run-events';
+import { aRun, assigned, cancelRequested } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { LogUnavailable, type EventLog } from '../../../src/connect/event-log.ts';

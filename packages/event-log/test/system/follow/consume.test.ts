@@ -4,7 +4,7 @@ import { append } from '../../../src/append/append.ts';
 import { consume, done } from '../../../src/follow/consume.ts';
 import type { EventLog } from '../../../src/connect/event-log.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
-import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
 
 const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
   const sequences: number[] = [];

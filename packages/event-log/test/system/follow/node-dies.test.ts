@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger, type Logger } from '../../../src/connect/observability.ts';

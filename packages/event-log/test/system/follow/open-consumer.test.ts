@@ -1,4 +1,4 @@
-import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/run-events';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { consume, done, ConsumerInUse, type Consumption } from '../../../src/follow/consume.ts';

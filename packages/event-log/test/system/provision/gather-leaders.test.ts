@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_STREAMS } from '../../../src/provision/provision.ts';
 import { replicasOf } from '../../../src/provision/replicas.ts';

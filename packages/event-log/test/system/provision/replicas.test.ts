@@ -1,5 +1,5 @@
 import type { TestNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger, type Readiness } from '../../../src/connect/observability.ts';

@@ -1,5 +1,5 @@
 import { ALL_LIFECYCLES } from '@runledger/contracts/events/subjects';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../../src/connect/event-log.ts';
 import { follow } from '../../../src/follow/follow.ts';

@@ -1,5 +1,5 @@
 import { testNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { openEventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/observability.ts';

@@ -1,4 +1,4 @@
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { streamFill } from '../../../src/provision/stream-sizes.ts';

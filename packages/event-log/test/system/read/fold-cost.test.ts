@@ -1,5 +1,5 @@
-import { relativeCost } from '@runledger/testing/measuring/relative-cost';
-import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { relativeCost } from '@runledger/testing/measuring';
+import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
 import { expect, it } from 'vitest';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';

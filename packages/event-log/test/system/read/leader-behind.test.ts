@@ -1,6 +1,6 @@
 import { ALL_LIFECYCLES, type RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import type { EventLog } from '../../../src/connect/event-log.ts';

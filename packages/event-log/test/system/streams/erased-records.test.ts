@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { expect, it } from 'vitest';
 import { eraseSubjects } from '../../../src/streams/erase-messages.ts';

@@ -1,6 +1,6 @@
 import { progressSubject, type ProgressReport } from '@runledger/contracts/events/progress';
-import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { reportProgress, subscribeToProgress } from '../../../src/streams/activity.ts';
 import { aLog, aLogOnOwnBroker } from '../../fixtures/test-log.ts';

@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, stat, writeFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Logger } from '@runledger/event-log/connect/observability';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { retry } from '@runledger/resilience/retry';
 import { AwsV4Signer } from 'aws4fetch';
-import { ConfigError } from '@runledger/service-kit/config/config';
-import { secret } from '@runledger/service-kit/config/config-schemas';
+import { ConfigError } from '@runledger/service-kit/config';
+import { secret } from '@runledger/service-kit/config-schemas';
 import { Type, type Static } from 'typebox';
 import { isOutputKey } from '../output-store.ts';
 

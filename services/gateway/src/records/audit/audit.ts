@@ -19,7 +19,7 @@ import { ringUse } from '@runledger/event-log/streams/audit-ring';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
-import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import { LRUCache } from 'lru-cache';
 
 export interface Audit {

@@ -4,7 +4,7 @@ import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { jsonBlob, readJsonBlob } from '@runledger/blob-store/json-blob';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import {
   changeRecord,
   removeRecord,

@@ -5,9 +5,8 @@ import {
   type SealedCounts,
   type UnreadableValue,
 } from '@runledger/contracts/http/sealed-values';
-import type { SealedRecords } from '@runledger/webhooks/signing/sealed-records';
-import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import { type SealedRecords, sealedSigningSecrets } from '@runledger/webhooks/signing-secrets';
+import { secretBox } from '@runledger/webhooks/secret-box';
 import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor } from '../../door/pagination.ts';
 import { Refused } from '../../door/refusal.ts';

@@ -14,7 +14,7 @@ import {
   type DeadLetterRange,
   type ListedDeadLetter,
 } from '@runledger/event-log/streams/dead-letters';
-import { redriving } from '@runledger/request-reply/redriving';
+import { redriving } from '@runledger/request-reply/redrive';
 import { redriverOf } from '@runledger/contracts/requests/operator-requests';
 import { runOfSubject } from '@runledger/contracts/events/subjects';
 import { operation, route, type Route } from '../../door/operation.ts';

@@ -155,7 +155,7 @@ interface Executors {
   named(name: string): Promise<ExecutorsResponse>;
 }
 
-export const executors = (scheduler: SchedulerClient): Executors => ({
+const executors = (scheduler: SchedulerClient): Executors => ({
   page: (after, limit) => scheduler.executors({ name: null, after, limit }),
   named: (name) => scheduler.executors({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
 });
@@ -181,7 +181,7 @@ const POLL_EVERY_MS = 50;
  * The request is stored each time, also when the name is drained already. Otherwise an older request, whose response was
  * lost, could reach the scheduler last and win.
  */
-export const drainExecutor =
+const drainExecutor =
   ({ log, now, clock }: Kit, fleet: Executors): DrainExecutor =>
   async (type, name, requested_by) => {
     if ((await fleet.named(name)).executors.length === 0) return { kind: 'unknown' };

@@ -1,4 +1,4 @@
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import { secretBox } from '@runledger/webhooks/secret-box';
 import { sessionHalves } from '../../door/credentials.ts';
 import type { Route } from '../../door/operation.ts';
 import type { Kit } from '../../kit.ts';

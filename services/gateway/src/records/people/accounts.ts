@@ -1,6 +1,6 @@
 import { scopesOfMember, type KeyScope, type ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { signer } from '@runledger/webhooks/signing/signer';
+import { signer } from '@runledger/webhooks/secret-box';
 import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
 import {
   mayStill,
@@ -18,12 +18,11 @@ import { signInLinks, linkRecords, type SignInLinks } from './sign-in-links.ts';
 import { accountRows, hashOf, TABLES, RowExists, type Row, type AccountRows } from './account-rows.ts';
 import type { Credential } from '../../door/caller.ts';
 import { Refused } from '../../door/refusal.ts';
-import type { Identity, IdentityProvider } from './open-id-provider.ts';
+import type { IdentityProvider, IdentityId } from './open-id-provider.ts';
 import type { SessionHalves } from '../../door/credentials.ts';
 import type { PendingSignIns } from './pending-sign-ins.ts';
 import type { Kit } from '../../kit.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { IdentityId } from './open-id-provider.ts';
 
 /** People, their sessions, and the organisations that they are members of. */
 export interface Accounts {

@@ -1,6 +1,6 @@
 import { NewName } from '@runledger/contracts/http/fields';
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
-import { secret } from '@runledger/service-kit/config/config-schemas';
+import type { ConfigProblem } from '@runledger/service-kit/config';
+import { secret } from '@runledger/service-kit/config-schemas';
 import { Type, type Static, type TObject } from 'typebox';
 import { Value } from 'typebox/value';
 

@@ -1,4 +1,4 @@
-import type { SecretBox } from '@runledger/webhooks/signing/secret-box';
+import type { SecretBox } from '@runledger/webhooks/secret-box';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { Refused } from '../../door/refusal.ts';

@@ -1,4 +1,4 @@
-import { polledClock } from '@runledger/coordination/polled-clock';
+import { polledClock } from '@runledger/coordination/broker-clock';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';

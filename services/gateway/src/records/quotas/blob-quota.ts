@@ -1,5 +1,4 @@
-import { sha256Of } from '@runledger/blob-store/store/blob-hash';
-import { BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { sha256Of, BlobStoreFull, type BlobStore } from '@runledger/blob-store/blob-store';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';

@@ -1,4 +1,4 @@
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import { Type, type Static, type TObject } from 'typebox';
 
 const MiB = 1024 ** 2;

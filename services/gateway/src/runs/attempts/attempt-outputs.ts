@@ -4,7 +4,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Kit } from '../../kit.ts';
 import type { Middleware, Context } from 'koa';
 import { problemOfFileName } from '@runledger/contracts/file-name';
-import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
+import { BlobStoreFull } from '@runledger/blob-store/blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';

@@ -14,7 +14,7 @@ import type { Kit } from '../../kit.ts';
 import type { Runs } from '../runs.ts';
 import { admitUpload } from '../../records/quotas/quotas.ts';
 import type { CatalogueRecords } from '../../records/catalogue/catalogue.ts';
-import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
+import { BlobStoreFull } from '@runledger/blob-store/blob-store';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { AttemptLog, type RetainedLogs } from '@runledger/contracts/run-logs';

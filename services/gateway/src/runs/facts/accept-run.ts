@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';

@@ -1,7 +1,11 @@
-import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
-import { checkCallbackUrl, urlLength, type UrlRefusal } from '@runledger/webhooks/policy/callback-url';
-import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
-import { resolveCallback } from '@runledger/webhooks/policy/resolve-callback';
+import {
+  type CallbackPolicy,
+  checkCallbackUrl,
+  urlLength,
+  type UrlRefusal,
+} from '@runledger/webhooks/callback-policy';
+import type { NameResolver } from '@runledger/webhooks/name-resolver';
+import { resolveCallback } from '@runledger/webhooks/resolve-callback';
 import { invalid, type Invalid } from '../../door/refusal.ts';
 
 /**

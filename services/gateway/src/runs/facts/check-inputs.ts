@@ -28,7 +28,7 @@ import { isRecord } from '../../door/compiled.ts';
 import type { BeyondBound } from './request-bounds.decide.ts';
 import type { GatewayConfig } from '../../config.ts';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
-import { BlobDamaged, BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobDamaged, BlobStoreFull, type BlobStore } from '@runledger/blob-store/blob-store';
 import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Logger } from '@runledger/event-log/connect/observability';

@@ -2,10 +2,9 @@ import type { WorkflowInput } from '@runledger/contracts/catalogue/workflow-inpu
 import type { Run } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonObject, type JsonValue } from '@runledger/contracts/json';
-import { UnreadableSecret, type SecretBox } from '@runledger/webhooks/signing/secret-box';
-import type { Signer } from '@runledger/webhooks/signing/signer';
+import { UnreadableSecret, type SecretBox, type Signer } from '@runledger/webhooks/secret-box';
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import { isRunOf, type NewRun } from './queue-run.decide.ts';
 

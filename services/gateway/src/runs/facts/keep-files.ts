@@ -5,13 +5,13 @@ import {
   type FileValue,
   type WorkflowInput,
 } from '@runledger/contracts/catalogue/workflow-inputs';
-import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
+import type { OutputUrls } from '@runledger/webhooks/output-urls';
 import type { OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonObject } from '@runledger/contracts/json';
 import { MAX_INPUT_FILES } from '@runledger/contracts/limits';
 import pLimit from 'p-limit';
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import { FILE_FORMS } from '../../records/catalogue/input-values.decide.ts';
 import { readOwnAddress } from '../../files/file-routes.ts';
 import type { Files } from '../../files/files.ts';

@@ -1,5 +1,5 @@
 import { Schedule } from '@runledger/contracts/catalogue/schedules';
-import { observedGauge } from '@runledger/service-kit/observability/metrics';
+import { observedGauge } from '@runledger/service-kit/metrics';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/observability';

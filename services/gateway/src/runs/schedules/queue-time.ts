@@ -6,7 +6,7 @@ import { statusOf } from '@runledger/contracts/http/refusal-codes';
 import { MAX_SCHEDULE_MESSAGE } from '@runledger/contracts/limits';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { Bucket, Entry } from '@runledger/event-log/streams/bucket';
-import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { Counter, Histogram, type Metrics } from '@runledger/service-kit/metrics';
 import { Refused, type Conflict, type InvalidRequest } from '../../door/refusal.ts';
 import type { CancelRun } from '../facts/cancel-run.ts';
 import type { ReadCurrentRun } from '../facts/current-run.ts';

@@ -12,7 +12,6 @@ import {
   REFERRING,
   type LiveField,
 } from '../run-references.decide.ts';
-import type { RunViews } from '../run-views.ts';
 import type { ReferenceViews } from '../run-views.ts';
 
 /** A stored run. */

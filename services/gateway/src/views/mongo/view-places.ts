@@ -1,5 +1,4 @@
 import type { Collection, Db } from 'mongodb';
-import type { RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { storedPosition, type PositionDocument, type StoredPosition } from './projection-position.ts';
 import { hasMissed } from '../projection-start.decide.ts';
 import { ViewsUnavailable, type FormerViews, type NextSet, storeOf, type StoredSet } from '../run-views.ts';

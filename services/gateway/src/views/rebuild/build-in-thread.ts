@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
+import { programFile } from '@runledger/service-kit/program-file';
 import type { BuildProgress } from './build-views.ts';
 import {
   answering,

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { brokerSettings } from '@runledger/event-log/connect/broker-config';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { withFreshReads } from '@runledger/event-log/read/fresh-reads';
-import { createLogger, standardOutput } from '@runledger/service-kit/observability/logger';
+import { createLogger, standardOutput } from '@runledger/service-kit/logger';
 import { openNextSet } from '../open-view-store.ts';
 import { buildViews } from './build-views.ts';
 import { noDifferences } from './compare-views.decide.ts';

@@ -3,12 +3,11 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import type { Check } from '@runledger/service-kit/health/health-server';
+import type { Check } from '@runledger/service-kit/health-server';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import type { FormerViews, ViewStore } from '../run-views.ts';
 import { buildInThread } from './build-in-thread.ts';
 import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
-import type { BuildOrder } from './worker-messages.ts';
 import type { BuildSettings } from './worker-messages.ts';
 
 interface FirstViewsOptions {

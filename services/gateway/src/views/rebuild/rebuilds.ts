@@ -17,7 +17,7 @@ import type { RunProjection } from '../run-projection.ts';
 import { buildInThread, type ThreadOptions } from './build-in-thread.ts';
 import { noDifferences, type Difference } from './compare-views.decide.ts';
 import { foldInto, compareAtEnd, type ArchivedRun, type Keeping } from './build-views.ts';
-import type { BuildOrder, Built } from './worker-messages.ts';
+import type { Built } from './worker-messages.ts';
 import { runsIn } from '../fold-run.decide.ts';
 import { runName } from '../stored-run.decide.ts';
 import { ViewsReplaced } from '../position-watch.ts';

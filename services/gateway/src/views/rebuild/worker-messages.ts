@@ -2,7 +2,7 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import type { BrokerConfig } from '@runledger/event-log/connect/broker-config';
 import { parseJson } from '@runledger/contracts/json';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import type { LogLevel } from '@runledger/service-kit/observability/logger';
+import type { LogLevel } from '@runledger/service-kit/logger';
 import type { ProjectionPosition } from '../projection-start.decide.ts';
 import type { StoredView } from '../run-view.ts';
 import type { ViewSettings } from '../open-view-store.ts';

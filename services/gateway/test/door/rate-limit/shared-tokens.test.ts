@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rateLimit, sharedTokens } from '../../../src/door/rate-limit.ts';

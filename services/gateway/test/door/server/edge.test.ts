@@ -1,8 +1,8 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { testAccount } from '@runledger/testing/servers/nats-account';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../../src/config.ts';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';

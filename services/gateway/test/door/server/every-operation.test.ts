@@ -1,4 +1,4 @@
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anAttempt, numbered, type Attempt } from '../../runs/attempts/an-upload.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

@@ -1,8 +1,8 @@
-import { jetStreamBlobStore } from '@runledger/blob-store/jetstream/jetstream-blob-store';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import { jetStreamBlobStore } from '@runledger/blob-store/jetstream-blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { queued } from '@runledger/testing/events/run-events';
+import { queued } from '@runledger/testing/run-events';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { sweepStore } from '../../../src/keeping/sweeps.ts';

@@ -1,10 +1,10 @@
 import { jsonBlob } from '@runledger/blob-store/json-blob';
-import { jetStreamBlobStore } from '@runledger/blob-store/jetstream/jetstream-blob-store';
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import { jetStreamBlobStore } from '@runledger/blob-store/jetstream-blob-store';
+import type { BlobStore } from '@runledger/blob-store/blob-store';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aRun } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   eraseBlobs,

@@ -1,10 +1,10 @@
-import { jetStreamBlobStore } from '@runledger/blob-store/jetstream/jetstream-blob-store';
+import { jetStreamBlobStore } from '@runledger/blob-store/jetstream-blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aRun, assigned, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';

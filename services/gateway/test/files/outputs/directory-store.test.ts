@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, rename, rm, truncate, utimes } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import { ConfigError } from '@runledger/service-kit/config/config';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { ConfigError } from '@runledger/service-kit/config';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../../src/config.ts';
 import { OutputStoreUnavailable } from '../../../src/files/output-store.ts';

@@ -1,4 +1,4 @@
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError } from '@runledger/service-kit/config';
 import { describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../../src/config.ts';
 import { s3BucketOf, type S3Bucket } from '../../../src/files/stores/s3-requests.ts';

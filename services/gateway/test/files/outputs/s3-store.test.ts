@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { testBucket, type TestBucket } from '@runledger/testing/servers/s3';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   contentOf,

@@ -1,11 +1,11 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { open as openSocket } from '../../fixtures/requests/raw-request.ts';
-import { succeeded } from '@runledger/testing/events/run-events';
+import { succeeded } from '@runledger/testing/run-events';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { anAttemptOf, numbered, upload } from '../../runs/attempts/an-upload.ts';
 import { aRefusal } from '../../fixtures/requests/a-refusal.ts';

@@ -1,6 +1,6 @@
-import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
-import { waitFor } from '@runledger/testing/time/wait-for';
-import { succeeded } from '@runledger/testing/events/run-events';
+import { outputUrls, type OutputUrls } from '@runledger/webhooks/output-urls';
+import { waitFor } from '@runledger/testing/wait-for';
+import { succeeded } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anAttemptOf, numbered, upload } from '../../runs/attempts/an-upload.ts';
 import { A_SECRET_KEY, type TestGateway } from '../../fixtures/gateway/a-gateway.ts';

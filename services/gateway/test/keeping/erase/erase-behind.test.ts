@@ -1,6 +1,6 @@
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import { deleted } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { deleted } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { archiveRecords, erasureKey } from '../../../src/archive/archive-records.ts';
 import { archiveAll, takeObjectsAway } from '../../archive/archived-runs.ts';

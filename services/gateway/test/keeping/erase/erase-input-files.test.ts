@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCatalogueApi, aMachine, type CatalogueApi } from '../../records/catalogue/a-catalogue.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';

@@ -3,7 +3,7 @@ import { timerSubject, type PendingDelivery } from '@runledger/contracts/deliver
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
-import { EXECUTOR, succeeded } from '@runledger/testing/events/run-events';
+import { EXECUTOR, succeeded } from '@runledger/testing/run-events';
 import { expect } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { anAttemptOf, upload } from '../../runs/attempts/an-upload.ts';

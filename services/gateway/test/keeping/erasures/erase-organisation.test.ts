@@ -1,7 +1,7 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { assigned, cancelled, started } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, cancelled, started } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { createApiKey } from '../../../src/records/keys/api-keys.ts';
 import { erasureRecords } from '../../../src/records/erasure.ts';

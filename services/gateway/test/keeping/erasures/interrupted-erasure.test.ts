@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { erasureRecords } from '../../../src/records/erasure.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';

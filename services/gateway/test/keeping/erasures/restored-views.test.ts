@@ -1,5 +1,5 @@
 import { orgId } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { erasureRecords } from '../../../src/records/erasure.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';

@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aRun, expired } from '@runledger/testing/events/run-events';
+import { aRun, expired } from '@runledger/testing/run-events';
 import { expect, it } from 'vitest';
 import { appendExpiry } from '../../../src/runs/facts/expire-run.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';

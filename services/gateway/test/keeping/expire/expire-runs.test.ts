@@ -8,9 +8,9 @@ import {
   runRequest,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookStarted } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { webhookStarted } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { forgetAll, forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';

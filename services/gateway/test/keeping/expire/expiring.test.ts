@@ -1,11 +1,4 @@
-import {
-  aRun,
-  assigned,
-  cancelRequested,
-  EXECUTOR,
-  queued,
-  started,
-} from '@runledger/testing/events/run-events';
+import { aRun, assigned, cancelRequested, EXECUTOR, queued, started } from '@runledger/testing/run-events';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';

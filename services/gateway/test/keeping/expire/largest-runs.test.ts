@@ -9,9 +9,8 @@ import { MAX_GPUS, MAX_REQUIRED_LABELS, MAX_TAGS } from '@runledger/contracts/ru
 import { MAX_FILE_INPUTS_BYTES, MAX_RUNNER_URL, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { RETRY_KINDS } from '@runledger/contracts/events/run-error';
 import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
-import { aRun, assigned, cancelRequested, runRequest } from '@runledger/testing/events/run-events';
-import { callbackPolicy } from '@runledger/webhooks/policy/callback-policy';
-import { checkCallbackUrl } from '@runledger/webhooks/policy/callback-url';
+import { aRun, assigned, cancelRequested, runRequest } from '@runledger/testing/run-events';
+import { callbackPolicy, checkCallbackUrl } from '@runledger/webhooks/callback-policy';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';

@@ -1,5 +1,5 @@
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { decideLost, type LostRun } from '../../../src/runs/facts/expiring.decide.ts';
 import type { StoredView } from '../../../src/views/run-view.ts';

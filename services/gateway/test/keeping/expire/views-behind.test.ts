@@ -4,17 +4,9 @@ import { silentLogger, type Logger } from '@runledger/event-log/connect/observab
 import { readRun } from '@runledger/event-log/read/read-run';
 import { someOf } from '@runledger/testing/random/cases';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
-import {
-  aRun,
-  assigned,
-  deleted,
-  expired,
-  queued,
-  started,
-  succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, deleted, expired, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { archiveAll, takeObjectsAway } from '../../archive/archived-runs.ts';

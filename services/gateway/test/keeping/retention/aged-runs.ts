@@ -1,8 +1,8 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isDeleted, type Run } from '@runledger/contracts/fold/run';
 import { readLogAge } from '@runledger/event-log/read/stream-identity';
-import { succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { anAttemptOf, numbered, upload } from '../../runs/attempts/an-upload.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

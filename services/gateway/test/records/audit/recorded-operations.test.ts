@@ -6,7 +6,7 @@ import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { A_SECRET_KEY } from '../../fixtures/gateway/a-gateway.ts';
 import { call, postKeyed } from '../../fixtures/requests/requests.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import { secretBox } from '@runledger/webhooks/secret-box';
 import { aTrail, type ATrail } from './a-trail.ts';
 
 /** Operations that change something and have no audit records, each for the reason beside it in the code. */

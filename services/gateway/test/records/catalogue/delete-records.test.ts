@@ -1,8 +1,8 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { NumberedVersion } from '@runledger/contracts/catalogue/records';
-import { aRun, cancelRequested, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deleteRecords, type DeleteRecords } from '../../../src/records/catalogue/delete-records.ts';
 import { catalogueRecords, type CatalogueRecords } from '../../../src/records/catalogue/catalogue.ts';

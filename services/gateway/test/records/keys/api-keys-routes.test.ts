@@ -1,6 +1,6 @@
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { createApiKey } from '../../../src/records/keys/api-keys.ts';

@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/records/keys/api-keys.ts';
 import { keyStore } from '../../../src/records/keys/key-store.ts';

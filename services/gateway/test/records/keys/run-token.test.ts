@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { signer } from '@runledger/webhooks/signing/signer';
+import { signer } from '@runledger/webhooks/secret-box';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
-import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -4,7 +4,7 @@ import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { readStored } from '@runledger/event-log/read/run-messages';
 import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { refused, respondToRedrives, taken } from '@runledger/request-reply/redrive';
-import { aRun, assigned } from '@runledger/testing/events/run-events';
+import { aRun, assigned } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';

@@ -1,6 +1,6 @@
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor, type AFleet } from '../../fixtures/gateway/a-fleet.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

@@ -4,7 +4,7 @@ import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { respondWithExecutors } from '@runledger/request-reply/executors';
 import { respondAsInstance } from '@runledger/request-reply/instances';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemReader } from '../../../src/records/operators/system.ts';
 import { VIEW_VERSION } from '../../../src/views/stored-run.decide.ts';

@@ -1,5 +1,5 @@
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountsOf, aMember, anEmail, signedIn } from '../../fixtures/accounts/a-browser.ts';

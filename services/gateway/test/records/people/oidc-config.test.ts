@@ -1,4 +1,4 @@
-import { problemsOf } from '@runledger/service-kit/config/config';
+import { problemsOf } from '@runledger/service-kit/config';
 import { describe, expect, it } from 'vitest';
 import { oidcSettings } from '../../../src/records/people/oidc-config.ts';
 import { readGatewayConfig } from '../../../src/config.ts';

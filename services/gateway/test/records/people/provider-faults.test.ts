@@ -1,6 +1,6 @@
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import { secretBox } from '@runledger/webhooks/secret-box';
 import { aForgedProvider, type ForgedProvider } from '@runledger/testing/stand-ins/forged-provider';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aBrowser, aMember, PASSWORD, type Browser } from '../../fixtures/accounts/a-browser.ts';
 import {

@@ -16,7 +16,7 @@ import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 
 let bed: TestBed;
 let gateway: TestGateway;

@@ -1,7 +1,7 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { expect, it } from 'vitest';
 import { openBlobQuota } from '../../../src/records/quotas/blob-quota.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';

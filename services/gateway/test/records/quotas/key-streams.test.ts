@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deriveKey } from '../../../src/records/keys/derive-key.ts';
 import { createApiKey } from '../../../src/records/keys/api-keys.ts';

@@ -1,6 +1,6 @@
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/events/run-events';
+import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/run-events';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openQuotaBound, type QuotaBoundOptions } from '../../../src/records/quotas/quota-bound.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';

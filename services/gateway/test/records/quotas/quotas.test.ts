@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
-import { failed, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { failed, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';

@@ -5,7 +5,7 @@ import type { TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { type ApiAnswer, call } from '../../fixtures/requests/requests.ts';
-import { assigned, EXECUTOR, started, uploading } from '@runledger/testing/events/run-events';
+import { assigned, EXECUTOR, started, uploading } from '@runledger/testing/run-events';
 
 /** A run whose first attempt is under way, and what its executor has. */
 export interface Attempt {

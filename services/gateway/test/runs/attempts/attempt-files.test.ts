@@ -1,4 +1,4 @@
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { attemptFiles, type AttemptFiles } from '../../../src/runs/attempts/attempt-files.ts';
 

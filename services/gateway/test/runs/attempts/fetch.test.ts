@@ -12,7 +12,7 @@ import {
   requeued,
   failed,
   started,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

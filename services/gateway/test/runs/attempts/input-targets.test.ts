@@ -2,7 +2,7 @@ import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token'
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { assigned } from '@runledger/testing/events/run-events';
+import { assigned } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   aCatalogueApi,

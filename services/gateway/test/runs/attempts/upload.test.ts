@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
@@ -18,7 +18,7 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { anAttempt, anAttemptOf, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
 

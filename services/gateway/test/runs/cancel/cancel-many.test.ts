@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';

@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/events/subjects';
 import { memoryLog, type MemoryLog } from '@runledger/event-log/append/memory-log';
 import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, queued, requeued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, requeued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { cancelRun } from '../../../src/runs/facts/cancel-run.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';

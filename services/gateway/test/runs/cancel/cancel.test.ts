@@ -15,7 +15,7 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 
 let bed: TestBed;
 let gateway: TestGateway;

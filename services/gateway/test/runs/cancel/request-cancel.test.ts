@@ -16,7 +16,7 @@ import {
   succeeded,
   timedOut,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 
 const key = aRun();
 const user_id = newUuid();

@@ -1,10 +1,10 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, started, succeeded } from '@runledger/testing/run-events';
 import { readToEnd } from '../subscribe/an-event-source.ts';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';

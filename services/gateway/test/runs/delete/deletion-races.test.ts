@@ -1,9 +1,9 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { casesOf } from '@runledger/testing/random/cases';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';

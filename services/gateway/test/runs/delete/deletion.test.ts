@@ -12,13 +12,13 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookGivenUp,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deletion, type Deletable } from '../../../src/runs/facts/delete.decide.ts';

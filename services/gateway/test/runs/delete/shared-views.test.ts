@@ -2,7 +2,7 @@ import { mkdtempDisposable, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call } from '../../fixtures/requests/requests.ts';

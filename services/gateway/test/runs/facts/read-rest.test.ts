@@ -8,8 +8,8 @@ import {
   queued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { upTo, type RunView } from '../../../src/views/run-view.ts';
 import { readRest } from '../../../src/runs/facts/current-run.ts';

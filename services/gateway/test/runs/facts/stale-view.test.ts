@@ -1,14 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import {
-  aRun,
-  assigned,
-  outputsDeleted,
-  queued,
-  started,
-  succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, outputsDeleted, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
 import { expect, it } from 'vitest';
 import { clock } from '../../../src/kit.ts';
 import type { RunView } from '../../../src/views/run-view.ts';

@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookGivenUp } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookDelivered, webhookGivenUp } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { clock } from '../../../src/kit.ts';
 import { statusOf } from '../../../src/views/stored-run.decide.ts';

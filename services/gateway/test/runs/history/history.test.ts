@@ -12,8 +12,8 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';

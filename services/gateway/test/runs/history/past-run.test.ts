@@ -9,14 +9,14 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookGivenUp,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -11,7 +11,7 @@ import {
   succeeded,
   uploading,
   EXECUTOR,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { runSteps, waterfall, type RunStep } from '../../../src/runs/waterfall.decide.ts';
 import { durationWords, waterfallPicture } from '../../../src/runs/picture.ts';

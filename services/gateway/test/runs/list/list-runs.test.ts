@@ -9,9 +9,9 @@ import {
   EXECUTOR,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { webhookGivenUp } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';

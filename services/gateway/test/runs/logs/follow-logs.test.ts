@@ -6,8 +6,8 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -1,12 +1,5 @@
 import { RunLogCut, RunLogLine } from '@runledger/contracts/http/runs/run-logs';
-import {
-  assigned,
-  aRun,
-  OTHER_EXECUTOR,
-  queued,
-  requeued,
-  started,
-} from '@runledger/testing/events/run-events';
+import { assigned, aRun, OTHER_EXECUTOR, queued, requeued, started } from '@runledger/testing/run-events';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

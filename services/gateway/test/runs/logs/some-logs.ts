@@ -2,8 +2,8 @@ import { logSlot, type LogChunk, type LoggedAttempt } from '@runledger/contracts
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publishLogChunk, readLog } from '@runledger/event-log/streams/logs';
-import { EXECUTOR } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { EXECUTOR } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 
 const AT = Date.parse('2026-01-01T00:00:00.000Z');
 

@@ -1,7 +1,7 @@
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { assigned } from '@runledger/testing/events/run-events';
+import { assigned } from '@runledger/testing/run-events';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../records/catalogue/a-catalogue.ts';
 import { anAttemptOf, numbered, upload as store } from '../attempts/an-upload.ts';
 import { A_SECRET_KEY } from '../../fixtures/gateway/a-gateway.ts';
-import { outputUrls } from '@runledger/webhooks/signing/output-urls';
+import { outputUrls } from '@runledger/webhooks/output-urls';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 

@@ -1,5 +1,5 @@
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import {
   canonicalJson,

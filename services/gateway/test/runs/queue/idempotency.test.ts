@@ -1,6 +1,6 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { DEFAULT_OPTIONS } from '../../../src/runs/facts/request-bounds.decide.ts';

@@ -1,4 +1,4 @@
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_OPTIONS } from '../../../src/runs/facts/request-bounds.decide.ts';

@@ -1,7 +1,7 @@
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { streamState } from '@runledger/event-log/read/leader-read';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';

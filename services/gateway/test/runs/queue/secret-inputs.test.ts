@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { beforeAll, beforeEach, describe, expect, it, afterAll } from 'vitest';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { DEFAULT_OPTIONS } from '../../../src/runs/facts/request-bounds.decide.ts';

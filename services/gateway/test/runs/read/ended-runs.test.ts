@@ -1,6 +1,6 @@
-import { outputsDeleted, deleted } from '@runledger/testing/events/run-events';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { outputsDeleted, deleted } from '@runledger/testing/run-events';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { openHere } from '../../fixtures/gateway/here.ts';

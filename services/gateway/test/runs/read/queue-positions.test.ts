@@ -4,7 +4,7 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { testAccount } from '@runledger/testing/servers/nats-account';
-import { aRun } from '@runledger/testing/events/run-events';
+import { aRun } from '@runledger/testing/run-events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   openSchedulerClient,

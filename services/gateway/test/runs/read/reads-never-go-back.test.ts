@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
@@ -24,13 +24,13 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookGivenUp,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;

@@ -1,12 +1,5 @@
 import type { ProgressReport } from '@runledger/contracts/events/progress';
-import {
-  aRun,
-  assigned,
-  OTHER_EXECUTOR,
-  queued,
-  requeued,
-  started,
-} from '@runledger/testing/events/run-events';
+import { aRun, assigned, OTHER_EXECUTOR, queued, requeued, started } from '@runledger/testing/run-events';
 import { expect, it } from 'vitest';
 import { runProgress } from '../../../src/runs/queue-positions.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';

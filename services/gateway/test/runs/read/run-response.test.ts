@@ -12,13 +12,13 @@ import {
   cancelRequested,
   cancelled,
   EXECUTOR,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import {
   webhookDelivered,
   webhookGivenUp,
   redeliveryRequested,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { runResponse, type Shown } from '../../../src/runs/run-response.ts';

@@ -1,5 +1,5 @@
 import type { Run } from '@runledger/contracts/fold/run';
-import { assigned, queued, started } from '@runledger/testing/events/run-events';
+import { assigned, queued, started } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { runTimes } from '../../../src/runs/run-response.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';

@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { orgId, runId } from '@runledger/contracts/ids';
-import { assigned, failed, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, failed, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';

@@ -1,6 +1,6 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { rerun } from '../../../src/runs/rerun.decide.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';

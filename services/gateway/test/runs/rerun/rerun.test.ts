@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, failed, queued, started } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';

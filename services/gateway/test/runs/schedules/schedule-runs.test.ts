@@ -1,8 +1,8 @@
 import type { Schedule, ScheduleOutcome } from '@runledger/contracts/catalogue/schedules';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
-import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -8,7 +8,7 @@ import {
   requeued,
   started,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { progressEvents, type Reported } from '../../../src/runs/run-events.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';

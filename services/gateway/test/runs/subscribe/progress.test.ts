@@ -13,8 +13,8 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+} from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';

@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { runStreamTail, type RunStreamTail } from '../../../src/runs/live-run.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';

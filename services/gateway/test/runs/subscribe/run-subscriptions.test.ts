@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSubscriptions } from '../../../src/runs/run-subscriptions.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
-import { listen } from '@runledger/service-kit/health/listen';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { listen } from '@runledger/service-kit/listen';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { eventStream } from '../../../src/runs/events.ts';
 import { open as openSocket } from '../../fixtures/requests/raw-request.ts';

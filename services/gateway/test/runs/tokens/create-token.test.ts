@@ -1,10 +1,10 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { aRunToken } from './a-run-token.ts';

@@ -1,5 +1,5 @@
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../../../src/records/keys/api-keys.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { createLogger } from '@runledger/service-kit/observability/logger';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { createLogger } from '@runledger/service-kit/logger';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deriveKey } from '../../../src/records/keys/derive-key.ts';
 import { authenticate, createApiKey, revokeApiKey } from '../../../src/records/keys/api-keys.ts';

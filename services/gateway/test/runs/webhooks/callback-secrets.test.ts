@@ -1,6 +1,6 @@
 import { withoutQuery } from '@runledger/contracts/deliveries/delivery-attempts';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';

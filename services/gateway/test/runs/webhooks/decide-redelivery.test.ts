@@ -1,15 +1,8 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { evolveWebhook, type Webhook } from '@runledger/contracts/fold/webhook';
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
-import {
-  assigned,
-  aRun,
-  cancelRequested,
-  failed,
-  queued,
-  started,
-} from '@runledger/testing/events/run-events';
-import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { assigned, aRun, cancelRequested, failed, queued, started } from '@runledger/testing/run-events';
+import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { redeliver } from '../../../src/runs/redeliver.decide.ts';
 import { folded, foldedWebhook, timeOf } from '../../fixtures/runs/folded-runs.ts';

@@ -1,13 +1,13 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { recordDeliveryState, recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
-import { aRun, queued, succeeded, assigned, started } from '@runledger/testing/events/run-events';
+import { aRun, queued, succeeded, assigned, started } from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookGivenUp,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

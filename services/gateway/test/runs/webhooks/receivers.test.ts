@@ -1,7 +1,7 @@
 import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import type { ReceiversRequest, ReceiverState } from '@runledger/contracts/deliveries/receivers';
 import { respondWithReceivers } from '@runledger/request-reply/receivers';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, aTenant } from '../../fixtures/gateway/a-tenant.ts';

@@ -1,8 +1,8 @@
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import type { RunView } from '../../../src/views/run-view.ts';

@@ -11,13 +11,13 @@ import {
   runRequest,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
   webhookGivenUp,
   webhookStarted,
-} from '@runledger/testing/events/webhook-events';
+} from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';

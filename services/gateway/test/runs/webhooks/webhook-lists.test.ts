@@ -1,7 +1,7 @@
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { waitFor } from '@runledger/testing/time/wait-for';
-import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';

@@ -1,5 +1,5 @@
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
-import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import { orgId } from '@runledger/contracts/ids';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -3,7 +3,7 @@ import { watch } from 'node:fs';
 import { mkdtempDisposable, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { archivedUpTo, ARCHIVES_AT_ONCE, segmentsIn } from '../../archive/archived-runs.ts';
 import { startGatewayProcess } from '../../fixtures/gateway/a-service.ts';

@@ -5,7 +5,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../../../src/records/keys/api-keys.ts';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';

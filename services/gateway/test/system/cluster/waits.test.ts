@@ -5,8 +5,8 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call';
 import { settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestCluster, type TestCluster } from '../../fixtures/gateway/a-cluster.ts';
 

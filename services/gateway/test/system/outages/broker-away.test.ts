@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { LogFull } from '@runledger/event-log/append/append';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { responseTo, refusalOf } from '../../../src/door/refusal.ts';
 import { knownFailures } from '../../../src/known-failures.ts';
@@ -8,7 +8,7 @@ import { openTestBed, openTestBedOnOwnBroker } from '../../fixtures/gateway/test
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
-import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/run-events';
 import { heldViews } from '../../fixtures/views/held-views.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { aRefusal } from '../../fixtures/requests/a-refusal.ts';

@@ -1,12 +1,12 @@
 import { privateMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openViews } from '../../fixtures/views/mongo-views.ts';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
-import { aRun, cancelRequested, queued } from '@runledger/testing/events/run-events';
+import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
 
 describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
   it('does not stop reads of runs in the log, and is used again when it resumes', async (context) => {

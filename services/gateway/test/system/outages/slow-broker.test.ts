@@ -1,4 +1,4 @@
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 import { describe, expect, it } from 'vitest';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';

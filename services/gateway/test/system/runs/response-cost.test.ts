@@ -1,5 +1,5 @@
-import { relativeCost } from '@runledger/testing/measuring/relative-cost';
-import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { relativeCost } from '@runledger/testing/measuring';
+import { assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { expect, it } from 'vitest';
 import { runResponse } from '../../../src/runs/run-response.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';

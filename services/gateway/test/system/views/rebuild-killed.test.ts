@@ -2,7 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { requestRebuild } from '@runledger/request-reply/rebuild-views';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../../src/kit.ts';
 import { VIEW_VERSION } from '../../../src/views/stored-run.decide.ts';

@@ -1,6 +1,6 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunView } from '../../../src/views/run-view.ts';
 import { everyPage } from '../../fixtures/requests/every-page.ts';

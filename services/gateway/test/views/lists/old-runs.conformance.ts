@@ -10,7 +10,7 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { FINAL_STATUSES, OPEN_STATUSES, type RunView } from '../../../src/views/run-view.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';

@@ -10,7 +10,7 @@ import {
   requeued,
   started,
   succeeded,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -10,7 +10,7 @@ import {
   started,
   succeeded,
   uploading,
-} from '@runledger/testing/events/run-events';
+} from '@runledger/testing/run-events';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CountQuery } from '../../../src/views/list-query.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';

@@ -1,5 +1,5 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import type { RunQuery } from '../../../src/views/list-query.decide.ts';

@@ -1,6 +1,6 @@
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, failed, queued, started } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunQuery } from '../../../src/views/list-query.decide.ts';
 import { isFound, searchWord } from '../../../src/views/run-search.decide.ts';

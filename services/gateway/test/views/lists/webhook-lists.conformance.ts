@@ -1,7 +1,7 @@
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sortKeyOf } from '../../../src/views/sort-key.decide.ts';
 import { WEBHOOK_STATUSES } from '../../../src/views/stored-run.decide.ts';

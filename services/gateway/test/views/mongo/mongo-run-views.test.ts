@@ -1,7 +1,7 @@
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/run-events';
 import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
 import {

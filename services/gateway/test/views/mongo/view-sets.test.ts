@@ -1,6 +1,6 @@
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { MongoClient } from 'mongodb';
 import { expect, it } from 'vitest';
 import { beginningOf, type ProjectionPosition } from '../../../src/views/projection-start.decide.ts';

@@ -1,8 +1,8 @@
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import type { Check } from '@runledger/service-kit/health/health-server';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import type { Check } from '@runledger/service-kit/health-server';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../../src/kit.ts';
 import { openViewStore, type ViewSettings } from '../../../src/views/open-view-store.ts';

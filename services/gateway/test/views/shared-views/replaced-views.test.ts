@@ -1,11 +1,11 @@
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { waitFor } from '@runledger/testing/time/wait-for';
-import { assigned, failed, queued, aRun } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { assigned, failed, queued, aRun } from '@runledger/testing/run-events';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { MongoClient, type Db } from 'mongodb';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import { webhookDelivered } from '@runledger/testing/events/webhook-events';
+import { webhookDelivered } from '@runledger/testing/webhook-events';
 import { expect, it } from 'vitest';
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';
 import { ViewsReplaced } from '../../../src/views/position-watch.ts';

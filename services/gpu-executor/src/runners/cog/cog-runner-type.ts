@@ -1,8 +1,8 @@
 import { cog, COG_MODEL_NAME } from '@runledger/contracts/catalogue/runners';
-import { seconds } from '@runledger/service-kit/config/config-schemas';
+import { seconds } from '@runledger/service-kit/config-schemas';
 import { Type } from 'typebox';
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import type { RunnerType } from '../runner-type.ts';
 import { dedicatedOf, readOrganisations } from '../operator-command.ts';
 import { cogRunner } from './cog-runner.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import { isAbsolute } from 'node:path';
 import type { GpuSlot } from '../../gpu-slots.ts';
 import type { ResidentProcesses } from '../../residents/resident-processes.ts';

@@ -1,4 +1,4 @@
-import { seconds } from '@runledger/service-kit/config/config-schemas';
+import { seconds } from '@runledger/service-kit/config-schemas';
 import { Type } from 'typebox';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@runledger/contracts/json';
-import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import type { Limits } from '../../residents/lifecycle.decide.ts';
 import {
   locateCommand,

@@ -1,6 +1,6 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { cogCommand, cogStatus, startCog, type CogCommand } from '@runledger/testing/servers/cog';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Of, type AssignedRun } from '../../fixtures/assigned-run.ts';

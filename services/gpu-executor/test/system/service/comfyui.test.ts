@@ -1,5 +1,5 @@
 import { freePort } from '@runledger/local-servers/free-port';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALLATION } from '../../../src/isolation/supervisor-code.ts';

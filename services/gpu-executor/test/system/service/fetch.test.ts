@@ -1,6 +1,6 @@
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { head } from '@runledger/event-log/read/read-run';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Of, WORKFLOW, type AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startGateway } from '../../fixtures/execution-gateway.ts';

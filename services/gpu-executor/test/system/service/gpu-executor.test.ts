@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { head } from '@runledger/event-log/read/read-run';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 import type { AssignedRun } from '../../fixtures/assigned-run.ts';

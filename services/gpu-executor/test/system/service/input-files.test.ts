@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { newUuid } from '@runledger/contracts/ids';
 import { head } from '@runledger/event-log/read/read-run';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';

@@ -1,7 +1,7 @@
 import type { LoggedAttempt } from '@runledger/contracts/run-logs';
 import { head } from '@runledger/event-log/read/read-run';
 import { readLog } from '@runledger/event-log/streams/logs';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import type { AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';

@@ -1,7 +1,7 @@
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { lastHeartbeat } from '@runledger/coordination/heartbeats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { startService } from './service-test-bed.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtempDisposable, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { processesOfRuns } from '../../fixtures/marked-processes.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';

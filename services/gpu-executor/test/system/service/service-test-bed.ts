@@ -13,12 +13,12 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { createExecutorConsumers } from '@runledger/request-reply/executor-consumers';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
-import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/http/health-pages';
+import { programFile } from '@runledger/service-kit/program-file';
+import { HEALTH_TOKEN_ENV, healthPage } from '@runledger/testing/health-pages';
 import { testNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { anAssignedRun, type AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startGateway, type ExecutionGateway } from '../../fixtures/execution-gateway.ts';
 

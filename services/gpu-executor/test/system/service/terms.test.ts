@@ -1,5 +1,5 @@
 import { beginTerm, announceTerm } from '@runledger/event-log/append/append-fleet';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 

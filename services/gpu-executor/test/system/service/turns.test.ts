@@ -7,7 +7,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { head } from '@runledger/event-log/read/read-run';
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';

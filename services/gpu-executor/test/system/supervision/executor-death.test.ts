@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isolationNamed, type IsolationName } from '../../fixtures/isolations.ts';
 import { ownMark, killOrphans } from '../../../src/supervision/stray-processes.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { runRequest } from '@runledger/testing/events/run-events';
+import { runRequest } from '@runledger/testing/run-events';
 import { SharedRequests } from '../../../src/core/runs/known-run.ts';
 
 const ORG = orgId(newUuid());

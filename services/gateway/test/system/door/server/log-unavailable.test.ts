@@ -1,7 +1,7 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { testNats } from '@runledger/testing/servers/nats';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { answerRefusals } from '../../../../src/door/app.ts';
@@ -12,7 +12,7 @@ import { waitForLog } from '../../../../src/door/edge.ts';
 import { openTestBedOnOwnBroker } from '../../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../../fixtures/gateway/an-edge.ts';
 import { aRefusal } from '../../../fixtures/requests/a-refusal.ts';
-import { signer } from '@runledger/webhooks/signing/signer';
+import { signer } from '@runledger/webhooks/secret-box';
 import { runTokens } from '../../../../src/door/credentials.ts';
 import { aConfig, aKit } from '../../../fixtures/gateway/a-kit.ts';
 

@@ -1,5 +1,5 @@
 import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
-import { relativeCost } from '@runledger/testing/measuring/relative-cost';
+import { relativeCost } from '@runledger/testing/measuring';
 import { expect, it } from 'vitest';
 import { pydanticProblems } from '../../../../src/door/pydantic-problems.ts';
 

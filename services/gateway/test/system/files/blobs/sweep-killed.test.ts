@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { GATEWAY_SOURCE, startGatewayProcess } from '../../../fixtures/gateway/a-service.ts';
 import { openTestBed } from '../../../fixtures/gateway/test-bed.ts';

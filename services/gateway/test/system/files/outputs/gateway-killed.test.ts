@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { testBucket } from '@runledger/testing/servers/s3';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { elementsOf, textOf, s3Requests, bucketUrl } from '../../../../src/files/stores/s3-requests.ts';
 import { anAttemptOf, numbered, upload, uploadUrl } from '../../../runs/attempts/an-upload.ts';

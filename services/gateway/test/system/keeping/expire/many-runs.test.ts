@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
 import { aGateway } from '../../../fixtures/gateway/a-gateway.ts';

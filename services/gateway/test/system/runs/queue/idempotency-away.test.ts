@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestBed } from '../../../fixtures/gateway/test-bed.ts';
 import { factsOf, queueKeyed, runIn } from '../../../fixtures/runs/queued-runs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { startGatewayProcess } from '../../../fixtures/gateway/a-service.ts';
 import type { Tenant } from '../../../fixtures/gateway/a-tenant.ts';

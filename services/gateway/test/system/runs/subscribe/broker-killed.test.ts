@@ -1,7 +1,7 @@
 import { provision } from '@runledger/event-log/provision/provision';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { assigned, aRun, EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, aRun, EXECUTOR, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestBed, openTestBedOnOwnBroker } from '../../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../../fixtures/runs/appended-facts.ts';

@@ -1,5 +1,5 @@
-import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openTestBed } from '../../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../../fixtures/runs/appended-facts.ts';

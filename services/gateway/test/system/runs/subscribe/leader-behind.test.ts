@@ -5,8 +5,8 @@ import {
   type LaggingCluster,
 } from '@runledger/event-log/test/fixtures/leader-behind';
 import { stored } from '@runledger/event-log/test/fixtures/stored';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOLDER, someSubscriptions } from '../../../runs/subscribe/some-subscriptions.ts';
 
