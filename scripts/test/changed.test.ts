@@ -24,8 +24,8 @@ const nearest = (...changed: readonly string[]) =>
 describe('npm run verify -- --changed', () => {
   it('runs the tests that import a changed file, themselves or by a fixture', () => {
     expect(nearest('services/gateway/src/runs/filter.ts')).toEqual([
-      'runs/list/request.test.ts',
       'runs/count.test.ts',
+      'runs/list/request.test.ts',
     ]);
     expect(nearest('services/gateway/test/fixtures/runs.ts')).toEqual(['runs/count.test.ts']);
   });
