@@ -10,9 +10,8 @@ import {
   problemsOf,
   type ConfigProblem,
   type Environment,
-  misspeltSentence,
-  misspeltSettings,
 } from '@runledger/service-kit/config';
+import { misspeltSentence, misspeltSettings } from '@runledger/service-kit/misspelt-settings';
 import type { Type } from 'typebox';
 import { chooseSlots } from './components/gpu-slots.ts';
 import { PROXY_SETTINGS, settingsGiven } from './components/given-settings.ts';

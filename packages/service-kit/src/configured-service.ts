@@ -1,12 +1,6 @@
 import type { Type } from 'typebox';
-import {
-  ConfigError,
-  joinProblems,
-  type ConfigProblem,
-  type Environment,
-  misspeltSentence,
-  misspeltSettings,
-} from './config.ts';
+import { ConfigError, joinProblems, type ConfigProblem, type Environment } from './config.ts';
+import { misspeltSentence, misspeltSettings } from './misspelt-settings.ts';
 import { HEALTH_TOKEN_SETTING } from './health-token.ts';
 import { openHealthServer, type Check, type Readiness } from './health-server.ts';
 import { announce, runService } from './run-service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { misspeltSentence, misspeltSettings } from '../src/config.ts';
+import { misspeltSentence, misspeltSettings } from '../src/misspelt-settings.ts';
 
 const SETTINGS = ['RUNLEDGER_PORT', 'RUNLEDGER_HOST', 'EXECUTOR_GPUS', 'HTTPS_PROXY'];
 

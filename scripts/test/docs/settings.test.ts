@@ -1,4 +1,4 @@
-import { misspeltSettings } from '@runledger/service-kit/config';
+import { misspeltSettings } from '@runledger/service-kit/misspelt-settings';
 import { describe, expect, it } from 'vitest';
 import { SCHEMAS } from '../../docs/settings-page.ts';
 

@@ -191,7 +191,7 @@ const simulateOnOne = (
   else simulation.forge(name);
 };
 
-const HISTORIES = casesOf(100);
+const HISTORIES = casesOf(250);
 
 // At night it computes for a quarter of a minute, and longer where others compute too.
 describe('a random history', { timeout: 240_000 }, () => {
@@ -222,7 +222,7 @@ describe('a random history', { timeout: 240_000 }, () => {
     );
     // The histories reach the situations that matter.
     expect(assigned).toBeGreaterThan(0.6 * HISTORIES);
-    expect(lost).toBeGreaterThan(0.06 * HISTORIES);
+    expect(lost).toBeGreaterThan(0.02 * HISTORIES);
   });
 
   it('gives the same decisions for the same inputs', () => {
