@@ -64,13 +64,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Pure tests, and tests of one service: `npm test`.
+        // Pure tests, and tests of one service: `npm test`. A third of their time is waiting, so two cores can serve six workers.
         test: {
           name: 'service',
           include: TEST_FILES,
           exclude: [...SYSTEM_TEST_FILES, ...NIGHTLY_TEST_FILES],
           isolate: false,
-          maxWorkers: 4,
+          maxWorkers: 6,
         },
       },
       {
