@@ -33,7 +33,6 @@ import { erasureRoutes, type ErasureRecords } from './records/erasure.ts';
 import { apiKeyRoutes, whoamiRoute } from './records/keys/api-keys-routes.ts';
 import { cachedAuthentication } from './records/keys/cached-authentication.ts';
 import { sealingRoutes } from './records/keys/sealing.ts';
-import { longestRun } from './records/catalogue/record-answers.ts';
 import { deadLetterRoutes } from './records/operators/dead-letters.ts';
 import { executorRoutes } from './records/operators/executors.ts';
 import { queuesRoute } from './records/operators/queues.ts';
@@ -87,8 +86,8 @@ export interface Opened {
 const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[] => {
   const { log } = kit;
   const { runs, records, deletion, people, audit, files, outputs, schedules } = opened;
-  const { scheduler, quotas } = runs;
-  const catalogued = { records, deletion, longestRun: longestRun(kit), scheduler, quotas };
+  const { scheduler, quotas, longestRun } = runs;
+  const catalogued = { records, deletion, longestRun, scheduler, quotas };
   return [
     queueRoute(kit, runs),
     waitingRoute(kit, runs),

@@ -16,7 +16,7 @@ import type { OutputStore } from '../files/output-store.ts';
 import type { Kit } from '../kit.ts';
 import type { CatalogueRecords } from '../records/catalogue/catalogue.ts';
 import { isValidKey } from '../records/keys/api-keys.ts';
-import { longestRun } from '../records/catalogue/record-answers.ts';
+import { longestRun, type LongestRun } from '../records/catalogue/record-answers.ts';
 import { openSchedulerClient, type SchedulerClient } from '../records/operators/scheduler-client.ts';
 import type { SessionCallers } from '../records/people/accounts.ts';
 import type { Quotas } from '../records/quotas/quotas.ts';
@@ -65,6 +65,7 @@ export interface Runs extends Reading {
   readonly scheduler: SchedulerClient;
   readonly quotas: Quotas;
   readonly room: LogRoom;
+  readonly longestRun: LongestRun;
   readonly accept: AcceptRun;
   readonly deployments: DeploymentQueue;
   readonly callbacks: CallbackRules;
@@ -113,8 +114,9 @@ export const openRuns = (kit: Kit, below: Below, open: AsyncDisposableStack): Ru
   );
   const secrets = inputSecrets(secretBox(secretKeys), signer(secretKeys, 'idempotent-request'));
   const room = logRoom(kit, open.use(openCountedRuns(kit, below.seenPosition)));
+  const longest = longestRun(kit);
   const numbers = open.use(openRunNumbers(kit));
-  const accept = acceptRun(kit, { current, longestRun: longestRun(kit), room, quotas, numbers, secrets });
+  const accept = acceptRun(kit, { current, longestRun: longest, room, quotas, numbers, secrets });
   const callbacks = callbackRules(below.policy, below.resolver, config.RUNLEDGER_WEBHOOK_URL_MAX);
   const keepFiles = keepRunFiles(kit, { files, addresses: callbacks, outputs, outputUrls: urls });
   return {
@@ -136,6 +138,7 @@ export const openRuns = (kit: Kit, below: Below, open: AsyncDisposableStack): Ru
     scheduler,
     quotas,
     room,
+    longestRun: longest,
     accept,
     deployments: deploymentQueue(kit, { accept, callbacks, keepFiles, secrets }),
     callbacks,
