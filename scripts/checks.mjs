@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { CHECKOUT, changedFiles, isCode, isOfConsole, nearestTests } from './changed.mjs';
 import { root, toolEnvironment } from './node24.mjs';
 
@@ -46,21 +47,34 @@ const checksOfChange = () => {
 
 const UNMATCHED = '--no-error-on-unmatched-pattern';
 
-/** Runs all checks, even after a failure, and returns the names of the failed ones. */
-export const failedChecks = ({ changed = false } = {}) =>
-  (changed ? checksOfChange() : CHECKS).filter((check) => !passes(check)).map(({ name }) => name);
+/** Runs all checks beside each other, even after a failure, and returns the names of the failed ones. */
+export const failedChecks = async ({ changed = false } = {}) => {
+  const checks = changed ? checksOfChange() : CHECKS;
+  const outcomes = await Promise.all(checks.map(passes));
+  return checks.filter((_check, n) => !outcomes[n]).map(({ name }) => name);
+};
 
-const passes = ({ name, command: [tool, ...args], remedy }) => {
+const passes = async ({ name, command: [tool, ...args], remedy }) => {
   const env = { ...toolEnvironment(), TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', NO_COLOR: '1' };
   const started = performance.now();
-  const options = { cwd: root, env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 };
-  const { status, stdout, stderr, error } = spawnSync(tool, args, options);
+  const said = await saidBy(tool, args, { cwd: root, env, maxBuffer: 64 * 1024 * 1024 });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${status === 0 ? 'ok    ' : 'FAILED'}  ${name} (${shown([tool, ...args])}, ${seconds} s)`);
-  if (status === 0) return true;
-  console.log(`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim());
+  const command = shown([tool, ...args]);
+  console.log(`${said === undefined ? 'ok    ' : 'FAILED'}  ${name} (${command}, ${seconds} s)`);
+  if (said === undefined) return true;
+  console.log(said.trim());
   if (remedy !== undefined) console.log(`This repairs most of it: ${remedy}`);
   return false;
+};
+
+/** What a tool said before it failed; undefined when it did not. */
+const saidBy = async (tool, args, options) => {
+  try {
+    await promisify(execFile)(tool, args, options);
+    return undefined;
+  } catch ({ stdout, stderr, message }) {
+    return `${stdout}${stderr}` || message;
+  }
 };
 
 /** Not all files of a large change. */

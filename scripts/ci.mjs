@@ -9,7 +9,7 @@ if (!installWhenNeeded()) {
   console.log('0 passed, 1 failed');
   process.exit(1);
 }
-const failed = failedChecks();
+const failed = await failedChecks();
 if (!signaturesAreRight()) failed.push('npm audit signatures');
 const service = await runTests(['--project', 'service']);
 const system = await runTests(['--project', 'system']);

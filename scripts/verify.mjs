@@ -4,6 +4,6 @@ import { failedChecks } from './checks.mjs';
 import { installWhenNeeded } from './install.mjs';
 
 if (!installWhenNeeded()) process.exit(1);
-const failed = failedChecks({ changed: process.argv.includes('--changed') });
+const failed = await failedChecks({ changed: process.argv.includes('--changed') });
 console.log(failed.length === 0 ? 'Verified.' : `Failed: ${failed.join('; ')}.`);
 process.exitCode = failed.length === 0 ? 0 : 1;

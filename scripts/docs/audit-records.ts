@@ -8,7 +8,7 @@ import {
 } from '@runledger/contracts/audit-actions';
 import { AuditRecord } from '@runledger/contracts/audit-record';
 import { servicesThat, type MessageDescription } from './message-descriptions.ts';
-import { code } from './schema-tables.ts';
+import { code } from './schema-lists.ts';
 
 export const AUDIT_MESSAGE: MessageDescription = {
   name: 'AuditRecord',

@@ -19,7 +19,7 @@ import { orgId, runId } from '@runledger/contracts/ids';
 import { WEBHOOK_HEADERS } from '@runledger/contracts/deliveries/webhook-headers';
 import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
 import { servicesThat, type MessageDescription } from './message-descriptions.ts';
-import { code, memberTable } from './schema-tables.ts';
+import { code, memberList } from './schema-lists.ts';
 
 export const payloadPart = (): string[] => [
   '## The webhook payload',
@@ -27,7 +27,7 @@ export const payloadPart = (): string[] => [
   `Version ${WEBHOOK_PAYLOAD_VERSION}, independent of the versions of the events. Within a version, members may be added, but no member is removed or`,
   'changes its meaning. It is the run at the time of sending. Of two notifications, the one with the higher `sequence` is newer.',
   '',
-  ...memberTable('member', WebhookPayload),
+  ...memberList('Members', WebhookPayload),
   '',
   'It is sent as `POST` with these headers, signed according to',
   '[Standard Webhooks](https://www.standardwebhooks.com).',
@@ -131,13 +131,13 @@ export const deliveryRecordsPart = (): string[] => [
   'These are not facts and not fenced: each subject holds its latest message. Only the notifier writes them. `<partition>` is a',
   `number from 0 to ${PARTITIONS - 1}, derived from the origin. \`<origin>\` is scheme, host and port, with \`%XX\` for characters that a subject cannot hold.`,
   '',
-  '| stream | subject | holds | members | read by |',
-  '|---|---|---|---|---|',
   ...DELIVERY_RECORDS.map(
     ({ stream, subject, about, schema, readers }) =>
-      `| ${stream} | ${code(subject)} | ${about} | ${Object.keys(schema.properties)
+      `- ${code(subject)} in ${stream}: ${about}. Read by ${readers.join(', ')}. Members: ${Object.keys(
+        schema.properties,
+      )
         .map(code)
-        .join(', ')} | ${readers.join(', ')} |`,
+        .join(', ')}.`,
   ),
   '',
 ];

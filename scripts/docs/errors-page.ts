@@ -19,14 +19,9 @@ const section = ({ title, codes }: (typeof CODE_GROUPS)[number]): string =>
     `## ${title}`,
     '',
     ...(NOTES[title] === undefined ? [] : [NOTES[title], '']),
-    '| code | status | cause | remedy |',
-    '|---|---|---|---|',
     ...Object.entries(codes)
       .toSorted(([, one], [, other]) => one.status - other.status)
-      .map(
-        ([code, { status, cause, remedy }]) =>
-          `| \`${code}\` | ${status} | ${cell(cause)} | ${cell(remedy)} |`,
-      ),
+      .map(([code, { status, cause, remedy }]) => `- \`${code}\`, ${status}: ${cause}\n  _${remedy}_`),
     '',
   ].join('\n');
 
@@ -67,7 +62,7 @@ export const errorsPage = (): string =>
     '  ones, and then go by the status.',
     '- `request_id` is that of the header `X-Request-Id`: the one of the request, or a new one. The log of the gateway has it.',
     '',
-    'A record of another organisation is refused as one that does not exist.',
+    'A record of another organisation is refused as one that does not exist. Below are the code, the status, the cause, and in italics the remedy.',
     '',
     ...CODE_GROUPS.map(section),
     errorsOfRuns(),

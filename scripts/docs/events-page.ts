@@ -9,14 +9,14 @@ import {
   WEBHOOK_MESSAGES,
   type MessageDescription,
 } from './message-descriptions.ts';
-import { code, dataTable, memberTable, type ObjectSchema } from './schema-tables.ts';
+import { code, dataList, memberList, type ObjectSchema } from './schema-lists.ts';
 
 const names = (services: readonly string[]): string => services.join(', ') || 'nobody yet';
 
 /** The members of `data` of an event that has it: the others are in the envelope. */
 const table = ({ properties, ...schema }: ObjectSchema): string[] => {
   const data = properties['data'] as ObjectSchema | undefined;
-  return data ? dataTable(data) : memberTable('member', { ...schema, properties });
+  return data ? dataList(data) : memberList('Members', { ...schema, properties });
 };
 
 const section = (message: MessageDescription): string => {
@@ -40,8 +40,8 @@ export const eventsPage = (): string =>
     'AsyncAPI document, with the schemas, for programs that read the log: types can be generated from it.',
     '',
     'Every event is JSON: `{type, version, event_id, run_id, org_id, time, writer: {service, instance}, attempt, executor_id,',
-    'correlation_id, causation_id, traceparent, data}`. Readers ignore members that they do not know, and types that they do not',
-    'know; a newer version of a type that they know stops them. `event_id` is also the message id (`Nats-Msg-Id`). A fact of a run also has\n`previous_sha256`: the SHA-256, in base64url, of the bytes of the message that its fence names; the first one has none.',
+    'correlation_id, causation_id, traceparent, data}`. Readers ignore members that they do not know. A version or a',
+    'type that they do not know stops them. `event_id` is also the message id (`Nats-Msg-Id`). A fact of a run also has\n`previous_sha256`: the SHA-256, in base64url, of the bytes of the message that its fence names; the first one has none.',
     '',
     '## Run events',
     '',

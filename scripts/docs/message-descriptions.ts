@@ -12,7 +12,7 @@ import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
-import type { ObjectSchema } from './schema-tables.ts';
+import type { ObjectSchema } from './schema-lists.ts';
 
 export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, gpuExecutor, notifier];
 

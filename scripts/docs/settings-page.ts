@@ -18,8 +18,6 @@ export const SCHEMAS = {
   runledger: cli,
 };
 
-const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
-
 /** Words instead of defaults that depend on the machine. */
 const OF_THE_MACHINE: Readonly<Record<string, string>> = {
   EXECUTOR_NAME: 'the host name',
@@ -30,18 +28,20 @@ const preset = ({ name, default: value, required }: SettingRow): string => {
   const described = OF_THE_MACHINE[name];
   if (described !== undefined && value !== undefined) return described;
   if (value === undefined) return required ? 'required' : '';
-  return `\`${cell(value)}\``;
+  return shown(value);
 };
+
+const shown = (value: string): string => (value === '' ? 'empty' : `\`${value}\``);
+
+const line = (name: string, value: string, description: string): string =>
+  `- \`${name}\`${value === '' ? '' : ` (${value})`}: ${description}`;
 
 const section = ([title, schema]: [string, (typeof SCHEMAS)[keyof typeof SCHEMAS]]): string =>
   [
     `## ${title}`,
     '',
-    '| variable | default | |',
-    '|---|---|---|',
-    ...describeConfig(schema).map(
-      (row) =>
-        `| \`${row.name}\` | ${preset(row)} | ${cell(row.description)}${row.secret ? ' (secret)' : ''} |`,
+    ...describeConfig(schema).map((row) =>
+      line(row.name, preset(row), `${row.description}${row.secret ? ' (secret)' : ''}`),
     ),
     '',
   ].join('\n');
@@ -53,10 +53,8 @@ const composeSection = (): string =>
     'From the environment of `docker compose`, or a file `.env` in the folder of docker-compose.yml. Every other setting of a container is',
     'a line of `environment` in a compose file of your own ([executor-images](../examples/executor-images/README.md)).',
     '',
-    '| variable | default | |',
-    '|---|---|---|',
-    ...composeVariables().map(
-      ({ name, preset: value, description }) => `| \`${name}\` | \`${cell(value)}\` | ${cell(description)} |`,
+    ...composeVariables().map(({ name, preset: value, description }) =>
+      line(name, shown(value), description),
     ),
     '',
   ].join('\n');
@@ -71,6 +69,7 @@ export const settingsPage = (): string =>
     'also stand in a file that `<NAME>_FILE` names, with or without surrounding whitespace. Only one of the two may be set. The',
     'standalone passes variables that begin with `RUNLEDGER_` or `OTEL_` on to all services, except credentials, and those that begin',
     'with `EXECUTOR_` to the executor. A variable that nothing reads, with almost the name of a setting, is named in a warning.',
+    'In brackets: what holds where a variable is not set.',
     '',
     ...Object.entries(SCHEMAS).map(section),
     composeSection(),

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { drawGrowth } from '@runledger/charts/growth-picture';
 import type { SyncInterval } from '@runledger/local-servers/nats-server';
 import { checkOut } from './other-checkout.ts';
 import { DIMENSIONS, measureSize } from './measures/growth.ts';
@@ -11,9 +9,8 @@ import type { Readings } from './measures/figures.ts';
 import { measureRound, type Size } from './measures/round.ts';
 import { shortRound, type ShortSize } from './measures/short-round.ts';
 import { readOptions, USAGE, type Options } from './options.ts';
-import { columns, panelsOf } from './report/columns.ts';
+import { columns } from './report/columns.ts';
 import { commitOf, machineOf } from './report/machine.ts';
-import { pictures } from './report/pictures.ts';
 import { comparison, table } from './report/table.ts';
 import { startStandalone, type StandaloneRequest } from './system/measured-standalone.ts';
 
@@ -63,7 +60,7 @@ const measureAlone = async (options: Options): Promise<void> => {
     });
   }
   print(table(rounds));
-  await save(options, new Map([['results.json', await resultsOf(options, { rounds })], ...pictures(rounds)]));
+  await save(options, new Map([['results.json', await resultsOf(options, { rounds })]]));
 };
 
 const measureBeside = async (options: Options, commit: string): Promise<void> => {
@@ -111,19 +108,9 @@ const measureGrowth = async (options: Options, name: string): Promise<string[]> 
   const measured = sizes.map((size) => bySize.get(size) ?? []);
   const heads = sizes.map((size) => size.toLocaleString('en-GB'));
   print(columns(dimension.title, heads, measured));
-  const picture = drawGrowth({
-    title: `How it grows with the number of ${dimension.title}`,
-    subtitle: 'The median of the rounds; dashed, the lowest and the highest.',
-    of: dimension.title,
-    sizes,
-    panels: panelsOf(measured),
-  });
   await save(
     options,
-    new Map([
-      [`growth-${name}.json`, await resultsOf(options, { sizes, measured, failures })],
-      [`growth-${name}.svg`, picture],
-    ]),
+    new Map([[`growth-${name}.json`, await resultsOf(options, { sizes, measured, failures })]]),
   );
   return failures;
 };
@@ -144,15 +131,7 @@ const measureDurability = async (options: Options): Promise<void> => {
   await save(options, new Map([['durability.json', results]]));
 };
 
-const hold = async (options: Options): Promise<void> => {
-  await using system = await startStandalone(requestOf(options, CHECKOUT));
-  const { url, key, deployments, pid, folder } = system;
-  print(JSON.stringify({ url, key, ...deployments, pid, folder }));
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
-};
-
 const run = async (options: Options): Promise<void> => {
-  if (options.hold) return hold(options);
   if (options.durability) return measureDurability(options);
   if (options.compare !== undefined) return measureBeside(options, options.compare);
   const failures: string[] = [];

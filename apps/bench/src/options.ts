@@ -7,7 +7,7 @@ export interface Options {
   readonly slots: number;
   /** When the broker flushes: `always`, or an interval. */
   readonly sync: SyncInterval;
-  /** The folder for results and pictures. */
+  /** The folder for results. */
   readonly out: string;
   /** A commit to measure beside this state. */
   readonly compare: string | undefined;
@@ -19,8 +19,6 @@ export interface Options {
   readonly most: number;
   /** Run for seconds only, to see that it works: the figures mean nothing. */
   readonly quick: boolean;
-  /** Start the standalone and wait, for another load generator. */
-  readonly hold: boolean;
 }
 
 export type ReadOptions =
@@ -29,16 +27,15 @@ export type ReadOptions =
 
 const NAMES = Object.keys(DIMENSIONS);
 
-export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --durability | --hold] [--quick]
+export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --durability] [--quick]
   --rounds   how often everything is measured, each time on a new standalone (3; 1 with --growth)
   --slots    of all executors (16)
   --sync     when the broker flushes messages to disk (always)
-  --out      the folder for results.json and the pictures (bench-results)
+  --out      the folder for the results as JSON (bench-results)
   --compare  measure a commit of this repository beside this state, in turns
   --growth   how the figures change with the number of ${NAMES.join(', ')}
   --most     the largest number of it (100000)
   --durability  what it costs that each message is flushed, beside flushing at intervals
-  --hold     start the standalone and print what another load generator needs
   --quick    only to see that it works: the figures mean nothing`;
 
 /** Reads the arguments of the command. */
@@ -56,23 +53,22 @@ export const readOptions = (args: readonly string[]): ReadOptions => {
         most: { type: 'string', default: '100000' },
         durability: { type: 'boolean', default: false },
         quick: { type: 'boolean', default: false },
-        hold: { type: 'boolean', default: false },
       },
     });
     const growth = values.growth === '' ? [] : values.growth.split(',');
     const unknown = growth.filter((name) => !NAMES.includes(name));
     if (unknown.length > 0)
       throw new RangeError(`--growth is of ${NAMES.join(', ')}, and not of ${unknown.join(', ')}.`);
-    const { out, compare, durability, quick, hold } = values;
-    const ways = [compare !== undefined, growth.length > 0, durability, hold].filter(Boolean).length;
-    if (ways > 1) throw new RangeError('--compare, --growth, --durability and --hold exclude each other.');
+    const { out, compare, durability, quick } = values;
+    const ways = [compare !== undefined, growth.length > 0, durability].filter(Boolean).length;
+    if (ways > 1) throw new RangeError('--compare, --growth and --durability exclude each other.');
     const sync = interval(values.sync);
     const rounds = wholeNumber('--rounds', values.rounds ?? (growth.length > 0 ? '1' : '3'), 100);
     const slots = wholeNumber('--slots', values.slots, 1_000);
     const most = wholeNumber('--most', values.most, 10_000_000);
     return {
       ok: true,
-      options: { rounds, slots, sync, out, compare, growth, durability, most, quick, hold },
+      options: { rounds, slots, sync, out, compare, growth, durability, most, quick },
     };
   } catch (error) {
     return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };

@@ -30,7 +30,7 @@ describe('the arguments of the bench', () => {
     [['--rounds', '0'], '--rounds is a whole number from 1 to 100, and not 0.'],
     [['--rounds', '1e1'], '--rounds is a whole number from 1 to 100, and not 1e1.'],
     [['--sync', 'never'], '--sync is always, or a time such as 1s, and not never.'],
-    [['--compare', 'HEAD', '--hold'], '--compare, --growth, --durability and --hold exclude each other.'],
+    [['--compare', 'HEAD', '--durability'], '--compare, --growth and --durability exclude each other.'],
     [['--fast'], "Unknown option '--fast'"],
   ])('%j is refused with the reason and the usage', (args, why) => {
     expect(refusal(...args)).toContain(why);

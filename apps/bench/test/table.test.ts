@@ -1,6 +1,5 @@
-import { threeDigits } from '@runledger/charts/three-digits';
 import { describe, expect, it } from 'vitest';
-import { comparison, table } from '../src/report/table.ts';
+import { comparison, table, threeDigits } from '../src/report/table.ts';
 
 const lineOf = (text: string, title: string): string[] =>
   (text.split('\n').find((line) => line.includes(title)) ?? '').split('|').map((cell) => cell.trim());

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { messageOf } from '@runledger/resilience/errors';
 import type { Environment } from './api/connection.ts';
 import { addAccountCommands } from './organisations/accounts.ts';
 import { addAuditCommands } from './organisations/audit.ts';
@@ -22,7 +23,7 @@ import { addCompletionCommands } from './completion/completion.ts';
 import { addServerCommands } from './servers/servers.ts';
 import { addScheduleCommands } from './catalogue/schedules.ts';
 import { addReplayCommands } from './operators/slice-commands.ts';
-import { addReceiptCommands, addRunCommands, addManyRunsCommands } from './runs/run-commands.ts';
+import { addRunCommands, addManyRunsCommands } from './runs/run-commands.ts';
 import { addHistoryCommands } from './runs/history.ts';
 import { addWebhookCommands } from './webhooks/webhook-commands.ts';
 
@@ -68,20 +69,20 @@ export const runProgram = async (
   } catch (error) {
     // Commander has printed its message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.notDone;
-    environment.screen.hint(args.includes('--json') ? jsonOf(error) : messageOf(error));
+    environment.screen.hint(args.includes('--json') ? jsonOf(error) : whatFailed(error));
     return EXIT.notDone;
   }
 };
 
-const messageOf = (error: unknown): string => {
+const whatFailed = (error: unknown): string => {
   if (error instanceof CommandError) return error.message;
-  return `The command failed: ${error instanceof Error ? error.message : String(error)}`;
+  return `The command failed: ${messageOf(error)}`;
 };
 
 /** For programs, what the service refused is an object too. */
 const jsonOf = (error: unknown): string => {
   const refusal = error instanceof CommandError ? error.refusal : undefined;
-  return refusal ? JSON.stringify({ error: messageOf(error), ...refusal }) : messageOf(error);
+  return refusal ? JSON.stringify({ error: whatFailed(error), ...refusal }) : whatFailed(error);
 };
 
 const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void): Command => {
@@ -100,12 +101,26 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
     .option('--context <name>', 'the server to use, as runledger context list shows it')
     .addHelpText('after', HELP)
     .hook('preAction', (_program, command) => {
-      chosen = command.optsWithGlobals<{ readonly context?: string }>().context;
+      const { context, json } = command.optsWithGlobals<{
+        readonly context?: string;
+        readonly json?: true;
+      }>();
+      chosen = context;
+      if (!json) return;
+      screen.useJson();
+      // It is of the screen, and no option of what a command does.
+      command.setOptionValue('json', undefined);
     });
   const add = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
   const ways = connecting(environment, () => chosen);
-  addAll(program, { ...ways, screen, stdout, untilInterrupted, end, add }, environment);
+  const withClient: CommandContext['withClient'] =
+    (use) =>
+    async (...given) => {
+      const code = await use(await ways.client(), ...given);
+      if (code !== undefined) end(code);
+    };
+  addAll(program, { ...ways, withClient, screen, stdout, untilInterrupted, end, add }, environment);
   acceptContextEverywhere(program);
   // Only of the program: deployments have a --version of their own.
   return program.enablePositionalOptions();
@@ -118,7 +133,6 @@ const addAll = (program: Command, context: CommandContext, environment: ProgramE
   addHistoryCommands(program, context);
   addManyRunsCommands(program, context);
   addExportCommand(program, context);
-  addReceiptCommands(program, context, environment);
   addReplayCommands(program, context, environment);
   addWebhookCommands(program, context);
   addDeploymentCommands(program, context);

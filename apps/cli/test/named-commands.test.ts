@@ -35,9 +35,6 @@ const groupIn = (text: string): string[] | undefined => {
     : [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
 };
 
-/** A group that is a command itself, such as `receipt RUN` beside `receipt check FILE`. */
-const takesArgument = (text: string): boolean => /^Usage: .*\[command\] </.test(text);
-
 /** The unknown command or option; undefined if all are known. */
 const whatIsWrong = async (args: string): Promise<string | undefined> => {
   const words = args.trim().split(/\s+/);
@@ -47,7 +44,6 @@ const whatIsWrong = async (args: string): Promise<string | undefined> => {
     const word = words[path.length] ?? '';
     // The name of a group, or an option of the program.
     if (word === '' || word.startsWith('-')) break;
-    if (!group.includes(word) && takesArgument(text)) break;
     if (!group.includes(word)) return `there is no command ${[...path, word].join(' ')}`;
     path.push(word);
     text = await help(path);

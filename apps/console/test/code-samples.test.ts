@@ -39,6 +39,7 @@ describe('a run as code', () => {
       { deployment_id: 'deployment-1', inputs: { text: `"'` } },
       API,
     );
+    expect(TypeScript).toMatch(/^import \{ Runledger \} from '@runledger\/client';\n/);
     expect(TypeScript).toContain(String.raw`"text": "\"'"`);
     expect(Python).toContain('runledger import Runledger');
     expect(TypeScript + Python).not.toContain('Bearer');

@@ -1,4 +1,4 @@
-import { isDifference, type Difference } from './decisions/verdict.ts';
+import { isDifference, type Difference } from './verdict.ts';
 import { playSlice, type PlayOptions } from './play-slice.ts';
 
 export interface Compared {

@@ -1,7 +1,6 @@
 import type { SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import { TERMS } from '@runledger/contracts/events/leader-terms';
-import { fenceOf, type Chain } from '@runledger/contracts/fold/chain';
 
 /** What must be known of a slice before it is played, because it shows only later. */
 export interface Survey {
@@ -54,29 +53,6 @@ const isLoss = (event: object | null): event is { readonly executor_id: string }
   'executor_id' in event &&
   typeof event.executor_id === 'string';
 
-/** What of a chain says whether a message is one of its events. */
-type EventsOf<Type extends string, Event> = Pick<
-  Chain<Type, Event, never>,
-  'filterOf' | 'keyOf' | 'parse' | 'belongsUnder' | 'latestVersion' | 'subjectOf'
->;
-
-/**
- * The event of the chain in a message; undefined for a message that is none, or is forged. Whether it can follow is not asked, nor whether
- * an executor may use a later version. @throws {NewerFact} of a service
- */
-export const eventIn = <Type extends string, Event>(
-  chain: EventsOf<Type, Event>,
-  { subject, fence, sequence, expected_sequence, event: body }: SliceFact,
-): Event | undefined => {
-  if (expected_sequence === null || fence === null || fence !== fenceOf(chain, subject)) return undefined;
-  const parsed = chain.parse(body);
-  if (parsed.kind === 'newer_version' && chain.belongsUnder(parsed.type, subject)) {
-    if (parsed.version > chain.latestVersion(undefined, subject, parsed.type)) return undefined;
-    throw new NewerFact({ ...parsed, sequence });
-  }
-  return parsed.kind === 'event' && chain.subjectOf(parsed.event) === subject ? parsed.event : undefined;
-};
-
 /** How far facts are foreseen, in the time of the slice, and how many of them at most: a busy log has some thousand a second. */
 const AHEAD_MS = 10_000;
 const MOST_AHEAD = 50_000;
@@ -121,12 +97,3 @@ export class NewerFact extends Error {
     );
   }
 }
-
-/** The key that was added first, when there are more than `most`; undefined otherwise. */
-export const oldestBeyond = <Key>(
-  kept: ReadonlySet<Key> | ReadonlyMap<Key, unknown>,
-  most: number,
-): Key | undefined => {
-  const [oldest] = kept.keys();
-  return kept.size > most ? oldest : undefined;
-};

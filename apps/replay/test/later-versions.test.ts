@@ -1,43 +1,55 @@
-import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { aRun, assigned, failed, queued, started, succeeded } from '@runledger/testing/run-events';
+import { writeSlice } from '@runledger/testing/write-slice';
 import { describe, expect, it } from 'vitest';
-import { SERVICE_NAMES } from '../src/play-slice.ts';
 import { NewerFact } from '../src/slice.ts';
-import { RecordedLog, shadowOfLines } from './fixtures/recorded-log.ts';
+import { readSchedulerSettings } from '../src/settings.ts';
+import { shadowed } from './fixtures/sample-slice.ts';
+import { headerOf } from './fixtures/simulated-slice.ts';
 
 type Versions = RunEventOf<'RunAssigned'>['data']['fact_versions'];
 
-/** A run of which the executor wrote an end in version 9, as a slice has it, and then another end. */
-const aLog = (fact_versions?: Versions): RecordedLog => {
-  const log = new RecordedLog();
+/** What a shadow finds in a run of which the executor wrote an end in version 9, and then another end. */
+const shadowOf = async (fact_versions?: Versions): ReturnType<typeof shadowed> => {
   const run = aRun();
   const events = [
-    queued(run, { webhook: 'https://receiver.invalid/' }),
+    queued(run),
     assigned(run, { data: fact_versions ? { fact_versions } : {} }),
     started(run),
+    { ...succeeded(run), version: 9 },
+    failed(run),
   ];
-  for (const [n, event] of events.entries()) log.fact(1 + n, event);
-  log.fact(5, { ...succeeded(run), version: 9 });
-  log.fact(6, failed(run));
-  return log;
+  const facts = events.map(factOf(RUN_CHAIN.filterOf(run)));
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-later-'));
+  const path = join(folder.path, 'slice.ndjson.zst');
+  await writeSlice(path, [headerOf(facts), ...facts]);
+  return await shadowed({ path, settings: readSchedulerSettings({}), toleranceMs: 2_000 });
 };
 
-describe.each(SERVICE_NAMES)(
-  'what an executor wrote in a later version, played by the shadow of the %s',
-  (name) => {
-    it('is no fact, and what follows is played', async () => {
-      await expect(shadowOfLines(aLog().lines(), name)).resolves.toBeDefined();
-    });
+const factOf =
+  (fence: string) =>
+  (event: RunEvent, at: number): SliceFact => ({
+    kind: 'fact',
+    stream: 'RUNS',
+    sequence: at + 1,
+    time: new Date(Date.parse('2026-05-01T12:00:00.000Z') + at * 1_000).toISOString(),
+    subject: RUN_CHAIN.subjectOf(event),
+    fence,
+    expected_sequence: at,
+    event,
+  });
 
-    it('ends the replay when its assignment names that version', async () => {
-      const lines = aLog({ RunSucceeded: 9 }).lines();
-      await expect(shadowOfLines(lines, name)).rejects.toThrow(NewerFact);
-    });
-  },
-);
+describe('what an executor wrote in a later version', () => {
+  it('is no fact, and what follows is played', async () => {
+    await expect(shadowOf()).resolves.toBeDefined();
+  });
 
-it('an executor decides the same behind it', async () => {
-  const { differences, compared } = await shadowOfLines(aLog().lines(), 'gpu-executor');
-  expect(differences).toEqual([]);
-  expect(compared.compared).toBe(2);
+  it('ends the replay when its assignment names that version', async () => {
+    await expect(shadowOf({ RunSucceeded: 9 })).rejects.toThrow(NewerFact);
+  });
 });

@@ -5,13 +5,10 @@ import type { StoredPlan } from '@runledger/simulate/plan/plan';
 import { randomPlan } from '@runledger/simulate/plan/random-plan';
 import { casesOf } from '@runledger/testing/random/cases';
 import { expect, it } from 'vitest';
-import { playSlice } from '../src/play-slice.ts';
 import { shadowed } from './fixtures/sample-slice.ts';
 import { simulatedSlice } from './fixtures/simulated-slice.ts';
 
 const SEEDS = casesOf(12);
-/** The first plans with faults: in so many there are void assignments, failures and cancels. */
-const SEEDS_WITH_FAULTS = 45;
 
 /** Without faults, with right clocks, a log that keeps everything, and nothing that stays loaded: what is left depends on facts, and on the order of messages. */
 const calmPlan = (seed: number): StoredPlan => {
@@ -39,24 +36,4 @@ it('of decisions that the core of the scheduler itself made in a simulation, few
   }
   expect(counts.compared).toBeGreaterThan(8 * SEEDS);
   expect(counts.differences).toBeLessThan(counts.compared / 50);
-});
-
-it('what the core of attempts decided in a simulation with faults, it decides again', async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-simulated-'));
-  const path = join(folder.path, 'slice.ndjson.zst');
-  const stored = new Set<string>();
-  for (let seed = 0; seed < SEEDS_WITH_FAULTS; seed += 1) {
-    const options = {
-      ...(await simulatedSlice(randomPlan(seed), path)),
-      services: ['gpu-executor'],
-    } as const;
-    for await (const { verdicts } of playSlice(options))
-      for (const verdict of verdicts) {
-        expect(verdict).toMatchObject({ kind: 'equal' });
-        const { type, members } = Object(Object(verdict).recorded);
-        stored.add(members.is_void ? 'void' : String(type));
-      }
-  }
-  const all = 'RunAttemptFailed RunCancelled RunFailed RunStarted RunSucceeded RunUploading void'.split(' ');
-  expect([...stored].toSorted()).toEqual(all);
 });

@@ -1,54 +1,55 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { parseJson } from '@runledger/contracts/json';
 import { Value } from 'typebox/value';
-import { findViolation, type Found } from './simulation/find-violation.ts';
-import { readOptions, type Options } from './options.ts';
-import { dayPlan } from './plan/day-plan.ts';
-import { runOtherCommand } from './other-commands.ts';
+import { PICTURES } from './pictures/pictures.ts';
 import { StoredPlan } from './plan/plan.ts';
 import { randomPlan } from './plan/random-plan.ts';
-import { Summary } from './simulation/summary.ts';
+import { findViolation, type Found } from './simulation/find-violation.ts';
 import { simulate } from './simulation/simulate.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-
-/** A test replays every plan in this folder. */
-const REGRESSIONS = 'apps/simulate/test/regressions';
-/** Of a day all runs and slots are compared so often. */
-const COMPARE_DAY_EVERY_MS = 300_000;
 const tell = (atMs: number, text: string): void =>
   print(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${text}`);
 
-/** Whether everything was kept. */
-const run = async (options: Options): Promise<boolean> => {
-  if (options.day) return runDay(options, options.day);
-  if (options.plan !== undefined) return runPlan(await readPlan(options.plan), options);
+/** A test replays every plan in this folder. */
+const REGRESSIONS = 'apps/simulate/test/regressions';
+
+const USAGE = `npm run simulate -- [--seed N] [--seeds N | --plan FILE] [--story]
+  --seed    a whole number: the same seed gives the same simulation, step by step (1)
+  --seeds   so many small plans with random faults, from this seed on (1)
+  --plan    the plan in a file of JSON
+  --story   print every fact and fault
+npm run simulate -- --pictures FOLDER
+  draws the pictures of docs/scheduling.md`;
+
+/** Whether every plan kept everything; true for pictures. */
+const run = async (args: readonly string[]): Promise<boolean> => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string', default: '1' },
+      seeds: { type: 'string', default: '1' },
+      plan: { type: 'string' },
+      story: { type: 'boolean', default: false },
+      pictures: { type: 'string' },
+    },
+  });
+  const { story, plan, pictures } = values;
+  if (pictures === '') throw new RangeError('--pictures needs a folder.');
+  if (pictures !== undefined) return drawPictures(pictures);
+  if (plan !== undefined) return playPlan(await readPlan(plan), story);
+  const [first, count] = [wholeNumber('--seed', values.seed), wholeNumber('--seeds', values.seeds)];
   const begun = performance.now();
-  for (let n = 0; n < options.seeds; n += 1) {
-    const seed = options.seed + n;
-    if (!(await runPlan(randomPlan(seed), options))) return false;
-  }
+  for (let seed = first; seed < first + count; seed += 1)
+    if (!(await playPlan(randomPlan(seed), story))) return false;
   const seconds = (performance.now() - begun) / 1_000;
-  print(`${options.seeds} seeds from ${options.seed} on: nothing is violated (${seconds.toFixed(1)} s).`);
+  print(`${count} seeds from ${first} on: nothing is violated (${seconds.toFixed(1)} s).`);
   return true;
 };
 
-const runDay = ({ seed, story }: Options, day: NonNullable<Options['day']>): boolean => {
-  const plan = dayPlan({ seed, ...day });
-  const summary = new Summary(plan);
-  const begun = performance.now();
-  const simulated = simulate(plan, {
-    onResult: summary.add,
-    compareEveryMs: COMPARE_DAY_EVERY_MS,
-    ...(story && { tell }),
-  });
-  for (const line of summary.lines(simulated, performance.now() - begun)) print(line);
-  const { violation } = simulated;
-  if (violation) print(`VIOLATED ${violation.check} after ${violation.atMs / 1_000} s: ${violation.what}`);
-  return !violation;
-};
-
-const runPlan = async (plan: StoredPlan, { story }: Options): Promise<boolean> => {
+const playPlan = async (plan: StoredPlan, story: boolean): Promise<boolean> => {
   if (story) simulate(plan, { tell });
   const found = findViolation(plan);
   if (found) await report(plan.seed, found);
@@ -58,7 +59,7 @@ const runPlan = async (plan: StoredPlan, { story }: Options): Promise<boolean> =
 const report = async (seed: number, { violation, plan, story }: Found): Promise<void> => {
   print(`Seed ${seed} violates ${violation.check}: ${violation.what}`);
   for (const line of story) print(line);
-  const file = `${REGRESSIONS}/${violation.check.replaceAll('_', '-')}-${seed}.json`;
+  const file = `${REGRESSIONS}/${violation.check}-${seed}.json`;
   await mkdir(REGRESSIONS, { recursive: true });
   await writeFile(file, `${JSON.stringify(plan, undefined, 2)}\n`);
   print(`Its plan is in ${file}, which npm test replays from now on.`);
@@ -73,12 +74,23 @@ const readPlan = async (file: string): Promise<StoredPlan> => {
   throw new Error(`${file} has no plan: ${first?.instancePath ?? ''} ${first?.message ?? 'it is not JSON'}`);
 };
 
-const runReadOptions = async (args: readonly string[]): Promise<number> => {
-  const read = readOptions(args);
-  if (read.ok) return (await run(read.options)) ? 0 : 1;
-  process.stderr.write(`${read.why}\n`);
-  return 2;
+const wholeNumber = (name: string, text: string): number => {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new RangeError(`${name} is ${text}. It must be a whole number from 0 to 999999999.`);
 };
 
-const args = process.argv.slice(2);
-process.exitCode = (await runOtherCommand(args, print)) ?? (await runReadOptions(args));
+const drawPictures = async (folder: string): Promise<true> => {
+  await mkdir(folder, { recursive: true });
+  for (const [name, draw] of PICTURES) {
+    await writeFile(join(folder, name), draw());
+    print(`Drew ${join(folder, name)}`);
+  }
+  return true;
+};
+
+try {
+  process.exitCode = (await run(process.argv.slice(2))) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
+  process.exitCode = 2;
+}

@@ -176,11 +176,6 @@ export class Timeline {
     return this.#now;
   }
 
-  /** How many events there were. */
-  get events(): number {
-    return this.#scheduled - this.#queue.length;
-  }
-
   after(ms: number, work: () => void): void {
     this.#scheduled += 1;
     this.#queue.push({ at: this.#now + Math.max(ms, 0), order: this.#scheduled, work });

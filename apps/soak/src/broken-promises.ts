@@ -12,6 +12,7 @@ export const brokenPromises = (evidence: Evidence): string[] => [
   ...neverLimited(evidence),
   ...neverLost(evidence),
   ...neverHit(evidence),
+  ...neverFailed(evidence),
   ...lostUnarchived(evidence),
 ];
 
@@ -24,6 +25,7 @@ export const withoutEffect = (evidence: Evidence): string[] => [
   ...evidence.faults.outages
     .filter(({ changedNothing }) => changedNothing)
     .map(({ part, kind }) => `${part} ${kind}`),
+  ...evidence.archive.faults.filter(({ wrong }) => wrong === 0).map(({ kind }) => `archive ${kind}`),
   ...[...quotaRefusals(evidence)].flatMap(([resource, count]) =>
     count === 0 ? [`quota of ${resource}`] : [],
   ),
@@ -50,6 +52,20 @@ const neverHit = ({ promises, brokerFaults }: Evidence): string[] => {
   return [...new Set(promises.brokerFaults.map(brokerFaultName))]
     .filter((name) => !shown.has(name))
     .map((name) => `Of the brokers ${name} was planned, and never came true.`);
+};
+
+/** Of what was to fail, nobody asked for an object, or nobody was told of it, or nothing else went on. A missing one is asked for only if the log has forgotten its run. */
+const neverFailed = ({ promises, archive: { faults, named } }: Evidence): string[] => {
+  if (promises.archive.length === 0) return [];
+  const shown = new Set(faults.filter(({ wrong }) => wrong > 0).map(({ kind }) => kind));
+  const isTold = named.some(({ org_ids }) => org_ids.length > 0);
+  return [
+    ...[...new Set(promises.archive)]
+      .filter((kind) => kind !== 'missing' && !shown.has(kind))
+      .map((kind) => `Archived objects were to be ${kind}, and nobody asked for one.`),
+    ...(isTold ? [] : ['No organisation was named as behind while its objects failed.']),
+    ...(faults.some(({ others }) => others > 0) ? [] : ['While objects failed, nothing else was archived.']),
+  ];
 };
 
 /** Such as `kill leader`. */

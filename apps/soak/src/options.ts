@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '@runledger/resilience/errors';
 import { BRIEF, FULL, SMALL, type Size } from './size.ts';
 
 export interface Options {
@@ -51,7 +52,7 @@ export const readOptions = (args: readonly string[], newSeed: () => number): Rea
     const size = { ...preset, minutes, rate, brokers };
     return { ok: true, options: { seed, size, keep: values.keep, command } };
   } catch (error) {
-    return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
+    return { ok: false, why: `${messageOf(error)}\n${USAGE}` };
   }
 };
 

@@ -25,6 +25,9 @@ export interface Size {
   /** From one change of the limits of a store to the next, least and most. */
   readonly limitGapMs: readonly [number, number];
   readonly limitedForMs: readonly [number, number];
+  /** From one fault of archived objects to the next, and how long it lasts: longer than a gateway waits for one of them. */
+  readonly archiveFaultGapMs: readonly [number, number];
+  readonly archiveFaultMs: readonly [number, number];
   /** How long a log that forgets keeps its messages. Longer than anything that projects them is away. */
   readonly shortLogAgeMs: number;
   /** So that the archive has what the log forgets, as it has in production: an eighth of that age. */
@@ -71,6 +74,8 @@ export const FULL: Size = {
   calmMs: 60_000,
   limitGapMs: [10_000, 60_000],
   limitedForMs: [5_000, 60_000],
+  archiveFaultGapMs: [5_000, 60_000],
+  archiveFaultMs: [12_000, 30_000],
   shortLogAgeMs: 240_000,
   archiveAfterMs: 30_000,
   quotas: {
@@ -105,6 +110,8 @@ export const SMALL: Size = {
   calmMs: 15_000,
   limitGapMs: [6_000, 14_000],
   limitedForMs: [5_000, 14_000],
+  archiveFaultGapMs: [1_000, 4_000],
+  archiveFaultMs: [8_000, 12_000],
   shortLogAgeMs: 60_000,
   archiveAfterMs: 5_000,
   quotas: {

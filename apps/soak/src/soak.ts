@@ -1,4 +1,4 @@
-import { mkdtemp, rm, readFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
@@ -12,24 +12,24 @@ import type {
   RunStream,
   Taking,
 } from './clients/client-records.ts';
+import { readHistories } from './clients/read-histories.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver } from './clients/receiver.ts';
 import { clientsOf, type Clients, runPlans } from './clients/run-client.ts';
-import { steadyClock } from './cluster/clock.ts';
+import { now } from './cluster/clock.ts';
 import { FIRST_RECORDS } from './cluster/organisation.ts';
-import { startCluster } from './cluster/cluster.ts';
+import { startCluster, type ClusterOptions } from './cluster/cluster.ts';
 import { collectEvidence } from './evidence/collect-evidence.ts';
 import { recordLog, type RecordedLog, areSettledBy } from './evidence/read-log.ts';
 import type { Evidence, Violation, Promises } from './evidence/evidence.ts';
-import { foldRuns, lastOf } from './evidence/logged-run.ts';
+import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
 import { greedyLoad, type SoakSetup } from './clients/greedy-load.ts';
 import type { Options } from './options.ts';
-import type { Size } from './size.ts';
 import { brokenPromises } from './broken-promises.ts';
 import { summary } from './summary.ts';
 import { violationReport, type ReportContext } from './violation-report.ts';
+import { archivedOrganisations, hasArchiveStore } from './faults/archive-faults.ts';
 import { troubleOf, type InjectedTrouble } from './faults/trouble.ts';
-import type { Part } from './cluster/part.ts';
 
 export interface SoakResult {
   readonly passed: boolean;
@@ -54,36 +54,39 @@ export const soak = async (
   let passed = false;
   try {
     await using open = new AsyncDisposableStack();
-    const begunAt = steadyClock();
+    const begunAt = now();
     const { size } = options;
-    const setup = await startAll(open, { folder, size, env, print });
+    const hasStore = hasArchiveStore(options.seed);
+    const setup = await startAll(open, {
+      folder,
+      size,
+      env,
+      print,
+      hasArchiveStore: hasStore,
+    });
     const recorded = await unlessAborted(runLoadAndFaults(setup, options, print), interrupted);
     const { cluster } = setup;
     const evidence = await collectEvidence({ ...setup, ...recorded, plans: plansOf(options), size, folder });
-    const memory = await residentBytes(cluster.parts);
-    const seconds = (steadyClock() - begunAt) / 1_000;
+    const seconds = (now() - begunAt) / 1_000;
     const violations = violationsIn(evidence);
     const broken = brokenPromises(evidence);
     passed = violations.length === 0 && broken.length === 0;
     const reports = reportsOf(violations, evidence, { begunAt, command: options.command });
-    const figures = { seconds, views: cluster.views, memory };
-    return { passed, report: [...reports, ...brokenOf(broken), summary(evidence, figures)].join('\n') };
+    return {
+      passed,
+      report: [...reports, ...brokenOf(broken), summary(evidence, { seconds, views: cluster.views })].join(
+        '\n',
+      ),
+    };
   } finally {
     if (passed && !options.keep) await rm(folder, { recursive: true, force: true });
     else print(`The broker's store, the views and the log files are in ${folder}.`);
   }
 };
 
-interface SetupOptions {
-  readonly folder: string;
-  readonly size: Size;
-  readonly env: NodeJS.ProcessEnv;
-  readonly print: (line: string) => void;
-}
-
-const startAll = async (open: AsyncDisposableStack, options: SetupOptions): Promise<SoakSetup> => {
-  const receiver = open.use(await startReceiver(steadyClock));
-  const cluster = open.use(await startCluster({ ...options, now: steadyClock }));
+const startAll = async (open: AsyncDisposableStack, options: ClusterOptions): Promise<SoakSetup> => {
+  const receiver = open.use(await startReceiver());
+  const cluster = open.use(await startCluster(options));
   options.print(`Log files: ${options.folder}/logs`);
   return { receiver, cluster, recorded: open.use(await recordLog(cluster.log)) };
 };
@@ -91,7 +94,8 @@ const startAll = async (open: AsyncDisposableStack, options: SetupOptions): Prom
 /** Plans have random numbers of their own, so that a change of the faults does not change them. */
 const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed), size);
 
-interface Recorded extends InjectedTrouble {
+interface Recorded {
+  readonly trouble: InjectedTrouble;
   readonly promises: Promises;
   readonly records: ClientRecords;
 }
@@ -104,7 +108,9 @@ const runLoadAndFaults = async (
 ): Promise<Recorded> => {
   const { cluster, receiver, recorded } = setup;
   const { minutes, settleWithinMs, quotas } = options.size;
-  const [plans, trouble] = [plansOf(options), troubleOf(options, cluster)];
+  const endedRuns = (): ReadonlySet<string> =>
+    new Set([...foldRuns(recorded.messages)].flatMap(([run, logged]) => (hasEnded(logged) ? [run] : [])));
+  const [plans, trouble] = [plansOf(options), troubleOf(options, cluster, endedRuns)];
   print(`${plans.length} requests and ${trouble.words} in ${minutes} minutes.`);
   const giveUp = new AbortController();
   const records = {
@@ -117,11 +123,23 @@ const runLoadAndFaults = async (
   const random = randomFrom(options.seed + 2);
   const mostRecords = quotas.catalogueRecords - FIRST_RECORDS;
   const clientsUntil = (signal: AbortSignal): Clients =>
-    clientsOf({ ...cluster, ...records, mostRecords, receiver, now: steadyClock, random, signal });
+    clientsOf({ ...cluster, ...records, mostRecords, receiver, random, signal });
   const clients = clientsUntil(giveUp.signal);
   const greedy = greedyLoad(options, setup, records);
   const load = Promise.all([runPlans(clients, plans), greedy.take(giveUp.signal)]);
-  const done = await trouble.inject();
+  const over = new AbortController();
+  const reading = readHistories(
+    {
+      ...cluster,
+      ...records,
+      receiver,
+      random: randomFrom(options.seed + 8),
+      signal: over.signal,
+    },
+    archivedOrganisations(cluster),
+    recorded,
+  );
+  const injected = await trouble.inject();
   print('All faults are injected. Waiting until everything is settled.');
   const timeout = setTimeout(() => giveUp.abort(), settleWithinMs);
   await load;
@@ -135,7 +153,10 @@ const runLoadAndFaults = async (
   await redeliverFailed(last, recorded, receiver.unreachableUrl);
   if (areSettled) await greedy.useLimitsAgain(AbortSignal.timeout(settleWithinMs));
   await areSettledBy(lastDeadline, recorded, print);
-  return { promises: trouble.promises, records: { ...records, received: receiver.received }, ...done };
+  over.abort();
+  await reading;
+  const { promises } = trouble;
+  return { promises, records: { ...records, received: receiver.received }, trouble: injected };
 };
 
 /** Everything that could not be delivered is visible as failed, and can be sent again. */
@@ -167,20 +188,6 @@ const reportsOf = (
   if (first === undefined) return [];
   const lines = others
     .slice(0, MAX_FURTHER_VIOLATIONS)
-    .map(({ run, message }) => `  ${run ?? 'no run'}: ${message}`);
+    .map(({ invariant, run, message }) => `  ${invariant}, ${run ?? 'no run'}: ${message}`);
   return [violationReport(first, evidence, context), `${others.length} more violations.`, ...lines];
-};
-
-/** The resident memory of each process, without those for which the kernel reports none. */
-const residentBytes = async (
-  parts: readonly Pick<Part, 'name' | 'pid'>[],
-): Promise<{ readonly part: string; readonly bytes: number }[]> => {
-  const found = await Promise.all(
-    parts.map(async ({ name, pid }) => {
-      const status = await readFile(`/proc/${pid()}/status`, 'utf8').catch(() => '');
-      const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];
-      return kibibytes === undefined ? [] : [{ part: name, bytes: Number(kibibytes) * 1024 }];
-    }),
-  );
-  return found.flat();
 };

@@ -1,3 +1,4 @@
+import { INVARIANTS } from '@runledger/testing/invariants';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { Answer, Exchange, RunStream } from './clients/client-records.ts';
@@ -25,7 +26,7 @@ const MAX_LINES = 200;
 
 /** A violation with the facts of the run, what clients saw and when, and the faults at that time. */
 export const violationReport = (
-  { guarantee, run, at, message }: Violation,
+  { invariant, run, at, message }: Violation,
   evidence: Evidence,
   context: ReportContext,
 ): string => {
@@ -36,7 +37,7 @@ export const violationReport = (
   const all = [...lines, ...faults].sort((one, other) => one.at - other.at);
   const left = all.length - MAX_LINES;
   return [
-    `VIOLATED: ${guarantee}`,
+    `VIOLATED ${invariant}: ${INVARIANTS[invariant][1]}`,
     run === null ? message : `Run ${run}: ${message}`,
     ...all.slice(0, MAX_LINES).map((line) => textOf(line, context.begunAt)),
     ...(left > 0 ? [`  … and ${left} more lines.`] : []),
@@ -95,35 +96,11 @@ const streamLines = ({ facts, connections }: RunStream): Line[] => [
   })),
 ];
 
-const answerText = (answer: Answer): string => {
-  switch (answer.kind) {
-    case 'queued':
-      return `200, run ${answer.run}`;
-    case 'shown':
-      return `200, ${answer.shown.status} of ${answer.shown.updated_at}, webhook ${answer.shown.webhook_status}`;
-    case 'cancelled':
-      return `200, ${answer.outcome}`;
-    case 'cancelled_many':
-      return `200, ${answer.body}`;
-    case 'redelivered':
-      return `200, round ${answer.round}`;
-    case 'drain_state':
-      return `200, ${answer.draining ? 'drained' : 'resumed'}`;
-    case 'created':
-    case 'uploaded':
-      return '201, created';
-    case 'deleted':
-      return `200, ${answer.outcome}`;
-    case 'listed':
-      return `200, ${answer.runs.map(({ run, shown }) => `${run} ${shown.status}`).join(', ') || 'nothing'}`;
-    case 'done':
-      return 'done';
-    case 'refused':
-      return `${answer.status}, ${answer.why}`;
-    case 'lost':
-      return `no answer: ${answer.why}`;
-  }
-};
+/** A list of runs is long. */
+const MAX_ANSWER = 300;
+
+const answerText = ({ kind, ...answer }: Answer): string =>
+  `${kind} ${JSON.stringify(answer).slice(0, MAX_ANSWER)}`;
 
 const FAULT_TEXT = {
   kill: 'killed',

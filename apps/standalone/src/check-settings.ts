@@ -1,5 +1,5 @@
 import { configSchema as gatewaySchema, readGatewayConfig } from '@runledger/gateway/config';
-import { isServerAddress } from '@runledger/gateway/views/mongo/reach-server';
+import { isServerAddress } from '@runledger/gateway/views/mongo/mongo-server';
 import { capabilityProblems } from '@runledger/gpu-executor/capabilities';
 import { configSchema as executorSchema, readExecutorConfig } from '@runledger/gpu-executor/config';
 import { configSchema as notifierSchema, readNotifierConfig } from '@runledger/notifier/config';

@@ -21,6 +21,7 @@ import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
 import { HEALTH_TOKEN_PATTERN } from '@runledger/service-kit/health-token';
+import { codeOf, messageOf } from '@runledger/resilience/errors';
 import { replaceFile, OWNER_ONLY, writePrivateFile } from './data-folder/write-file.ts';
 import { StartRefused } from './settings.ts';
 import { readJsonFile } from './data-folder/connection-files.ts';
@@ -48,8 +49,8 @@ export const readKeyFile = async (path: string): Promise<KeyFile> => {
     return { kind: 'found', key: { seed, publicKey: publicKeyOf(seed) } };
   } catch (error) {
     if (error instanceof InvalidSeed) return { kind: 'unusable', why: 'it holds no seed of a user' };
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
-    return { kind: 'unusable', why: error instanceof Error ? error.message : String(error) };
+    if (codeOf(error) === 'ENOENT') return { kind: 'missing' };
+    return { kind: 'unusable', why: messageOf(error) };
   }
 };
 
@@ -124,7 +125,7 @@ export const readSecretFile = async (path: string): Promise<string | undefined> 
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { ConfigError } from '@runledger/service-kit/config';
+import { messageOf } from '@runledger/resilience/errors';
 import { withoutMisspelt } from './check-settings.ts';
 import { start } from './start.ts';
 import { StartRefused } from './settings.ts';
@@ -11,7 +12,7 @@ const print = (line: string): void => {
 const explain = (error: unknown): string => {
   if (error instanceof StartRefused) return error.message;
   if (error instanceof ConfigError) return `Runledger cannot start: ${error.message}`;
-  return `Runledger cannot start: ${error instanceof Error ? error.message : String(error)}`;
+  return `Runledger cannot start: ${messageOf(error)}`;
 };
 
 /** The first signal starts the stop. Ctrl-C arrives twice, from the terminal and from npm; the second one has no effect. */

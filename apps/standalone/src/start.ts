@@ -138,7 +138,7 @@ const prepareLog = async (
   return {
     ...first,
     webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now),
-    link: await newOwnerLink(log, owner, now()),
+    link: await newOwnerLink(log, owner),
   };
 };
 

@@ -49,9 +49,9 @@ describe('the first organisation of a standalone', () => {
     });
 
     const records = catalogue(log);
-    const deployment = await records.getDeployment(first.org_id, first.deployment_id);
-    const machine = await records.getMachine(first.org_id, deployment?.machine_id ?? '');
-    const version = await records.getWorkflowVersion(first.org_id, deployment?.workflow_version_id ?? '');
+    const deployment = await records.deployments.get(first.org_id, first.deployment_id);
+    const machine = await records.machines.get(first.org_id, deployment?.machine_id ?? '');
+    const version = await records.versions.get(first.org_id, deployment?.workflow_version_id ?? '');
     expect(machine).toMatchObject({ gpu: 'A10G', runner: { kind: 'program', program: 'render-image' } });
     expect(version).toMatchObject({ workflow_id: deployment?.workflow_id, number: 1 });
     expect(version?.inputs.map(({ name }) => name)).toEqual(['size', 'iterations', 'seconds', 'palette']);
@@ -114,7 +114,7 @@ describe('the first organisation of a standalone', () => {
     const folder = await dataFolder();
     const first = await start(folder);
     await start(folder, { gpu: 'T4' });
-    expect(await catalogue(log).getMachine(first.org_id, first.machine_id)).toMatchObject({ gpu: 'T4' });
+    expect(await catalogue(log).machines.get(first.org_id, first.machine_id)).toMatchObject({ gpu: 'T4' });
   });
 
   it('is not replaced if its file is invalid', async () => {
@@ -136,10 +136,10 @@ it('another organisation has its own key, user and sample', async () => {
     org_id: one.org_id,
     scopes: ['runs:write', 'admin'],
   });
-  expect(await catalogue(log).getDeployment(one.org_id, one.deployment_id)).toMatchObject({
+  expect(await catalogue(log).deployments.get(one.org_id, one.deployment_id)).toMatchObject({
     archived: false,
   });
-  expect(await catalogue(log).getDeployment(other.org_id, one.deployment_id)).toBeUndefined();
+  expect(await catalogue(log).deployments.get(other.org_id, one.deployment_id)).toBeUndefined();
   const operators = await createOrganisation(log, 'operators', now, OPERATOR_SCOPES);
   expect(await authenticate(log, operators.api_key)).toMatchObject({
     scopes: ['runs:write', 'admin', 'operator'],

@@ -38,18 +38,34 @@ export interface BlobStore {
   renew(org_id: string, sha256: string): Promise<boolean>;
   /**
    * For the writer of a reference to bytes that it has put: call it when the reference is stored. Somebody may have erased the blob
-   * between the two, since nothing referred to it then; the bytes are stored again. @throws {BlobStoreFull}
+   * meanwhile, or be about to, since nothing referred to it when they looked; then the bytes are stored again. @throws {BlobStoreFull}
    */
   confirm(org_id: string, bytes: Uint8Array): Promise<void>;
   /** The copy that is stored now, without its bytes; undefined for none. */
   find(org_id: string, sha256: string): Promise<StoredBlob | undefined>;
   /** The next blobs of all organisations behind a copy; 0 for the first. */
   list(behind: number, limit: number): Promise<StoredBlobs>;
-  /** Erases this copy, unless it is already gone. One that was stored meanwhile stays. */
+  /**
+   * Erases a blob at once, if `isFree` says that nothing refers to it. Who stores a reference before `isFree` looks is seen by it; who
+   * stores one later keeps the bytes by `confirm`. So a kill at any moment loses nothing, and the next call goes on where it was.
+   * @throws {BlobStoreFull} what `isFree` throws
+   */
+  eraseIfFree(org_id: OrgId, sha256: string, isFree: IsFree): Promise<Erasure>;
+  /** Erases this copy, unless it is already gone. One that was stored meanwhile stays. For copies that no request can begin to refer to. */
   erase(blob: StoredBlob): Promise<void>;
   /** Erases all that the organisation has, also what something refers to. Resolves with how many there were. */
   eraseAll(org_id: OrgId): Promise<number>;
 }
+
+/** Whether nothing refers to a copy, by all references that were stored before the call; undefined while that is unknown. */
+export type IsFree = (copy: StoredBlob) => Promise<boolean | undefined>;
+
+export type Erasure =
+  | { readonly kind: 'erased'; readonly copy: StoredBlob }
+  /** Something refers to it, or there is none. */
+  | { readonly kind: 'nothing_to_erase' }
+  /** Call it again later. */
+  | { readonly kind: 'unknown' };
 
 /** The store accepts nothing until its limit is raised or old blobs expire. */
 export class BlobStoreFull extends Error {

@@ -6,16 +6,18 @@ import {
   allBlobs,
   parseBlobSubject,
 } from '@runledger/contracts/blobs';
-import { orgId, newUuid } from '@runledger/contracts/ids';
+import { orgId, newUuid, type OrgId } from '@runledger/contracts/ids';
 import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
 import { polledClock } from '@runledger/coordination/broker-clock';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readDirectLast, type DirectMessage } from '@runledger/event-log/read/direct-read';
 import { lastMessage } from '@runledger/event-log/read/leader-read';
+import { openBucket } from '@runledger/event-log/streams/bucket';
 import { eraseSubjects, removeMessage } from '@runledger/event-log/streams/erase-messages';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
+import { Type } from 'typebox';
 import { publishUntilAcknowledged, LogFull } from '@runledger/event-log/append/publish';
 import { readToEnd } from '@runledger/event-log/follow/read-to-end';
 import type { DeliveredMessage } from '@runledger/event-log/read/stored-message';
@@ -92,7 +94,6 @@ export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStr
       }
       return true;
     },
-    ...presence(log, stream, present),
     list: async (behind, limit) => ({
       blobs: await listCopies(log, stream, { behind, limit }),
       now: new Date(await time()),
@@ -101,41 +102,88 @@ export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStr
   };
 };
 
+/** An erasure in progress, under `blob_erasures.<org_id>.<stream>.<sha256>` of CATALOGUE: it finds room there when its own store is full. */
+const Announcement = Type.Object({ org_id: Type.String(), sha256: Type.String() });
+
+/**
+ * Who erases at once announces it, asks who refers to the blob, erases the copy that was there before, by its sequence, and withdraws the
+ * announcement. Who begins to refer to a blob looks for an announcement, then for the blob, after its reference is stored: so either its
+ * reference was seen, or it finds the announcement or no blob, and stores a copy that this erasure does not take. This order matters.
+ */
 const erasing = (
   log: EventLog,
   stream: BlobStream,
   present: LRUCache<string, true>,
-): Pick<BlobStore, 'erase' | 'eraseAll'> => ({
-  erase: async ({ org_id, sha256, copy }) => {
-    await eraseCopy(log, stream, copy);
-    present.delete(blobSubject(stream, org_id, sha256));
-  },
-  eraseAll: async (org_id) => {
-    const erased = await eraseSubjects(log, stream, orgBlobs(stream, org_id));
-    present.clear();
-    return erased;
-  },
-});
+): Pick<BlobStore, 'confirm' | 'find' | 'eraseIfFree' | 'erase' | 'eraseAll'> => {
+  const announcements = openBucket(log, 'CATALOGUE', Announcement);
+  const keyOf = (org_id: string, sha256: string): string => `blob_erasures.${org_id}.${stream}.${sha256}`;
 
-/** Whether blobs are there, by the leader. */
-const presence = (
-  log: EventLog,
-  stream: BlobStream,
-  present: LRUCache<string, true>,
-): Pick<BlobStore, 'confirm' | 'find'> => ({
-  confirm: async (org_id, bytes) => {
-    const subject = blobSubject(stream, org_id, sha256Of(bytes));
-    if (await hasCopy(log, stream, subject)) return;
-    // Another writer may be faster.
-    await storeCopy(log, { stream, subject, data: bytes, replaces: 0 });
+  const lastCopy = (org_id: string, sha256: string): Promise<StoredMsg | null> =>
+    lastMessage(log, stream, blobSubject(stream, org_id, sha256));
+  const erase = async ({ org_id, sha256, copy }: StoredBlob): Promise<void> => {
+    await removeMessage(log, stream, copy);
+    present.delete(blobSubject(stream, org_id, sha256));
+  };
+  /** Stores a copy that is newer than the present one, which may be erased meanwhile. */
+  const storeAgain = async (org_id: string, sha256: string, data: Uint8Array): Promise<void> => {
+    const subject = blobSubject(stream, org_id, sha256);
+    let replaces: number;
+    do replaces = (await lastCopy(org_id, sha256))?.seq ?? 0;
+    while (!(await storeCopy(log, { stream, subject, data, replaces })));
     present.set(subject, true);
-  },
-  find: async (org_id, sha256) => {
-    const copy = await lastMessage(log, stream, blobSubject(stream, org_id, sha256));
-    return copy
-      ? { org_id: orgId(org_id), sha256, bytes: copy.data.byteLength, storedAt: copy.time, copy: copy.seq }
-      : undefined;
-  },
+  };
+
+  return {
+    find: async (org_id, sha256) => {
+      const copy = await lastCopy(org_id, sha256);
+      return copy ? describedCopy(orgId(org_id), sha256, copy) : undefined;
+    },
+    erase,
+    confirm: async (org_id, bytes) => {
+      const sha256 = sha256Of(bytes);
+      const announced = await announcements.get(keyOf(org_id, sha256));
+      if (!announced && (await hasCopy(log, stream, blobSubject(stream, org_id, sha256)))) return;
+      await storeAgain(org_id, sha256, bytes);
+    },
+    eraseIfFree: async (org_id, sha256, isFree) => {
+      const key = keyOf(org_id, sha256);
+      // Of a process that was killed, or that is paused and may go on at any moment.
+      const earlier = await announcements.get(key);
+      const found = await lastCopy(org_id, sha256);
+      if (!found) {
+        if (earlier) await announcements.eraseAt(key, earlier.revision);
+        return { kind: 'nothing_to_erase' };
+      }
+      const copy = describedCopy(org_id, sha256, found);
+      const seemsFree = await isFree(copy);
+      if (seemsFree === undefined) return { kind: 'unknown' };
+      if (!seemsFree && !earlier) return { kind: 'nothing_to_erase' };
+      const announcement = { org_id, sha256 };
+      const announced = earlier
+        ? await announcements.update(key, announcement, earlier.revision)
+        : await announcements.create(key, announcement);
+      const free = announced === false ? undefined : await isFree(copy);
+      if (announced === false || free === undefined) return { kind: 'unknown' };
+      if (free) await erase(copy);
+      // The earlier process may still erase the copy that it found.
+      else if (earlier) await storeAgain(org_id, sha256, found.data);
+      await announcements.eraseAt(key, announced);
+      return free ? { kind: 'erased', copy } : { kind: 'nothing_to_erase' };
+    },
+    eraseAll: async (org_id) => {
+      const erased = await eraseSubjects(log, stream, orgBlobs(stream, org_id));
+      present.clear();
+      return erased;
+    },
+  };
+};
+
+const describedCopy = (org_id: OrgId, sha256: string, { data, time, seq }: StoredMsg): StoredBlob => ({
+  org_id,
+  sha256,
+  bytes: data.byteLength,
+  storedAt: time,
+  copy: seq,
 });
 
 /** @throws {BlobDamaged} */
@@ -212,10 +260,6 @@ const hasCopy = async (log: EventLog, stream: BlobStream, subject: string): Prom
   );
   return (state.subjects?.[subject] ?? 0) > 0;
 };
-
-/** Erases one copy. A sequence is never used again, so a later copy of the blob stays. @throws {LogUnavailable} */
-const eraseCopy = (log: EventLog, stream: BlobStream, sequence: number): Promise<void> =>
-  removeMessage(log, stream, sequence);
 
 const storedBlob = (
   stream: BlobStream,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
-import { newUuid } from '@runledger/contracts/ids';
+import { newUuid, orgId } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlobDamaged, BlobStoreFull, type BlobStore } from '../src/blob-store.ts';
@@ -25,7 +25,7 @@ export interface StorageLimits {
   readonly lifetimeMs?: number;
 }
 
-const ORG = newUuid();
+const ORG = orgId(newUuid());
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const someBytes = (count = 10_000): Uint8Array => new Uint8Array(randomBytes(count));
 
@@ -65,7 +65,10 @@ export const blobStoreConformance = (
       expect(copy).toMatchObject({ ...ref, org_id: ORG });
       await store.confirm(ORG, bytes);
       expect(await other.find(ORG, ref.sha256)).toEqual(copy);
-      if (copy) await other.erase(copy);
+      expect(await other.eraseIfFree(ORG, ref.sha256, async () => false)).toEqual({
+        kind: 'nothing_to_erase',
+      });
+      expect(await other.eraseIfFree(ORG, ref.sha256, async () => true)).toEqual({ kind: 'erased', copy });
       expect(await other.find(ORG, ref.sha256)).toBeUndefined();
       await store.confirm(ORG, bytes);
       expect(await read(other, ref.sha256)).toEqual(bytes);

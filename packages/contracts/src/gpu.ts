@@ -45,6 +45,6 @@ export const GpuName = Type.String({
   examples: ['RTX4090'],
   'x-refusal': {
     type: 'string_pattern_mismatch',
-    msg: `Input should be the name of a GPU model, such as RTX4090: ${GPU_MODEL_RULE}`,
+    msg: `Send the name of a GPU model, such as RTX4090: ${GPU_MODEL_RULE}`,
   },
 });

@@ -97,3 +97,13 @@ export const newUuid = (): string => {
       : { msecs: latest.msecs, seq: latest.seq + 1 };
   return uuidv7({ random, ...latest });
 };
+
+/** RFC 9562, section 5.8: a UUID with 122 bits of any content, here the first ones of a hash. */
+export const uuid8 = (hash: Uint8Array): string => {
+  const bytes = [...hash.subarray(0, 16)].map((byte, at) => {
+    if (at === 6) return (byte & 0x0f) | 0x80;
+    return at === 8 ? (byte & 0x3f) | 0x80 : byte;
+  });
+  const digits = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+};

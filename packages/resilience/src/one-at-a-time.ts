@@ -1,4 +1,9 @@
-/** Calls during a run of the work share the next run, which begins after all of them. */
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+
+/**
+ * Calls during a run of the work share the next run, which begins after all of them. It begins at the end of a turn of the event loop: all requests that
+ * are read in one turn share one, and not the first one and the others two.
+ */
 export const oneAtATime = <Result>(work: () => Promise<Result>): (() => Promise<Result>) => {
   const run = oneAtATimeByKey(work);
   return () => run('');
@@ -16,6 +21,7 @@ export const oneAtATimeByKey = <Result>(
       hasBegun: false,
       result: Promise.resolve(before?.result)
         .catch(() => undefined)
+        .then(() => endOfTurn())
         .then(() => {
           run.hasBegun = true;
           return work(key);

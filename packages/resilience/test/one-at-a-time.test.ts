@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { oneAtATimeByKey } from '../src/one-at-a-time.ts';
@@ -28,7 +29,7 @@ const heldWork = () => {
 };
 
 const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  for (let turn = 0; turn < 3; turn += 1) await endOfTurn();
 };
 
 describe('work that runs one at a time for each key', () => {
@@ -61,6 +62,19 @@ describe('work that runs one at a time for each key', () => {
         expect(begun.length).toBeLessThanOrEqual(calls.length);
       }),
     );
+  });
+
+  it('shares one run between all calls of one turn of the event loop', async () => {
+    const { run, begun } = heldWork();
+    const calls = [run('a')];
+    for (let later = 0; later < 20; later += 1) {
+      await Promise.resolve();
+      calls.push(run('a'));
+    }
+    await settle();
+    expect(begun).toHaveLength(1);
+    begun.forEach(({ end }) => end(false));
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
   });
 
   it('shares one run between all calls that waited for the one before, and does not wait for other keys', async () => {

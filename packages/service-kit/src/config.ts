@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { type Type, IsOptional } from 'typebox';
 import { Value } from 'typebox/value';
+import { messageOf } from '@runledger/resilience/errors';
 import { expected, keyword, readValue, written } from './config-schemas.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -166,7 +167,7 @@ const readSecretFile = (path: string): SecretFile => {
     const text = readFileSync(path, 'utf8').trim();
     return text === '' ? { ok: false, wrong: `names ${path}, which is empty` } : { ok: true, text };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { ok: false, wrong: `names a file that cannot be read (${why})` };
   }
 };

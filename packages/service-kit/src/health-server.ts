@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { within } from '@runledger/resilience/within';
+import { messageOf } from '@runledger/resilience/errors';
 import { type Logger, hideSecretsInText } from './logger.ts';
 import { HEALTH_TOKEN_SETTING, namesToken } from './health-token.ts';
 import { listen } from './listen.ts';
@@ -58,7 +59,7 @@ const outcomeOf = async (check: Check): Promise<CheckOutcome> => {
   try {
     return await check();
   } catch (error) {
-    return { ok: false, why: error instanceof Error ? error.message : String(error) };
+    return { ok: false, why: messageOf(error) };
   }
 };
 

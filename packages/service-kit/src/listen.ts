@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { messageOf } from '@runledger/resilience/errors';
 
 export interface ListenOptions {
   /** The subject of messages, such as `The gateway`. */
@@ -26,7 +27,7 @@ export const listen = async (
     server.listen(port, host);
     await once(server, 'listening');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new Error(
       `${name} cannot listen on ${host}:${port} (${why}). Choose another ${setting}; 0 takes a free one.`,
       { cause },

@@ -10,6 +10,8 @@ export interface RandomSource {
   readonly fraction: () => number;
   readonly chance: (outOf100: number) => boolean;
   readonly pick: <Item>(items: readonly [Item, ...Item[]]) => Item;
+  /** All of them, in another order. */
+  readonly shuffled: <Item>(items: readonly Item[]) => Item[];
   /** `count` different items in their order; all of them if there are fewer. */
   readonly sample: <Item>(items: readonly Item[], count: number) => Item[];
 }
@@ -24,6 +26,10 @@ export const randomFrom = (seed: number): RandomSource => {
     pick: ([first, ...others]) => {
       const at = integer(0, others.length);
       return at === 0 ? first : (others[at - 1] ?? first);
+    },
+    shuffled: (items) => {
+      const left = [...items];
+      return items.flatMap(() => left.splice(integer(0, left.length - 1), 1));
     },
     sample: (items, count) => {
       const left = items.map((_, at) => at);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { INVARIANTS } from '@runledger/testing/invariants';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -12,10 +13,12 @@ const invariants = (): string[] => {
 };
 
 const rows = (): { readonly invariant: string; readonly tests: readonly string[] }[] =>
-  [...read('docs/guarantees.md').matchAll(/^\| +(\d+) +\|.*$/gm)].map(([row, invariant = '']) => ({
-    invariant,
-    tests: [...row.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link),
-  }));
+  [...read('docs/guarantees.md').matchAll(/^- \*\*(\d+)\*\*:.*(?:\n  .*)*/gm)].map(
+    ([row, invariant = '']) => ({
+      invariant,
+      tests: [...row.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link),
+    }),
+  );
 
 it('every invariant has tests that show it', () => {
   expect(invariants().length).toBeGreaterThan(10);
@@ -26,4 +29,12 @@ it('every invariant has tests that show it', () => {
 it('every guarantee is shown by test files', () => {
   for (const row of rows())
     expect(row).toMatchObject({ tests: expect.arrayContaining([expect.stringMatching(/\.test\.ts$/)]) });
+});
+
+it('what machines judge has the names and words of the code', () => {
+  const page = read('docs/guarantees.md').replaceAll(/\n {2}(?=\S)/g, ' ');
+  const named = [...page.matchAll(/^- `([a-z-]+)` \(([0-9, ]+); [a-z ]+\): (.+)$/gm)];
+  expect(
+    named.map(([, name, numbers = '', words]) => [name, [numbers.split(', ').map(Number), words]]),
+  ).toEqual(Object.entries(INVARIANTS));
 });

@@ -4,6 +4,13 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
+/** The folders that the line of a workspace names: `core/` of `services/scheduler`. */
+const namedFolders = (page: string): string[] =>
+  [...page.matchAll(/^- `((?:apps|packages|services)\/[\w-]+)`:(.*(?:\n  .*)*)/gm)].flatMap(
+    ([, workspace = '', said = '']) =>
+      [...said.matchAll(/`([\w/-]+)\/`/g)].map(([, folder = '']) => join(workspace, 'src', folder)),
+  );
+
 /** The files that a page names: relative to the root, to the folder of the heading, or to the file before it. */
 const namedFiles = (page: string): { readonly name: string; readonly candidates: readonly string[] }[] => {
   let folder = '';
@@ -38,4 +45,10 @@ describe.each(PAGES)('%s', (page) => {
   it.each(files)('names $name, which exists', ({ candidates }) => {
     expect(candidates.some((path) => existsSync(join(ROOT, path)))).toBe(true);
   });
+});
+
+const WHERE = readFileSync(join(ROOT, 'docs/architecture/where-to-change.md'), 'utf8');
+
+it.each(namedFolders(WHERE))('the page of workspaces names %s, which exists', (folder) => {
+  expect(existsSync(join(ROOT, folder))).toBe(true);
 });

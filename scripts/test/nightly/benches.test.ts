@@ -10,7 +10,6 @@ const ENDS_WITHIN_MS = 240_000;
 /** Every bench, with arguments that make it as short as it can be. */
 const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'apps/cli/bench/commands.ts': ['1'],
-  'apps/soak/bench/frozen-broker.ts': ['1', '1', '1'],
   'packages/event-log/bench/append-together.ts': ['64', '1'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
@@ -18,6 +17,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'packages/event-log/bench/migrate.ts': ['5'],
   'packages/event-log/bench/read-behind-strays.ts': ['1'],
   'packages/event-log/bench/reads.ts': ['8', '1', '50'],
+  'services/gateway/bench/archived-runs.ts': ['20', '5'],
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
   'services/gateway/bench/frozen-broker.ts': ['1', '1', 'kill', '1'],
   'services/gateway/bench/not-found.ts': ['4', '1'],

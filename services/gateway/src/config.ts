@@ -1,3 +1,4 @@
+import type { Lifetimes } from '@runledger/contracts/lifetimes';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { oneOf, port, url } from '@runledger/service-kit/config-schemas';
 import {
@@ -18,7 +19,7 @@ import { oidcConfig, oidcProblems } from './records/people/oidc-config.ts';
 import { archiveConfig } from './archive/archive-objects.ts';
 import { exampleIdsConfig } from './document/example-ids.ts';
 import { outputsConfig } from './files/output-stores.ts';
-import { quotaProblems, quotasConfig } from './records/quotas/quotas-config.ts';
+import { followingLimits, quotaProblems, quotasConfig } from './records/quotas/quotas-config.ts';
 import { edgeConfig } from './door/edge.ts';
 
 const KiB = 1024;
@@ -92,8 +93,16 @@ export const configSchema = Type.Object({
   ...outputsConfig,
   ...outputUrlsConfig,
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
-  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of all output files of a run'),
-  RUNLEDGER_FILE_MAX_BYTES: atMost(512 * MiB, 1024 * GiB, 'bytes of a file that a client uploads'),
+  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(
+    GiB,
+    1024 * GiB,
+    'bytes of all output files of a run; where it is not set, at most RUNLEDGER_QUOTA_OUTPUT_BYTES',
+  ),
+  RUNLEDGER_FILE_MAX_BYTES: atMost(
+    512 * MiB,
+    1024 * GiB,
+    'bytes of a file that a client uploads; where it is not set, at most RUNLEDGER_QUOTA_FILE_BYTES',
+  ),
   RUNLEDGER_FILE_KEEP_DAYS: Type.Integer({
     minimum: 1,
     maximum: 10_000,
@@ -122,10 +131,25 @@ export const configSchema = Type.Object({
 
 export type GatewayConfig = Static<typeof configSchema>;
 
+const DAY_MS = 86_400_000;
+
+/** How long a file is kept from its last use on. */
+export const fileKeptMs = ({ RUNLEDGER_FILE_KEEP_DAYS: days }: GatewayConfig): number => days * DAY_MS;
+
+/** How long things are kept that only the gateway's settings decide about. */
+export const lifetimesOf = (config: GatewayConfig): Partial<Lifetimes> => ({
+  webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
+  views: config.RUNLEDGER_RUN_RETENTION_DAYS * DAY_MS,
+  files: fileKeptMs(config),
+  ...(config.RUNLEDGER_OUTPUTS === 'directory' && { outputs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS }),
+});
+
 /** @throws {ConfigError} with all problems */
 export const readGatewayConfig = (env: Environment): GatewayConfig => {
   const { values, problems } = inspectConfig(configSchema, env);
-  const all = joinProblems(problems, [...quotaProblems(values), ...oidcProblems(values)]);
+  const isSet = (variable: string): boolean => (env[variable] ?? '') !== '';
+  const all = joinProblems(problems, [...quotaProblems(values, isSet), ...oidcProblems(values)]);
   if (all.length > 0) throw new ConfigError(all);
-  return readConfig(configSchema, env);
+  const config = readConfig(configSchema, env);
+  return { ...config, ...followingLimits(config, isSet) };
 };

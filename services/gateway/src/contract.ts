@@ -61,5 +61,5 @@ export const contract: ServiceContract = {
     redriveSubject('scheduler'),
     redriveSubject('executor.*'),
   ],
-  responds: ['archive_check', 'instances', 'rebuild_views', 'redrive', 'view_digests'],
+  responds: ['instances', 'rebuild_views', 'redrive', 'view_digests'],
 };

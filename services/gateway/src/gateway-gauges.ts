@@ -1,64 +1,104 @@
 import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import { BLOB_STREAMS } from '@runledger/contracts/blobs';
 import { reservedBytes } from '@runledger/contracts/fold/log-capacity';
+import { polledClock } from '@runledger/coordination/broker-clock';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import { streamFill } from '@runledger/event-log/provision/stream-sizes';
 import { observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import { projectionLag } from './views/position-watch.ts';
-import type { RunProjection } from './views/run-projection.ts';
-import { archiveGauges } from './archive/archive.ts';
+import type { ProjectionPositions } from './views/run-projection.ts';
+import { archiveRecords, BEHIND, POSITION } from './archive/archive-walk.ts';
 import type { Kit } from './kit.ts';
 import type { Runs } from './runs/runs.ts';
 
-/** How far the views are behind the log, and how long that holds what they lack. They have no value while another gateway projects. */
+type GaugeValue = () => number | undefined | Promise<number | undefined>;
+
+/** Gauges without a value while another gateway projects, or while the broker does not answer. */
+const whileProjecting =
+  (metrics: Metrics, isProjecting: () => boolean) =>
+  (name: string, help: string, value: GaugeValue): void =>
+    observedGauge(metrics, {
+      name: `runledger_gateway_${name}`,
+      help,
+      value: async () => {
+        try {
+          return isProjecting() ? await value() : undefined;
+        } catch (error) {
+          if (error instanceof LogUnavailable) return undefined;
+          throw error;
+        }
+      },
+    });
+
+/** How far the views are behind the log, and how long that holds what they lack. */
 export const projectionGauges = (
   metrics: Metrics,
   log: EventLog,
-  { position, seenPosition }: Pick<RunProjection, 'position' | 'seenPosition'>,
+  { position, seenPosition }: ProjectionPositions,
 ): void => {
   const lag = projectionLag(log);
+  const gauge = whileProjecting(metrics, () => position() !== undefined);
   observedGauge(metrics, {
     name: 'runledger_gateway_projecting',
     help: '1 while this gateway keeps the views. With shared views one of all gateways does.',
     value: () => (position() === undefined ? 0 : 1),
   });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_projection_lag_messages',
-    help: 'Messages of the log that are not in the run views yet, at the gateway that keeps them.',
-    value: async () => {
-      const present = position();
-      return present === undefined ? undefined : lag.messages(present);
-    },
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_projection_lag_seconds',
-    help: 'Age of the first message that is not in the run views, at the gateway that keeps them.',
-    value: async () => {
-      const present = position();
-      return present === undefined ? undefined : lag.seconds(present);
-    },
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_projection_missed_messages',
-    help: 'Messages that left the log before the run views had them, until they are taken from the archive or known to be lost, at the gateway that keeps the views.',
-    value: () => {
+  gauge(
+    'projection_lag_messages',
+    'Messages of the log that are not in the run views yet, at the gateway that keeps them.',
+    () => lag.messages(position() ?? 0),
+  );
+  gauge(
+    'projection_lag_seconds',
+    'Age of the first message that is not in the run views, at the gateway that keeps them.',
+    () => lag.seconds(position() ?? 0),
+  );
+  gauge(
+    'projection_missed_messages',
+    'Messages that left the log before the run views had them, until they are taken from the archive or known to be lost, at the gateway that keeps the views.',
+    () => {
       const missed = seenPosition()?.missed;
-      return position() === undefined ? undefined : missed ? missed.up_to - missed.after : 0;
+      return missed ? missed.up_to - missed.after : 0;
     },
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_log_max_age_seconds',
-    help: 'How long the stream RUNS keeps its messages, at the gateway that keeps the views; without a value when it has no limit.',
-    value: async () => {
-      const age = position() === undefined ? undefined : await readLogAge(log).catch(unlessUnavailable);
-      return age && Number.isFinite(age.maxAgeMs) ? age.maxAgeMs / 1_000 : undefined;
+  );
+  gauge(
+    'log_max_age_seconds',
+    'How long the stream RUNS keeps its messages, at the gateway that keeps the views; without a value when it has no limit.',
+    async () => {
+      const { maxAgeMs } = await readLogAge(log);
+      return Number.isFinite(maxAgeMs) ? maxAgeMs / 1_000 : undefined;
     },
-  });
+  );
 };
 
-const unlessUnavailable = (error: unknown): undefined => {
-  if (!(error instanceof LogUnavailable)) throw error;
+/** How old what is not archived is, and who is behind. */
+export const archiveGauges = ({ log, metrics }: Kit, isProjecting: () => boolean): void => {
+  const { positions, behind } = archiveRecords(log);
+  const lag = projectionLag(log);
+  const brokerNow = polledClock(log, 'RUNS');
+  const gauge = whileProjecting(metrics.registry, isProjecting);
+  gauge(
+    'archive_lag_seconds',
+    'Age of the first message of the log that is not archived, at the gateway that keeps the views.',
+    async () => {
+      const position = await positions.get(POSITION);
+      return position && lag.seconds(position.value.sequence);
+    },
+  );
+  gauge(
+    'archive_organisations_behind',
+    'Organisations of which a run could not be archived, at the gateway that keeps the views.',
+    async () => (await behind.list(BEHIND)).length,
+  );
+  gauge(
+    'archive_behind_seconds',
+    'How long the first of these is behind; 0 for none, at the gateway that keeps the views.',
+    async () => {
+      const since = (await behind.list(BEHIND)).map(({ value }) => Date.parse(value.since));
+      return since.length === 0 ? 0 : Math.max((await brokerNow()) - Math.min(...since), 0) / 1_000;
+    },
+  );
 };
 
 export const logGauges = (metrics: Metrics, log: EventLog): void => {
@@ -82,7 +122,7 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
 /** What this gateway holds, and how full the stores are that it writes. */
 export const gatewayGauges = (kit: Kit, { room, subscriptions }: Runs, isProjecting: () => boolean): void => {
   const { config, log } = kit;
-  const gauge = (name: string, help: string, value: () => number | undefined | Promise<number | undefined>) =>
+  const gauge = (name: string, help: string, value: GaugeValue) =>
     observedGauge(kit.metrics.registry, { name: `runledger_gateway_${name}`, help, value });
   for (const stream of [...BLOB_STREAMS, ...AUDIT_STREAMS]) {
     const name = stream.toLowerCase();

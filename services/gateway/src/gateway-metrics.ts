@@ -4,7 +4,6 @@ import type { Resource } from '@runledger/contracts/http/organisations';
 import type { OrgId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
-import type { SegmentRecord } from './archive/archive-records.ts';
 
 /** Called for each event, for metrics. */
 export interface RateCounters {
@@ -26,8 +25,6 @@ export interface GatewayMetrics {
   readonly conflict: () => void;
   /** A run was ended because the log no longer holds its beginning, or is about to lose it. */
   readonly expired: () => void;
-  /** A run was read that has an expiry behind its end. */
-  readonly secondEnd: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
   /** Runs, and bytes of output files. */
@@ -61,16 +58,36 @@ type WhyRemoved = (typeof WHY_REMOVED)[number];
 
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
-type NewCounter = (name: string, help: string, labelNames?: string[]) => Counter;
+interface ArchiveMetrics {
+  readonly written: (bytes: number) => void;
+  readonly lost: (messages: number) => void;
+  readonly failed: () => void;
+}
 
 export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const registers = [registry];
-  const counter: NewCounter = (name, help, labelNames = []) =>
-    new Counter({ name, help, labelNames, registers });
-  const requests = counter('runledger_gateway_http_requests_total', 'Responses, by operation and status.', [
-    'operation',
-    'status',
-  ]);
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name: `runledger_gateway_${name}_total`, help, labelNames, registers });
+  const adding = (name: string, help: string): ((count: number) => void) => {
+    const sum = counter(name, help);
+    return (count) => sum.inc(count);
+  };
+  const counting = (name: string, help: string): (() => void) => {
+    const add = adding(name, help);
+    return () => add(1);
+  };
+  /** By a label with these values. A rate would not show the first event of a series that begins at 1. */
+  const addingBy = <Value extends string>(
+    label: string,
+    values: readonly Value[],
+    name: string,
+    help: string,
+  ): ((value: Value, count: number) => void) => {
+    const sum = counter(name, help, [label]);
+    for (const value of values) sum.inc({ [label]: value }, 0);
+    return (value, count) => sum.inc({ [label]: value }, count);
+  };
+  const requests = counter('http_requests', 'Responses, by operation and status.', ['operation', 'status']);
   const seconds = new Histogram({
     name: 'runledger_gateway_http_request_seconds',
     help: 'From a request to its response, by operation. A waiting read takes as long as it waits; a stream counts until it begins.',
@@ -78,132 +95,89 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     buckets: REQUEST_SECONDS,
     registers,
   });
-  const queued = counter('runledger_gateway_runs_queued_total', 'Runs that this gateway has accepted.');
-  const notQueued = counter(
-    'runledger_gateway_runs_not_queued_total',
+  const notQueued = addingBy(
+    'why',
+    WHY_NOT_QUEUED,
+    'runs_not_queued',
     'Requests that queued no run, by reason: a full queue, log or store of inputs, a used idempotency key, unavailable views.',
-    ['why'],
-  );
-  // A rate would not show the first event of a series that begins at 1.
-  for (const why of WHY_NOT_QUEUED) notQueued.inc({ why }, 0);
-  const conflicts = counter(
-    'runledger_gateway_conflicts_total',
-    'Decisions that the log refused because another event was stored first. They were made again.',
-  );
-  const expired = counter(
-    'runledger_gateway_runs_expired_total',
-    'Runs that this gateway ended because they outlived the log.',
-  );
-  const secondEnds = counter(
-    'runledger_gateway_second_ends_total',
-    'Runs that were read with an expiry behind their end, which former releases could store. They are shown with their end.',
   );
   const reads = counter(
-    'runledger_gateway_run_reads_total',
+    'run_reads',
     'Runs that were read from the views, or from the log because the views were behind.',
     ['from'],
   );
-  const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
+  const removedRuns = addingBy(
+    'why',
+    WHY_REMOVED,
+    'removed_runs',
+    'Runs that this gateway removed from the views, because a request deleted them or because they were old enough.',
+  );
+  const erasedBytes = addingBy(
+    'why',
+    WHY_REMOVED,
+    'erased_file_bytes',
+    'Bytes of output files that this gateway erased, because a request deleted them or because they were old enough.',
+  );
+  const archived = counting('archive_runs', 'Runs whose object this gateway wrote and read back.');
+  const archivedBytes = adding('archive_bytes', 'Bytes of these objects.');
   return {
     registry,
-    erased: erasedBlobs(counter),
-    removed: removals(counter),
     answered: (operation, status, took) => {
       requests.inc({ operation, status: String(status) });
       seconds.observe({ operation }, took);
     },
-    queued: () => queued.inc(),
-    notQueued: (why) => notQueued.inc({ why }),
-    conflict: () => conflicts.inc(),
-    expired: () => expired.inc(),
-    secondEnd: () => secondEnds.inc(),
+    queued: counting('runs_queued', 'Runs that this gateway has accepted.'),
+    notQueued: (why) => notQueued(why, 1),
+    conflict: counting(
+      'conflicts',
+      'Decisions that the log refused because another event was stored first. They were made again.',
+    ),
+    expired: counting('runs_expired', 'Runs that this gateway ended because they outlived the log.'),
     runRead: (from) => reads.inc({ from }),
-    uploaded: (bytes) => uploaded.inc(bytes),
-    auditLost: lostRecords(counter),
-    rate: rateCounters(counter),
-    quotas: quotaMetrics(registry),
-    archive: archiveMetrics(registry),
-  };
-};
-
-const erasedBlobs = (counter: NewCounter): GatewayMetrics['erased'] => {
-  const erased = counter(
-    'runledger_gateway_erased_blob_bytes_total',
-    'Bytes of workflows, inputs and lists of outputs that were erased because nothing referred to them, by stream.',
-    ['stream'],
-  );
-  for (const stream of BLOB_STREAMS) erased.inc({ stream }, 0);
-  return (stream, bytes) => erased.inc({ stream }, bytes);
-};
-
-const lostRecords = (counter: NewCounter): (() => void) => {
-  const lost = counter(
-    'runledger_gateway_audit_records_lost_total',
-    'Audit records, or their outcomes, that could not be stored. The service log has them as errors.',
-  );
-  return () => lost.inc();
-};
-
-const removals = (counter: NewCounter): GatewayMetrics['removed'] => {
-  const runs = counter(
-    'runledger_gateway_removed_runs_total',
-    'Runs that this gateway removed from the views, because a request deleted them or because they were old enough.',
-    ['why'],
-  );
-  const bytes = counter(
-    'runledger_gateway_erased_file_bytes_total',
-    'Bytes of output files that this gateway erased, because a request deleted them or because they were old enough.',
-    ['why'],
-  );
-  for (const why of WHY_REMOVED) for (const removed of [runs, bytes]) removed.inc({ why }, 0);
-  return (why, removed) => {
-    runs.inc({ why }, removed.runs);
-    bytes.inc({ why }, removed.bytes);
-  };
-};
-
-const rateCounters = (counter: NewCounter): RateCounters => {
-  const refused = counter(
-    'runledger_gateway_rate_refusals_total',
-    'Requests that were refused because their API key exceeded its rate.',
-  );
-  const leases = counter(
-    'runledger_gateway_rate_token_leases_total',
-    'Token leases that this gateway took from the shared bucket of a rate limit.',
-  );
-  const letThrough = counter(
-    'runledger_gateway_rate_let_through_total',
-    'Requests that were not counted because the broker did not answer in time.',
-  );
-  return {
-    refused: () => refused.inc(),
-    leaseTaken: () => leases.inc(),
-    letThrough: () => letThrough.inc(),
-  };
-};
-
-interface ArchiveMetrics {
-  readonly sealed: (segment: SegmentRecord) => void;
-  readonly lost: (messages: number) => void;
-  readonly failed: () => void;
-}
-
-const archiveMetrics = (registry: Metrics): ArchiveMetrics => {
-  const counter = (name: string, help: string): Counter =>
-    new Counter({ name: `runledger_gateway_archive_${name}_total`, help, registers: [registry] });
-  const segments = counter('segments', 'Segments that this gateway wrote and read back.');
-  const messages = counter('messages', 'Messages of runs in segments that this gateway wrote.');
-  const bytes = counter('bytes', 'Bytes of segments that this gateway wrote.');
-  const lost = counter('lost_messages', 'Messages that left the log before they were archived.');
-  const failures = counter('failures', 'Rounds of the archive that failed. The service log says why.');
-  return {
-    sealed: (segment) => {
-      segments.inc();
-      messages.inc(segment.messages);
-      bytes.inc(segment.bytes);
+    uploaded: adding('upload_bytes', 'Bytes of output files that were stored.'),
+    removed: (why, { runs, bytes }) => {
+      removedRuns(why, runs);
+      erasedBytes(why, bytes);
     },
-    lost: (count) => lost.inc(count),
-    failed: () => failures.inc(),
+    erased: addingBy(
+      'stream',
+      BLOB_STREAMS,
+      'erased_blob_bytes',
+      'Bytes of workflows, inputs and lists of outputs that were erased because nothing referred to them, by stream.',
+    ),
+    auditLost: counting(
+      'audit_records_lost',
+      'Audit records, or their outcomes, that could not be stored. The service log has them as errors.',
+    ),
+    rate: {
+      refused: counting(
+        'rate_refusals',
+        'Requests that were refused because their API key exceeded its rate.',
+      ),
+      leaseTaken: counting(
+        'rate_token_leases',
+        'Token leases that this gateway took from the shared bucket of a rate limit.',
+      ),
+      letThrough: counting(
+        'rate_let_through',
+        'Requests that were not counted because the broker did not answer in time.',
+      ),
+    },
+    quotas: quotaMetrics(registry),
+    archive: {
+      written: (bytes) => {
+        archived();
+        archivedBytes(bytes);
+      },
+      lost: adding(
+        'archive_lost_messages',
+        'Messages that left the log before they were archived; of one organisation that was behind at least so many.',
+      ),
+      failed: counting(
+        'archive_failures',
+        'How often an organisation fell behind because a run of it could not be archived.',
+      ),
+    },
   };
 };
 

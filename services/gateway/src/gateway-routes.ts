@@ -6,11 +6,9 @@ import { referenceRoutes } from './document/reference.ts';
 import { clientAddresses, type ClientAddresses } from './door/edge.ts';
 import { createApp } from './door/app.ts';
 import { identifyCaller } from './door/caller.ts';
-import type { QuickAnswer } from './door/http-server.ts';
 import { jsonBody } from './door/json-body.ts';
-import { noteAnswers, type PlainRoute, type Route } from './door/operation.ts';
+import type { PlainRoute, Route } from './door/operation.ts';
 import { rateLimit } from './door/rate-limit.ts';
-import { commonHeaders } from './door/responses.ts';
 import { sessionHalves } from './door/credentials.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import type { Files } from './files/files.ts';
@@ -22,7 +20,7 @@ import { knownFailures } from './known-failures.ts';
 import { auditRoutes } from './records/audit/audit-routes.ts';
 import type { Audit } from './records/audit/audit.ts';
 import { recordOperation } from './records/audit/record-operation.ts';
-import { catalogue, type CatalogueRecords } from './records/catalogue/catalogue.ts';
+import type { Catalogue } from './records/catalogue/catalogue.ts';
 import { checkDeploymentRoute } from './records/catalogue/check-deployment.ts';
 import type { DeleteRecords } from './records/catalogue/delete-records.ts';
 import { deploymentRoutes } from './records/catalogue/deployments.ts';
@@ -50,12 +48,11 @@ import { countRunsRoute, listRunsRoute } from './runs/list.ts';
 import { deleteRoutes, tombstoneRoute } from './runs/delete.ts';
 import { eventsRoute } from './runs/events.ts';
 import type { SeenPosition } from './runs/facts/log-room.ts';
-import { getRoute, quickReads } from './runs/get.ts';
+import { getRoute } from './runs/get.ts';
 import { historyRoute } from './runs/history.ts';
 import { logsRoute } from './runs/logs.ts';
 import { pictureRoute } from './runs/picture.ts';
 import { queueRoute } from './runs/queue.ts';
-import { receiptRoutes } from './runs/receipt.ts';
 import { rerunManyRoute } from './runs/rerun-many.ts';
 import { rerunRoute } from './runs/rerun.ts';
 import type { Runs } from './runs/runs.ts';
@@ -65,11 +62,11 @@ import { waitingRoute } from './runs/waiting.ts';
 import { webhookRoutes } from './runs/webhook-routes.ts';
 import type Koa from 'koa';
 
-/** What the rooms have opened, for the operations that clients call. */
+/** What the folders below have opened, for the operations that clients call. */
 export interface Opened {
   readonly runs: Runs;
   readonly archive: Archive;
-  readonly records: CatalogueRecords;
+  readonly records: Catalogue;
   readonly deletion: DeleteRecords;
   readonly people: Accounts;
   readonly audit: Audit;
@@ -91,12 +88,11 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
   return [
     queueRoute(kit, runs),
     waitingRoute(kit, runs),
-    getRoute(runs),
+    getRoute(kit, runs),
     eventsRoute(runs),
     logsRoute(kit, runs),
     historyRoute(kit, runs),
     pictureRoute(kit, runs),
-    ...receiptRoutes(kit, runs),
     tokenRoute(kit, runs),
     cancelRoute(runs),
     ...deleteRoutes(runs),
@@ -115,7 +111,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
     ...fileRoutes(kit, files, outputs.store),
-    ...uploadRoutes(kit, files),
+    ...uploadRoutes(files),
     usageRoute(quotas),
     ...retentionRoutes(kit, opened.retention, () => outputs.store.keepsForMs()),
     ...accountRoutes(kit, people, audit),
@@ -127,7 +123,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     systemRoute({ log, position: () => opened.seenPosition()?.sequence, untrustedProxy: clients.untrusted }),
     ...executorRoutes(kit, scheduler),
     ...scheduleRoutes(kit, runs, schedules),
-    ...erasureRoutes(kit, opened.erasures, (id) => catalogue(log).getOrganisation(id)),
+    ...erasureRoutes(kit, opened.erasures, (id) => records.getOrganisation(id)),
   ];
 };
 
@@ -147,25 +143,20 @@ const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[]
   ];
 };
 
-interface Served {
-  readonly app: Koa;
-  readonly quick: QuickAnswer;
-}
-
 /** The operations and pages behind the door: who may send a request, what its body may be, and what is written of it. */
-export const serveRoutes = (kit: Kit, opened: Opened): Served => {
-  const { config, log, views, logger, metrics, clock } = kit;
+export const serveRoutes = (kit: Kit, opened: Opened): Koa => {
+  const { config, logger } = kit;
   const { people, audit, runs } = opened;
   const clients = clientAddresses(config.RUNLEDGER_TRUSTED_PROXIES, logger);
   const halves = sessionHalves(config.RUNLEDGER_PUBLIC_URL);
-  const { authenticate, recentKey } = cachedAuthentication(kit, runs.tokens, people.callers);
-  const limiter = rateLimit(kit);
+  const authenticate = cachedAuthentication(kit, runs.tokens, people.callers);
+  const limitRate = rateLimit(kit);
   const routes = operations(kit, opened, clients);
-  const app = createApp(kit, {
+  return createApp(kit, {
     routes,
     plainRoutes: pages(kit, opened, routes),
     serving: {
-      identifyCaller: identifyCaller(authenticate, limiter.limit, clients.of, halves, audit.refused.count),
+      identifyCaller: identifyCaller(authenticate, limitRate, clients.of, halves, audit.refused.count),
       identifyVisitor: (ctx) => ({ address: clients.of(ctx.req) ?? null, session: halves.read(ctx) }),
       audited: recordOperation(audit.record),
       body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES, config.RUNLEDGER_JSON_DUPLICATES),
@@ -173,21 +164,4 @@ export const serveRoutes = (kit: Kit, opened: Opened): Served => {
     clients,
     failures: knownFailures,
   });
-  const { peek } = views;
-  if (!peek) return { app, quick: (_request, _response, otherwise) => otherwise() };
-  const quick = quickReads({
-    basePath: config.RUNLEDGER_BASE_PATH,
-    headers: commonHeaders(config.RUNLEDGER_PUBLIC_URL),
-    log,
-    recentKey,
-    rateAtOnce: limiter.atOnce,
-    peek,
-    fresh: runs.fresh,
-    ended: runs.ended,
-    onRead: metrics.runRead,
-    onAnswered: noteAnswers({ onResponse: metrics.answered, logger }),
-    addressOf: clients.of,
-    clock,
-  });
-  return { app, quick };
 };

@@ -1,12 +1,11 @@
+import type { Readiness } from '@runledger/event-log/connect/observability';
 import { fileRecords, sumFiles } from './files/file-records.ts';
-import { newUuid } from '@runledger/contracts/ids';
 import { polledClock } from '@runledger/coordination/broker-clock';
 import type { NameResolver } from '@runledger/webhooks/name-resolver';
 import type { CallbackPolicy } from '@runledger/webhooks/callback-policy';
 import type Koa from 'koa';
-import { openArchive, type Archive } from './archive/archive.ts';
+import { archiveState, openArchive, type Archive } from './archive/archive.ts';
 import type { ConsoleFile } from './document/console.ts';
-import type { QuickAnswer } from './door/http-server.ts';
 import { openFiles } from './files/files.ts';
 import { openOutputStore } from './files/output-stores.ts';
 import { gatewayGauges } from './gateway-gauges.ts';
@@ -15,7 +14,7 @@ import { openKeeper } from './keeping/keeper.ts';
 import { startUpkeep } from './keeping/upkeep.ts';
 import type { Kit } from './kit.ts';
 import { openAudit } from './records/audit/audit.ts';
-import { catalogueRecords } from './records/catalogue/catalogue.ts';
+import { catalogue } from './records/catalogue/catalogue.ts';
 import { deleteRecords } from './records/catalogue/delete-records.ts';
 import { erasureRecords } from './records/erasure.ts';
 import { accounts } from './records/people/accounts.ts';
@@ -47,26 +46,25 @@ export interface Surroundings {
 
 interface Gateway extends AsyncDisposable {
   readonly app: Koa;
-  /** Responds to reads of ended runs before `app` does. */
-  readonly quick: QuickAnswer;
   /** What the archive has of the present log: each run once. */
   readonly archived: Archive['runs'];
+  /** Which organisations are not archived, for `/readyz`. */
+  readonly archiveState: () => Promise<Readiness>;
   readonly keptSince: KeptSince;
   /** Call it when the service stops: waiting requests get a response, and streams end. */
   readonly stopping: () => void;
 }
 
 const FRESH_VIEWS_TIMEOUT_MS = 2_000;
-const DAY_MS = 86_400_000;
 
-/** The whole gateway, room by room from below: records and files, the archive, runs, what is kept, and the door. */
+/** The whole gateway, folder by folder from below: records and files, the archive, runs, what is kept, and the door. */
 export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
   const open = new AsyncDisposableStack();
-  const { config, log, views, logger, now, clock, metrics } = kit;
+  const { config, log, views, logger, now, clock } = kit;
   const { isProjecting, between } = surroundings;
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS, clock });
 
-  const records = catalogueRecords(log);
+  const records = catalogue(log);
   const schedules = scheduleRecords(log);
   const retention = retentionRecords(log);
   const erasures = erasureRecords(log);
@@ -76,41 +74,30 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
 
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
-  const stored = { records: fileRecords(log), store: outputs.store };
+  const uploads = fileRecords(log);
   const keepsOutputsForMs = (): Promise<number> => outputs.store.keepsForMs();
   const quotas = openQuotas(
     kit,
-    { fresh, records, schedules, sumFiles: (org_id) => sumFiles(stored.records, org_id), keepsOutputsForMs },
+    { fresh, records, schedules, sumFiles: (org_id) => sumFiles(uploads, org_id), keepsOutputsForMs },
     open,
   );
   const brokerTime = polledClock(log, 'KV_FILES');
   const brokerTimeOfFiles = async (): Promise<Date> => new Date(await brokerTime());
-  const files = openFiles({
-    ...stored,
-    quotas,
-    maxBytes: config.RUNLEDGER_FILE_MAX_BYTES,
-    keptMs: config.RUNLEDGER_FILE_KEEP_DAYS * DAY_MS,
-    brokerTime: brokerTimeOfFiles,
-    clock,
-    newId: newUuid,
-    logger,
-    onUploaded: metrics.uploaded,
-  });
+  const files = openFiles(kit, uploads, outputs.store, quotas, brokerTimeOfFiles);
 
   const since = keptSince(kit, retention);
-  const archive = openArchive(kit, since, open);
+  const archive = openArchive(kit, since);
   const below = { archive, fresh, files, outputs: outputs.store, records, quotas, sessions: people.callers };
   const runs = openRuns(kit, { ...below, record: audit.record, ...surroundings }, open);
 
   const keeper = open.use(openKeeper(isProjecting, logger));
-  startUpkeep(kit, keeper, runs, {
-    records,
+  startUpkeep(kit, keeper, {
+    ...runs,
+    ...below,
     erasures,
     retention,
     memberships: people.memberships,
-    files,
-    fileRecords: stored.records,
-    outputs: outputs.store,
+    fileRecords: uploads,
     brokerTimeOfFiles,
     between,
   });
@@ -118,7 +105,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
   open.use(startSchedules(kit, runs, brokerNow, surroundings.instance));
   gatewayGauges(kit, runs, isProjecting);
 
-  const served = serveRoutes(kit, {
+  const app = serveRoutes(kit, {
     ...surroundings,
     ...below,
     runs,
@@ -131,8 +118,9 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
     deletion: deleteRecords(views, fresh, records, polledClock(log, 'KV_CATALOGUE')),
   });
   return {
-    ...served,
+    app,
     archived: archive.runs,
+    archiveState: archiveState(kit),
     keptSince: since,
     stopping: () => runs.subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

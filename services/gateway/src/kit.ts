@@ -4,7 +4,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { Envelope } from './runs/facts/envelope.ts';
+import type { EventEnvelope } from '@runledger/contracts/events/event-envelope';
 import type { RunViews } from './views/run-views.ts';
 
 /** What every part of the gateway is given, whole. */
@@ -17,7 +17,7 @@ export interface Kit {
   readonly logger: Logger;
   readonly metrics: GatewayMetrics;
   /** Whose the facts are that this process stores. */
-  readonly writer: Envelope['writer'];
+  readonly writer: EventEnvelope['writer'];
   /** The address for clients, without a slash at the end. It is known once the gateway listens. */
   readonly publicUrl: () => string;
   readonly now: () => Date;

@@ -4,6 +4,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { checkLifetimes } from '@runledger/event-log/provision/log-settings';
 import { withFreshReads } from '@runledger/event-log/read/fresh-reads';
 import { leaderGathering } from '@runledger/event-log/provision/stream-copies';
+import { leftOutState } from '@runledger/event-log/table/table';
 import { logEndNotes, type LostFacts } from '@runledger/event-log/provision/lost-facts';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { respondAsInstance } from '@runledger/request-reply/instances';
@@ -12,7 +13,7 @@ import { nameResolver } from '@runledger/webhooks/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import packageJson from '../package.json' with { type: 'json' };
 import { redirectUri } from './records/people/provider-routes.ts';
-import type { GatewayConfig } from './config.ts';
+import { lifetimesOf, type GatewayConfig } from './config.ts';
 import { consoleFiles } from './document/console.ts';
 import { contract } from './contract.ts';
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
@@ -80,11 +81,13 @@ export const startGateway = async (
       resolver,
     }),
   );
-  const { app, quick, archived, keptSince, stopping: onStopping } = gateway;
+  const { app, archived, keptSince, stopping: onStopping } = gateway;
+  checks['archive'] = gateway.archiveState;
+  checks['records'] = leftOutState(log);
   // Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever.
   const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
   const making = { log, views, logger, archived, order };
-  open.use(openFirstViews({ ...making, checks }));
+  open.use(openFirstViews(making, checks));
   const rebuilds = open.use(openRebuilds({ ...making, keptSince, projection, clock }));
   const { every } = open.use(openKeeper(isProjecting, logger));
   every(10_000, 'views that were being built could not be looked for', rebuilds.resume);
@@ -92,22 +95,19 @@ export const startGateway = async (
     dropFormerViews(log, views, logger),
   );
   // One small request for each stream.
-  every(
-    10_000,
-    'the leaders of the streams could not be gathered',
-    leaderGathering(log, streamsOf(contract)),
-  );
+  every(10_000, 'stream leaders could not be gathered', leaderGathering(log, streamsOf(contract)));
   // A fact that was lost is known to be, if it was stored a second before.
   every(1_000, 'where the log ends could not be noted', logEndNotes(log));
   open.use(presence(begun, log, () => projection.position()));
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
-  const http = open.use(
-    await openHttpServer(app, { quick, host, port, finishWithinMs, headers, onStopping }),
-  );
+  const http = open.use(await openHttpServer(app, { host, port, finishWithinMs, headers, onStopping }));
   if (publicUrl === '') publicUrl = http.url;
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
   if (config.RUNLEDGER_OIDC_ISSUER !== undefined)
-    logger.info({ redirect_uri: redirectUri(publicUrl, config) }, REGISTER);
+    logger.info(
+      { redirect_uri: redirectUri(publicUrl, config) },
+      'people sign in with OpenID Connect: register this redirect URI at the provider, exactly as it is',
+    );
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
 };
@@ -119,16 +119,14 @@ const openLog = async (
   { views, stopping }: { readonly views: RunViews; readonly stopping: AbortSignal },
 ): Promise<EventLog> => {
   const say = (sentence: string, about: object): void => begun.logger.error(about, sentence);
-  const onLost = (lost: LostFacts): Promise<void> =>
-    nameLostRuns(views, lost, { say, atMost: MAX_NAMED_RUNS });
+  const onLost = (lost: LostFacts): Promise<void> => nameLostRuns(views, lost, say, MAX_NAMED_RUNS);
   const opened = await openServiceLog({ ...begun, streams: streamsOf(contract), onLost }, open, stopping);
   const log = withFreshReads(opened, clock);
-  await checkOwnLifetimes(log, begun.config, stopping);
+  await retryWhileUnavailable({ signal: stopping, logger: log.logger }, () =>
+    checkLifetimes(log, lifetimesOf(begun.config), streamsOf(contract)),
+  );
   return log;
 };
-
-const REGISTER =
-  'people sign in with OpenID Connect: register this redirect URI at the provider, exactly as it is';
 
 /** Says on request that this process is there. */
 const presence = (
@@ -145,17 +143,3 @@ const presence = (
 
 /** Each is a line of the log. */
 const MAX_NAMED_RUNS = 1_000;
-const DAY_MS = 86_400_000;
-
-const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSignal): Promise<unknown> => {
-  const { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays } = config;
-  const own = {
-    webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
-    views: config.RUNLEDGER_RUN_RETENTION_DAYS * DAY_MS,
-    files: config.RUNLEDGER_FILE_KEEP_DAYS * DAY_MS,
-    ...(outputs === 'directory' ? { outputs: keepDays * DAY_MS } : {}),
-  };
-  return retryWhileUnavailable({ signal, logger: log.logger }, () =>
-    checkLifetimes(log, own, streamsOf(contract)),
-  );
-};

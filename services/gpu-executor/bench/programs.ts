@@ -6,6 +6,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 import { processorTime } from '@runledger/testing/measuring';
 import { openResidentProcesses } from '../src/residents/resident-processes.ts';
@@ -90,7 +91,7 @@ const measureRunner = async (
   await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-programs-'));
   const mark = await ownMark(folder.path);
   const warn = (fields: object, message: string): void => print(`${message} ${JSON.stringify(fields)}`);
-  const log = { debug: () => undefined, info: () => undefined, warn };
+  const log = { ...silentLogger, warn };
   const workFolder = folder.path;
   using supervisors = openSupervisors({
     ...limited,

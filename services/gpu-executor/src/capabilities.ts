@@ -1,3 +1,4 @@
+import { silentLogger, type Logger } from '@runledger/event-log/connect/observability';
 import {
   ConfigError,
   inspectConfig,
@@ -20,11 +21,6 @@ export interface ExecutorCapabilities {
   readonly runners: readonly ConfiguredRunner[];
 }
 
-interface CapabilityLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /** @throws {ConfigError} with everything that is wrong with the slots and the runners */
 export const readCapabilities = async (
   config: { readonly EXECUTOR_GPUS?: string },
@@ -32,7 +28,7 @@ export const readCapabilities = async (
     readonly CUDA_VISIBLE_DEVICES?: string | undefined;
     readonly LD_LIBRARY_PATH?: string | undefined;
   },
-  log: CapabilityLog,
+  log: Logger,
 ): Promise<ExecutorCapabilities> => {
   const { CUDA_VISIBLE_DEVICES, LD_LIBRARY_PATH } = host;
   const problems: ConfigProblem[] = [];
@@ -65,15 +61,15 @@ export const capabilityProblems = async (env: Environment): Promise<readonly Con
   if (problems.length > 0) return problems;
   const { EXECUTOR_GPUS: gpus, PATH: path, CUDA_VISIBLE_DEVICES: visible } = values;
   const config = { ...values, ...(gpus !== undefined && { EXECUTOR_GPUS: gpus }) };
-  return problemsOf(() => readCapabilities(config, { PATH: path, CUDA_VISIBLE_DEVICES: visible }, SILENT));
+  return problemsOf(() =>
+    readCapabilities(config, { PATH: path, CUDA_VISIBLE_DEVICES: visible }, silentLogger),
+  );
 };
-
-const SILENT: CapabilityLog = { info: () => undefined, warn: () => undefined };
 
 const withLibraries = (slots: readonly GpuSlot[], libraries: readonly string[]): readonly GpuSlot[] =>
   libraries.length === 0 ? slots : slots.map((slot) => (slot.device === '' ? slot : { ...slot, libraries }));
 
-const detectSlots = async (visible: string | undefined, log: CapabilityLog): Promise<GpuSlot[]> => {
+const detectSlots = async (visible: string | undefined, log: Logger): Promise<GpuSlot[]> => {
   const detection = await detectGpus();
   if (detection.kind === 'none') {
     const advice =

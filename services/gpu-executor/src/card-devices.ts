@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, readFileSync } from 'node:fs';
 import { join, delimiter, isAbsolute } from 'node:path';
@@ -62,10 +63,7 @@ const AGAIN_AFTER_MS = 60_000;
 let askedLast = -Infinity;
 
 /** The devices for a view that is made now. That CUDA's is missing is logged, at most once a minute. */
-export const devicesForView = (
-  path: string,
-  log: { warn(fields: object, message: string): void },
-): readonly string[] => {
+export const devicesForView = (path: string, log: Logger): readonly string[] => {
   if (performance.now() - askedLast >= AGAIN_AFTER_MS) {
     const missing = makeCudaDevice(path);
     if (missing !== null) {

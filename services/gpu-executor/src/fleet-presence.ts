@@ -1,9 +1,11 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { ExecutorFact, ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { sleep } from '@runledger/resilience/abort';
 import { retry } from '@runledger/resilience/retry';
 import { within } from '@runledger/resilience/within';
 import { randomBytes } from 'node:crypto';
 import { executorId, executorToken, type ExecutorId } from '@runledger/contracts/ids';
+import { messageOf } from '@runledger/resilience/errors';
 import type { Executor } from './attempt/executor.ts';
 
 /** This executor as the scheduler sees it. */
@@ -30,7 +32,7 @@ export interface PresenceSettings {
   readonly onChange: (listener: () => void) => void;
   /** After this time without a heartbeat the scheduler may declare this executor lost. */
   readonly periodMs: number;
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  readonly log: Logger;
 }
 
 const RETRY_AFTER_MS = 500;
@@ -96,7 +98,7 @@ const sendHeartbeats = async (presence: Presence): Promise<void> => {
     const stored = await sendOne(presence).then(
       () => true,
       (err: unknown) => {
-        presence.failure = err instanceof Error ? err.message : String(err);
+        presence.failure = messageOf(err);
         if (!left.signal.aborted) settings.log.warn({ err }, 'a heartbeat was not stored');
         return false;
       },

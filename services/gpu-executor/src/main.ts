@@ -9,7 +9,8 @@ import { cacheLimitsOf, configSchema, limitsOf, readExecutorConfig, type Executo
 import { openCaches } from './folders/caches.ts';
 import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId, type FleetPresence, retire } from './fleet-presence.ts';
-import { hostEnvironment, type HostEnvironment } from './supervision/process-environment.ts';
+import { hostEnvironment } from './supervision/process-environment.ts';
+import type { GpuSlot } from './gpu-slots.ts';
 import { consumeAddressed, redriveAddressed } from './attempt/executor-log.ts';
 import { openExecutor } from './open-executor.ts';
 import { openEgress } from './network/egress.ts';
@@ -44,11 +45,10 @@ const start = async (
     logger,
   );
   const { slots, runners } = capabilities;
-  const env = hostEnvironment(config, slots.length);
   const { inputFiles, proxy } = openEgress(base, open);
-  const processes = await openProcesses(config, { env, proxy, runners, log: logger }, open);
-  const { workFolder, cancelGraceMs, stopWithinMs } = processes;
-  const heldBy = { ...processes.tried, limits: processes.supervisors.enforcement.kind };
+  const { host, stopWithinMs, tried, turns } = await openProcesses(base, { slots, runners, proxy }, open);
+  const { workFolder, cancelGraceMs } = host;
+  const heldBy = { ...tried, limits: host.supervisors.enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
 
   const waits = waitsForConsumer(checks);
@@ -59,9 +59,9 @@ const start = async (
   const { executor, terms, counts } = openExecutor(log, {
     executor_id,
     slots,
-    runnerFor: openRunners(runners, { ...processes, slots, executorName: executorName(executor_id) }),
+    runnerFor: openRunners(runners, host),
     workFolder,
-    turns: processes.turns,
+    turns,
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
@@ -71,8 +71,8 @@ const start = async (
     closing: abandon.signal,
     disconnected: disconnected.signal,
   });
-  const consumption = open.use(await consumeAddressed(log, executor_id, executor, stopping, waits));
-  open.use(redriveAddressed(log, executor_id, executor));
+  const consumption = open.use(await consumeAddressed(log, executor_id, executor.handle, stopping, waits));
+  open.use(redriveAddressed(log, executor_id, executor.handle));
   const presenceOptions = {
     executor_id,
     capabilities,
@@ -82,7 +82,7 @@ const start = async (
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     executor,
     terms,
-    residents: processes.residents,
+    residents: host.residents,
     onHeartbeat: counts.heartbeat,
   };
   const presence = await openFleetPresence(log, presenceOptions, stopping);
@@ -123,26 +123,23 @@ const RESIDENTS_STOP_WITHIN = 0.2;
 
 /** What starts processes, and what they get. */
 const openProcesses = async (
-  config: ExecutorConfig,
+  { config, instance, logger: log }: ServiceBase<ExecutorConfig>,
   {
-    env,
-    proxy,
+    slots,
     runners,
-    log,
+    proxy,
   }: {
-    readonly env: HostEnvironment;
-    readonly proxy: OutgoingProxy;
+    readonly slots: readonly GpuSlot[];
     readonly runners: readonly ConfiguredRunner[];
-    readonly log: ServiceBase<ExecutorConfig>['logger'];
+    readonly proxy: OutgoingProxy;
   },
   open: AsyncDisposableStack,
-): Promise<
-  Omit<RunnerHost, 'slots' | 'executorName'> & {
-    readonly stopWithinMs: number;
-    readonly tried: Tried;
-    readonly turns: Turns;
-  }
-> => {
+): Promise<{
+  readonly host: RunnerHost;
+  readonly stopWithinMs: number;
+  readonly tried: Tried;
+  readonly turns: Turns;
+}> => {
   const isWanted = config.EXECUTOR_ISOLATION !== 'off';
   const runAs = config.EXECUTOR_RUN_AS;
   const users = isWanted || runAs !== undefined ? await openUsers(runAs) : ownUser;
@@ -175,10 +172,13 @@ const openProcesses = async (
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   const stopGraceMs = Math.min(cancelGraceMs, stopWithinMs * RESIDENTS_STOP_WITHIN);
+  const env = hostEnvironment(config, slots.length);
   const processes = { env, workFolder, supervisors, mark, log };
   const residents = open.use(openResidentProcesses({ ...processes, stopGraceMs }));
   const turns = takesTurns ? openTurns(() => residents.endUnshared()) : NO_TURNS;
-  return { ...processes, residents, cancelGraceMs, stopWithinMs, tried, turns };
+  const name = executorName(executorId(instance));
+  const host = { ...processes, slots, residents, cancelGraceMs, executorName: name };
+  return { host, stopWithinMs, tried, turns };
 };
 
 const TAKE_TURNS =

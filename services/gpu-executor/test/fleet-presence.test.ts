@@ -1,6 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { fleetEvents, joinFleet, type PresenceSettings } from '../src/fleet-presence.ts';
 
 /** A broker that can be unavailable, and what it received. */
@@ -36,7 +37,7 @@ const aBroker = (): {
       broker.change = listener;
     },
     periodMs: 300,
-    log: { info: () => undefined, warn: () => undefined },
+    log: silentLogger,
   };
   return { settings, received, broker };
 };

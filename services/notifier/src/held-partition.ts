@@ -15,7 +15,7 @@ import type { Subscription } from './subscription.ts';
 interface HoldingOptions {
   readonly log: EventLog;
   readonly now: () => Date;
-  readonly take: (input: NotifierInput) => void;
+  readonly handle: (input: NotifierInput) => void;
   readonly subscription: Subscription;
   /** Nothing more is sent or written for a partition once its signal is aborted. */
   readonly signals: Map<number, AbortSignal>;
@@ -34,7 +34,7 @@ export const holdPartition = async (
   partition: number,
   over: AbortSignal,
 ): Promise<void> => {
-  const { log, take, signals, subscription } = options;
+  const { log, handle, signals, subscription } = options;
   const start = await readStart(log, partition, over);
   const openings = await atLog(options, over)(() => readOpenings(log, partition));
   const sending = new AbortController();
@@ -43,10 +43,10 @@ export const holdPartition = async (
     once: true,
   });
   signals.set(partition, sending.signal);
-  take({ type: 'partition_gained', start });
+  handle({ type: 'partition_gained', start });
   let due: Following | undefined;
   try {
-    for (const opening of openings) take({ type: 'opening_found', ...openingIn(opening) });
+    for (const opening of openings) handle({ type: 'opening_found', ...openingIn(opening) });
     due = await followTimers(options, partition, over);
     subscription.add(partition);
     const failure = await untilAborted(due.failed, over);
@@ -97,7 +97,7 @@ const followTimers = async (
 
 /** An earlier holder may have handled timers that were due before it caught up. */
 const takeDue = async (
-  { log, now, take, onLate }: HoldingOptions,
+  { log, now, handle, onLate }: HoldingOptions,
   due: readonly Due[],
   caughtUp: boolean,
 ): Promise<void> => {
@@ -105,11 +105,11 @@ const takeDue = async (
     switch (one.kind) {
       case 'delivery':
         onLate(Math.max(now().getTime() - Date.parse(one.delivery.due_at), 0) / 1_000);
-        take({ type: 'delivery_due', delivery: deliveryIn(one, 'due', !caughtUp) });
+        handle({ type: 'delivery_due', delivery: deliveryIn(one, 'due', !caughtUp) });
         break;
       case 'breaker': {
         const { breaker, sequence } = one;
-        take({ type: 'opening_due', sequence, restore: !caughtUp, ...openingIn(breaker) });
+        handle({ type: 'opening_due', sequence, restore: !caughtUp, ...openingIn(breaker) });
         break;
       }
       case 'unreadable': {
@@ -130,20 +130,20 @@ const openingIn = ({ origin, org_id, opens, until }: OpenBreaker): StoredOpening
 
 /** Waits a while for work in flight, and stores the position of the partition. */
 const handOver = async (
-  { log, take, subscription, signals, whenIdle, positionOf, finishWithinMs }: HoldingOptions,
+  { log, handle, subscription, signals, whenIdle, positionOf, finishWithinMs }: HoldingOptions,
   partition: number,
   due: Following | undefined,
   sending: AbortController,
 ): Promise<void> => {
   subscription.remove(partition);
   const idle = whenIdle(partition);
-  take({ type: 'partition_closing', partition });
+  handle({ type: 'partition_closing', partition });
   const stopped = due?.[Symbol.asyncDispose]();
   await within(log.connected() ? finishWithinMs : 0, idle, () => undefined);
   sending.abort(new Error('the partition is handed over'));
   await Promise.all([idle, stopped]);
   const position = positionOf(partition);
-  take({ type: 'partition_lost', partition });
+  handle({ type: 'partition_lost', partition });
   signals.delete(partition);
   if (!position) return;
   await storePosition(log, partition, position).catch((error: unknown) =>
@@ -167,7 +167,7 @@ interface LogAgeWatch {
 /** Reads the age of RUNS every five seconds: an operator may change it at any time. */
 export const watchLogAge = (
   log: EventLog,
-  take: (input: NotifierInput) => void,
+  handle: (input: NotifierInput) => void,
   signal: AbortSignal,
 ): LogAgeWatch => {
   const known = Promise.withResolvers<void>();
@@ -175,7 +175,7 @@ export const watchLogAge = (
     while (!signal.aborted) {
       try {
         const { maxAgeMs } = await atLog({ log }, signal)(() => readLogAge(log));
-        take({ type: 'log_age_read', logAgeMs: maxAgeMs });
+        handle({ type: 'log_age_read', logAgeMs: maxAgeMs });
         known.resolve();
       } catch (error) {
         if (!signal.aborted)

@@ -12,7 +12,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import type { Metrics } from '@runledger/service-kit/metrics';
 import type { BreakerSettings } from './core/breaker.ts';
 import { hasExpired, oldestFactOf } from './core/delivery.ts';
-import { take as takeInput } from './core/take.ts';
+import { decide } from './core/decide.ts';
 import type { NotifierInput } from './core/inputs-and-effects.ts';
 import { positionOf } from './core/partition.ts';
 import { knownReceivers, type KnownReceivers } from './core/known-receivers.ts';
@@ -58,11 +58,11 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   const subscription = openSubscription({
     log,
     targets,
-    take: core.take,
+    handle: core.handle,
     takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
   const holding = { log, now, finishWithinMs, subscription, ...core };
-  const age = watchLogAge(log, core.take, stop.signal);
+  const age = watchLogAge(log, core.handle, stop.signal);
   const held = holdPartitions(
     log,
     { name: 'notifier', partitions: PARTITIONS, holder: instance, ttlMs: LEASE_TTL_MS },
@@ -111,24 +111,24 @@ const runCore = (options: NotifierOptions) => {
     ...options,
     metrics,
     lists: outputLists({ blobs: openBlobStores(log).blobs, logger: log.logger }),
-    take: (input) => take(input),
+    handle: (input) => handle(input),
     hasFinal: ({ run_id }) => hasFinal(state, run_id),
     logAgeMs: () => state.logAgeMs,
     capacity: openTimersCapacity(log, clock),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),
   });
-  const alarm = openAlarm(clock, () => take({ type: 'tick' }));
-  const take = (input: NotifierInput): void => {
+  const alarm = openAlarm(clock, () => handle({ type: 'tick' }));
+  const handle = (input: NotifierInput): void => {
     const moment = { at: clock(), now: now().getTime(), chance: Math.random() };
-    for (const effect of takeInput(state, input, moment)) perform(effect);
+    for (const effect of decide(state, input, moment)) perform(effect);
     alarm.set(nextTick(state));
   };
   alarm.set(nextTick(state));
   return {
     state,
     metrics,
-    take,
+    handle,
     signals,
     onLate: (seconds: number) => metrics.late(seconds),
     whenIdle: (partition: number) => new Promise<void>((resolve) => idle.set(partition, resolve)),

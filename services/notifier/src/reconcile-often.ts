@@ -15,7 +15,7 @@ interface RepeatedReconciliation extends Pick<
   readonly everyMs: number;
   readonly giveUpAfterMs: number;
   readonly state: NotifierState;
-  readonly take: (input: NotifierInput) => void;
+  readonly handle: (input: NotifierInput) => void;
   readonly metrics: NotifierMetrics;
 }
 
@@ -82,12 +82,12 @@ const CHECK_AGAIN_MS = 20;
 
 /** Has deliveries given up that expired while they were deferred, or had no room in memory. @throws what ends the reading */
 const giveUpExpired = async (
-  { log, now, take, state, signal }: RepeatedReconciliation,
+  { log, now, handle, state, signal }: RepeatedReconciliation,
   partition: number,
 ): Promise<void> => {
   for (const pending of await readExpired(log, partition, now(), MAX_EXPIRED)) {
     while (countExpiring(state) >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
     if (signal.aborted) return;
-    take({ type: 'expired_found', delivery: deliveryIn(pending, pending.state, true) });
+    handle({ type: 'expired_found', delivery: deliveryIn(pending, pending.state, true) });
   }
 };

@@ -27,7 +27,7 @@ export interface ReconciliationOptions {
   readonly waitsInLog: (message: EndMessage) => boolean;
   /** How many deliveries are being given up right now. */
   readonly countExpiring: () => number;
-  readonly take: (input: NotifierInput) => void;
+  readonly handle: (input: NotifierInput) => void;
   /** A notification was found that nothing accounts for: a bug, or a TIMERS or a log that lost messages. */
   readonly onForgotten: (run: RunId) => void;
   /** As CheckTurns has it by default, if absent. */
@@ -47,7 +47,7 @@ const OVERDUE_MS = 60_000;
  * the final notification of every run that ended is settled, in memory or in TIMERS. The others are sent from the log.
  */
 export const reconcile = async (options: ReconciliationOptions): Promise<void> => {
-  const { partitions, take, signal } = options;
+  const { partitions, handle, signal } = options;
   const behind = [...partitions()].filter(
     ({ closing, sweptUpTo, runs }) => !closing && sweptUpTo < runs.low(),
   );
@@ -55,13 +55,13 @@ export const reconcile = async (options: ReconciliationOptions): Promise<void> =
   const numbers = behind.map(({ number }) => number);
   const from = Math.min(...behind.map(({ sweptUpTo }) => sweptUpTo));
   const to = Math.max(...behind.map(({ runs }) => runs.low()));
-  take({ type: 'round_begun', partitions: numbers });
+  handle({ type: 'round_begun', partitions: numbers });
   const round = { ...options, numbers, turns: new CheckTurns(options.firstChecks) };
   for (let after = from; after < to && !signal.aborted; after = round.turns.leftOutFrom - 1) {
     if (after > from) round.turns.next();
     await readWindows(options, after, to, (messages) => checkWindow(round, messages));
   }
-  if (!signal.aborted) take({ type: 'round_ended', partitions: numbers });
+  if (!signal.aborted) handle({ type: 'round_ended', partitions: numbers });
 };
 
 /** @throws what ends the reading */
@@ -105,7 +105,7 @@ interface Round extends ReconciliationOptions {
 
 /** Takes half of the time: deliveries go first. */
 const checkWindow = async (round: Round, messages: readonly StoredMessage[]): Promise<void> => {
-  const { targets, take, turns, numbers, countExpiring, signal } = round;
+  const { targets, handle, turns, numbers, countExpiring, signal } = round;
   const began = performance.now();
   const ended = unsettledIn(messages, targets);
   for (let at = 0; at < ended.length && !signal.aborted; at += MAX_AT_ONCE) {
@@ -114,7 +114,7 @@ const checkWindow = async (round: Round, messages: readonly StoredMessage[]): Pr
     await Promise.all(some.map(async (message) => message && check(round, message)));
   }
   const sequence = Math.min(messages.at(-1)?.sequence ?? 0, turns.leftOutFrom - 1);
-  if (!signal.aborted) take({ type: 'checked_up_to', partitions: numbers, sequence });
+  if (!signal.aborted) handle({ type: 'checked_up_to', partitions: numbers, sequence });
   await sleep(performance.now() - began, signal);
 };
 
@@ -134,12 +134,12 @@ const withTarget = async (
 };
 
 const check = async (round: Round, message: EndMessage): Promise<void> => {
-  const { turns, take } = round;
+  const { turns, handle } = round;
   const { key, sequence } = message;
   const known = whereKnown(round, message);
   if (!turns.take(key.org_id, sequence, known !== undefined)) return;
   const found = known ?? (await whereIs(round, message));
-  if (found) take({ type: 'unsettled_found', ...message, found });
+  if (found) handle({ type: 'unsettled_found', ...message, found });
 };
 
 /** Nothing is read for those that are in memory or have to wait in the log: there may be a hundred thousand of them. */

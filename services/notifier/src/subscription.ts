@@ -13,7 +13,7 @@ import { progressNotice, runNotice, type RunNotice, type WebhookTargets } from '
 interface SubscriptionOptions {
   readonly log: EventLog;
   readonly targets: WebhookTargets;
-  readonly take: (input: NotifierInput) => void;
+  readonly handle: (input: NotifierInput) => void;
   /** Up to where a partition has taken a stream; undefined for one that is not held. */
   readonly takenUpTo: (partition: number, stream: Stream) => number | undefined;
 }
@@ -28,7 +28,7 @@ export interface Subscription extends AsyncDisposable {
 type Batch = readonly StoredMessage[];
 
 export const openSubscription = (options: SubscriptionOptions): Subscription => {
-  const { log, take, takenUpTo } = options;
+  const { log, handle, takenUpTo } = options;
   const stop = new AbortController();
   const open = (stream: Stream, noticesOf: (messages: Batch) => Noticed[]) =>
     openStreamReader(
@@ -39,11 +39,11 @@ export const openSubscription = (options: SubscriptionOptions): Subscription => 
         onBatch: async (messages, partitions) => {
           await takeAll(options, stream, noticesOf(messages), partitions);
           const sequence = messages.at(-1)?.sequence;
-          if (sequence !== undefined) take({ type: 'read_up_to', stream, sequence, partitions });
+          if (sequence !== undefined) handle({ type: 'read_up_to', stream, sequence, partitions });
         },
         onShortened: (lastSequence) => {
           log.logger.error({ stream, lastSequence }, 'the log is shorter than it was; it is read again');
-          take({ type: 'log_shortened', stream, lastSequence });
+          handle({ type: 'log_shortened', stream, lastSequence });
         },
       },
       stop.signal,
@@ -77,7 +77,7 @@ const progressNotices = (messages: Batch): Noticed[] =>
 
 /** @throws {NewerVersion} for a fact that only a later release can read, of a run with a webhook */
 const takeAll = async (
-  { log, targets, take }: SubscriptionOptions,
+  { log, targets, handle }: SubscriptionOptions,
   stream: Stream,
   noticed: readonly Noticed[],
   partitions: ReadonlySet<number>,
@@ -113,7 +113,7 @@ const takeAll = async (
     if ((isIntermediate && !intermediate) || !partitions.has(partition)) continue;
     const { sequence } = message;
     const about = { partition, origin, sequence, time: Date.parse(message.time), oldestFactAt };
-    take({ ...notice, ...about });
+    handle({ ...notice, ...about });
   }
 };
 

@@ -4,7 +4,7 @@ import { PositionBeyondEnd } from '@runledger/event-log/follow/follow';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BREAKER_SETTINGS } from '../src/core/breaker.ts';
-import { take } from '../src/core/take.ts';
+import { decide } from '../src/core/decide.ts';
 import type { NotifierInput } from '../src/core/inputs-and-effects.ts';
 import { createNotifierState, hasFinal } from '../src/core/state.ts';
 import { reconcile } from '../src/reconciliation.ts';
@@ -29,7 +29,7 @@ const aHolder = async (more = 0) => {
     instantOf: Date.parse,
   };
   const state = createNotifierState(settings, 0);
-  const input = (one: NotifierInput): void => void take(state, one, { at: 0, now: Date.now(), chance: 0 });
+  const input = (one: NotifierInput): void => void decide(state, one, { at: 0, now: Date.now(), chance: 0 });
   const identity = await runsIdentity(bed.log);
   const { created } = identity;
   const lastSequence = identity.lastSequence + more;
@@ -62,7 +62,7 @@ const forgotten = async (
     },
     waitsInLog: () => false,
     countExpiring: () => 0,
-    take: input,
+    handle: input,
     onForgotten: (run) => void found.push(run),
     signal: new AbortController().signal,
   });

@@ -1,22 +1,22 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
-import { memoryLog } from '@runledger/event-log/append/memory-log';
-import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { readRun, endOf, type ReadRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { redeliveryRequested } from '@runledger/testing/webhook-events';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookFacts, type WebhookFacts } from '../src/effects/effect-context.ts';
+import { openTestBed, type TestBed } from './fixtures/test-bed.ts';
 
 type Found = Extract<ReadRun, { kind: 'found' }>;
 
-const read = async (log: RunLog, key: RunKey): Promise<Found> => {
+const read = async (log: EventLog, key: RunKey): Promise<Found> => {
   const found = await readRun(log, key);
   if (found.kind !== 'found') throw new Error(`the run is ${found.kind}`);
   return found;
 };
 
-const anEndedRun = async (log: RunLog): Promise<RunKey> => {
+const anEndedRun = async (log: EventLog): Promise<RunKey> => {
   const key = aRun();
   let head = 0;
   const webhook = 'https://hooks.example/done';
@@ -29,21 +29,28 @@ const anEndedRun = async (log: RunLog): Promise<RunKey> => {
 };
 
 /** The facts of a notifier that has read the run now. */
-const factsOf = async (log: RunLog, key: RunKey): Promise<WebhookFacts> => {
+const factsOf = async (log: EventLog, key: RunKey): Promise<WebhookFacts> => {
   const { run, webhook } = await read(log, key);
   const context = { log, now: () => new Date(), instance: 'test' };
   const history = webhook ?? { head: 0, state: undefined };
   return webhookFacts(context, run, endOf(history), new AbortController().signal);
 };
 
-const typesOf = async (log: RunLog, key: RunKey): Promise<string[]> =>
+const typesOf = async (log: EventLog, key: RunKey): Promise<string[]> =>
   (await read(log, key)).webhookFacts.map(({ event }) => event.type);
 
 const delivered = { webhook_id: 'msg_1', tries: 1, status: 200 };
 
 describe('the facts about the notifications of a run', () => {
+  let bed: TestBed;
+  let log: EventLog;
+  beforeAll(async () => {
+    bed = await openTestBed();
+    ({ log } = bed);
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+
   it('are appended each on the one before', async () => {
-    const log = memoryLog();
     const key = await anEndedRun(log);
     const facts = await factsOf(log, key);
     await Promise.all([
@@ -56,7 +63,6 @@ describe('the facts about the notifications of a run', () => {
   });
 
   it('are settled once by two notifiers', async () => {
-    const log = memoryLog();
     const key = await anEndedRun(log);
     const [one, other] = [await factsOf(log, key), await factsOf(log, key)];
     await Promise.all([
@@ -68,7 +74,6 @@ describe('the facts about the notifications of a run', () => {
   });
 
   it('of an old round are not appended after a redelivery was requested', async () => {
-    const log = memoryLog();
     const key = await anEndedRun(log);
     const old = await factsOf(log, key);
     await old.append('WebhookDelivered', delivered);

@@ -3,13 +3,13 @@ import {
   ALL_FLEET,
   parseFleetEvent,
   fleetSubjectOf,
-  isOfControlPlane,
   type FleetEvent,
 } from '@runledger/contracts/events/fleet-event';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { TERMS } from '@runledger/contracts/events/leader-terms';
+import { executorWriterOf } from '@runledger/contracts/events/subjects';
 
 export interface FollowFleetOptions {
   readonly take: (fact: FleetFact) => void;
@@ -49,8 +49,6 @@ export const followFleet = (
             break;
           case 'newer_version':
             throw new NewerVersion(read);
-          case 'unknown_type':
-            break;
         }
       }
     },
@@ -75,9 +73,7 @@ export type ReadFleetMessage =
       readonly type: string;
       readonly version: number;
       readonly sequence: number;
-    }
-  /** Of a type that this release does not know. */
-  | { readonly kind: 'unknown_type'; readonly type: string };
+    };
 
 export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessage): ReadFleetMessage => {
   if (subject === TERMS) return { kind: 'term', term: sequence };
@@ -95,10 +91,8 @@ export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessag
     case 'invalid':
       return { kind: 'refused', why: parsed.why };
     case 'newer_version':
-      if (isOfControlPlane(subject)) return { ...parsed, sequence };
+      if (executorWriterOf(subject) === undefined) return { ...parsed, sequence };
       // It concerns one executor, which gets no runs then. No executor may be able to stop the scheduler.
       return { kind: 'refused', why: `${parsed.type} in version ${parsed.version} is of a later release` };
-    case 'unknown_type':
-      return parsed;
   }
 };

@@ -84,8 +84,6 @@ const takeMessage = async (
     case 'refused':
       await refuse(log, options, message, accepted.why);
       return moveHead(options, key, message);
-    case 'unknown_type':
-      return moveHead(options, key, message);
     case 'known':
       return;
     case 'gap':

@@ -108,8 +108,6 @@ export const redrive = async (
           );
         case 'term':
           return refused('It is no fact of an executor: a scheduler began to lead.');
-        case 'unknown_type':
-          return refused(`This release of the scheduler does not know facts of the type ${read.type}.`);
       }
     }
   }

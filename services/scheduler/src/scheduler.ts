@@ -6,6 +6,7 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/broker-call'
 import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health-server';
 import type { Metrics } from '@runledger/service-kit/metrics';
+import { messageOf } from '@runledger/resilience/errors';
 import type { ShareOf } from './core/runs/fair-queue.ts';
 import { createScheduling } from './core/scheduling.ts';
 import { createDecisionLoop } from './execute-decisions.ts';
@@ -123,7 +124,7 @@ const openLeadership = (log: EventLog, options: LeadOptions): Leadership => {
     .then(() => electLeader(log, options, stop.signal))
     .catch((error: unknown) => {
       log.logger.error({ err: error }, 'this scheduler can no longer lead; restart it');
-      failure = `it can no longer lead: ${error instanceof Error ? error.message : String(error)}`;
+      failure = `it can no longer lead: ${messageOf(error)}`;
     });
   // A fact that cannot be read may forbid the next decision.
   void followed.failed.then(() => stop.abort());

@@ -74,24 +74,6 @@ describe('a scheduler on a log', () => {
     expect(await page()).toMatch(/runledger_scheduler_drained_names\{.*\} 1/);
   });
 
-  it.each([
-    ['of a deployment in slots than its limit', { concurrency_limit: 1 }],
-    ['with a concurrency key in slots than one', { concurrency_key: 'user 7' }],
-  ])('has no more runs %s, and goes on when one ends', async (_what, limits) => {
-    await using bed = await openTestScheduler();
-    await bed.schedule();
-    const executor = await bed.executor('box', 2);
-    const keys = [await bed.queue(limits), await bed.queue(limits)];
-    const other = await bed.queue({ deployment_id: newUuid() });
-    await executor.assigned(other);
-    for (const key of keys) {
-      await executor.assigned(key);
-      const runs = await Promise.all(keys.map((one) => bed.run(one)));
-      expect(runs.filter((run) => isExecuting(run))).toHaveLength(1);
-      await end(executor, key);
-    }
-  });
-
   it('requeues a run when its executor is lost', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
@@ -110,19 +92,6 @@ describe('a scheduler on a log', () => {
       'RunAssigned',
     ]);
     expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 1/);
-  });
-
-  it('gives a run up after its third lost attempt', async () => {
-    await using bed = await openTestScheduler();
-    await bed.schedule();
-    const key = await bed.queue();
-    for (const name of ['first', 'second', 'third']) {
-      const executor = await bed.executor(name);
-      await executor.assigned(key);
-      if (name === 'second') await executor.die();
-      else await executor.leave();
-    }
-    expect(await ended(bed, key)).toMatchObject({ status: 'failed', end_reason: 'executor_lost' });
   });
 
   it('ends runs in time: start deadline, run timeout with the last progress, no capacity, ignored cancel', async () => {
@@ -179,15 +148,6 @@ describe('a scheduler on a log', () => {
     const { data } = await warm.assigned(patient);
     expect(data).toMatchObject({ slot: 0, reason: { choice: 'warm', warm_wait_s: expect.any(Number) } });
     expect(await bed.events(patient)).toEqual(['RunQueued', 'RunAssigned']);
-  });
-
-  it('gives it the cold slot when its warm wait is over, and not before', async () => {
-    await using bed = await openTestScheduler();
-    const { cold, workflow_version_id } = await aBusyWarmAndAnIdleColdExecutor(bed);
-    const { data } = await cold.assigned(await bed.queue({ workflow_version_id, warm_wait_s: 1 }));
-    expect(data.reason).toMatchObject({ candidates: 1, choice: 'cold' });
-    expect(data.reason?.warm_wait_s).toBeGreaterThanOrEqual(0.9);
-    expect(data.reason?.waited_s).toBeGreaterThanOrEqual(1);
   });
 
   it.each<[string, () => object]>([

@@ -1,8 +1,6 @@
-import { threeDigits } from '@runledger/charts/three-digits';
-import type { GrowthPicture } from '@runledger/charts/growth-picture';
 import { FIGURES, type Readings } from '../measures/figures.ts';
 import { spreads } from './results.ts';
-import { rows } from './table.ts';
+import { rows, threeDigits } from './table.ts';
 
 /** What changes with what is stored, or with a setting. */
 const SHOWN = [
@@ -22,8 +20,6 @@ const SHOWN = [
   'cpu.nats-server',
   'memory',
 ];
-/** What the picture shows. */
-const DRAWN = ['accept.off', 'runs', 'started.p99', 'cpu'];
 
 /** A row for each figure, a column for each of several states: medians. Markdown. */
 export const columns = (
@@ -41,15 +37,6 @@ export const columns = (
     SHOWN.map((name) => [titleOf(name), ...heads.map((_, at) => cell(name, at))]),
   );
 };
-
-export const panelsOf = (measured: readonly (readonly Readings[])[]): GrowthPicture['panels'] =>
-  DRAWN.map((name) => ({
-    title: titleOf(name),
-    points: measured.flatMap((rounds) => {
-      const values = spreads(rounds).get(name);
-      return values ? [[values.lowest, values.median, values.highest] as const] : [];
-    }),
-  }));
 
 const titleOf = (name: string): string => {
   const figure = FIGURES.get(name);

@@ -1,7 +1,10 @@
-import { threeDigits } from '@runledger/charts/three-digits';
 import { quantile } from '@runledger/testing/measuring';
 import { FIGURES, type Figure, type Readings } from '../measures/figures.ts';
 import { spreads } from './results.ts';
+
+/** With separators, and no more digits than a measurement knows. */
+export const threeDigits = (value: number): string =>
+  Number(value.toPrecision(3)).toLocaleString('en-GB', { maximumSignificantDigits: 3 });
 
 const withUnit = (value: string, { unit }: Figure): string =>
   unit === '' ? value : unit === '/s' ? `${value}/s` : `${value} ${unit}`;

@@ -25,11 +25,9 @@ it('the bench measures every figure on a real standalone', { timeout: ENDS_WITHI
   // A service that is not there has no figures, and all are there.
   expect(new Set(Object.keys(results.rounds[0] ?? {}))).toEqual(new Set(FIGURES.keys()));
   expect(stdout).toContain('completed runs');
-  expect(await readFile(join(out, 'rates.svg'), 'utf8')).toContain('<svg');
 });
 
 it('the bench measures how it grows with organisations', { timeout: ENDS_WITHIN_MS }, async () => {
-  const { out, stdout } = await bench('--growth', 'organisations', '--most', '2');
+  const { stdout } = await bench('--growth', 'organisations', '--most', '2');
   expect(stdout).toMatch(/organisations +\| 1 /);
-  expect(await readFile(join(out, 'growth-organisations.svg'), 'utf8')).toContain('<svg');
 });

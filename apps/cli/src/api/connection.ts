@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { DATA_FOLDER, readConnectionFile, readJsonFile } from '@runledger/standalone/connection-files';
 import type { Environment } from '@runledger/service-kit/config';
 import { writePrivateFile } from '@runledger/standalone/write-file';
+import { messageOf } from '@runledger/resilience/errors';
 import { Type, type Static } from 'typebox';
 import { CommandError, plain } from '../command/command-error.ts';
 import { readCliSettings } from './cli-settings.ts';
@@ -175,9 +176,7 @@ export const writeContexts = async (env: Environment, { current, contexts }: Con
     await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
     await writePrivateFile(path, `${JSON.stringify({ current, contexts }, null, 2)}\n`);
   } catch (error) {
-    throw new CommandError(
-      `${path} cannot be written: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    throw new CommandError(`${path} cannot be written: ${messageOf(error)}.`);
   }
   return path;
 };

@@ -13,15 +13,15 @@ import {
   deploymentSettingsOf,
   type DeploymentSettings,
 } from './deployment-settings.ts';
-import type { CommandContext, Client, Json } from '../command/command-context.ts';
+import type { CommandContext, Client } from '../command/command-context.ts';
 import { Nothing } from '../api/api-call.ts';
 import { deployments } from './deployments.ts';
 import { recordNamed } from './named-records.ts';
 import { patchRecord, postRecord, readRecord, type SingleRecords } from './records.ts';
 import { workflows } from './workflows.ts';
 import { firstModelOf } from '../command/option-values.ts';
-import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
-import { printTable, type Column } from '../command/table.ts';
+import { CommandError, plain } from '../command/command-error.ts';
+import { tableLines, type Column } from '../command/table.ts';
 import {
   randomSeeds,
   planVersion,
@@ -33,7 +33,7 @@ import {
 } from './plan-version.ts';
 
 /** The command that makes a workflow file ready for runs. */
-export const addDeployCommand = (program: Command, { client, end, add }: CommandContext): void => {
+export const addDeployCommand = (program: Command, { withClient, add }: CommandContext): void => {
   addDeploymentSettings(
     addRunnerOptions(
       add(program, 'deploy <file>', 'make or update a deployment of a workflow file, with all that it needs')
@@ -50,10 +50,10 @@ export const addDeployCommand = (program: Command, { client, end, add }: Command
         )
         .option('--machine <machine>', 'an existing machine, instead of one with the same name'),
     ),
-  ).action(async (file: string, options: DeployOptions) => end(await deploy(await client(), file, options)));
+  ).action(withClient(deploy));
 };
 
-interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
+interface DeployOptions extends RunnerOptions, DeploymentSettings {
   readonly name: string;
   readonly gpu?: string;
   /** False with `--no-inputs`. */
@@ -66,9 +66,9 @@ interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
  * Makes what a deployment of this name needs, or updates it: its workflow, a version, its machine, and the deployment itself. What is
  * as it should be stays, and a command that was interrupted may be repeated. One that is refused leaves everything as it was.
  */
-const deploy = async (client: Client, file: string, options: DeployOptions): Promise<ExitCode> => {
+const deploy = async (client: Client, file: string, options: DeployOptions): Promise<void> => {
   const { call, screen, connection, readJsonFile } = client;
-  const { name, gpu, json } = options;
+  const { name, gpu } = options;
   const settings = deploymentSettingsOf(options);
   const workflow = await readJsonFile('FILE', file);
   const inputs =
@@ -118,16 +118,16 @@ const deploy = async (client: Client, file: string, options: DeployOptions): Pro
     ['version', String(version.item.number), version.outcome, version.item.id],
     ['deployment', name, deployment.outcome, deployment.item.id],
   ];
-  if (json) {
-    screen.printJson(Object.fromEntries(rows.map(([what, , outcome, id]) => [what, { id, outcome }])));
-    return EXIT.done;
-  }
-  printTable(screen, columns, { items: rows, json: false });
-  screen.print(`\nQueue a run with:\n`);
-  screen.print(`  ${plain(requestLine(connection.url, deployment.item.id, version.item.inputs))}`);
-  screen.print(`  ${plain(queueLine(name, version.item.inputs))}`);
-  screen.hint(`\n$RUNLEDGER_API_KEY stands for your key. This command used the one of ${connection.source}.`);
-  return EXIT.done;
+  screen.result(Object.fromEntries(rows.map(([what, , outcome, id]) => [what, { id, outcome }])), () => [
+    ...tableLines(screen, columns, rows),
+    `\nQueue a run with:\n`,
+    `  ${plain(requestLine(connection.url, deployment.item.id, version.item.inputs))}`,
+    `  ${plain(queueLine(name, version.item.inputs))}`,
+  ]);
+  if (!screen.isJson())
+    screen.hint(
+      `\n$RUNLEDGER_API_KEY stands for your key. This command used the one of ${connection.source}.`,
+    );
 };
 
 /** ComfyUI's page and ComfyUI Deploy draw another one for each run. */
@@ -199,8 +199,7 @@ const planMachine = async (
         const { gpu: formerGpu, runner: formerRunner } = known;
         const updated = await update(client, machines, known, { gpu, runner });
         const body = { gpu: formerGpu, runner: formerRunner };
-        if (updated.outcome === 'updated')
-          remember(() => patchRecord(client.call, machines, { given: known.id, body }));
+        if (updated.outcome === 'updated') remember(() => patchRecord(client.call, machines, known.id, body));
         return updated;
       },
     };
@@ -234,7 +233,7 @@ const update = async <Item extends { readonly id: string }>(
 ): Promise<Deployed<Item>> => {
   if (Object.values(body).every((value) => value === undefined))
     return { item: present, outcome: 'unchanged' };
-  const item = await patchRecord(call, kind, { given: present.id, body });
+  const item = await patchRecord(call, kind, present.id, body);
   return { item, outcome: isDeepStrictEqual(item, present) ? 'unchanged' : 'updated' };
 };
 

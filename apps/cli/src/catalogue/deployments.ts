@@ -2,22 +2,21 @@ import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/
 import type { Command } from 'commander';
 import { isUuid } from '@runledger/contracts/ids';
 import type { ApiCall } from '../api/api-call.ts';
-import type { Json, CommandContext } from '../command/command-context.ts';
+import type { CommandContext } from '../command/command-context.ts';
 import {
+  deploymentSettingsOf,
   addDeploymentSettings,
   addRemovals,
-  deploymentSettingsOf,
   type DeploymentSettings,
 } from './deployment-settings.ts';
-import { addRecordCommands, addRecordList, idByName, optionalId } from './named-records.ts';
+import { addRecordCommands, addRecordList, namedKind, optionalId } from './named-records.ts';
 import {
-  changeRecord,
-  createRecord,
   firstRows,
   lastRows,
+  changeRecord,
+  createRecord,
   listRecords,
-  type ListedRecords,
-  type RecordKind,
+  pagesOf,
   type RecordListOptions,
   type SingleRecords,
 } from './records.ts';
@@ -25,18 +24,10 @@ import { machines } from './machines.ts';
 import { workflows, versionsOf } from './workflows.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 
-const listed: Pick<ListedRecords<Deployment>, 'what' | 'path' | 'readPage'> = {
+export const deployments = namedKind<Deployment>({
   what: 'Deployment',
   path: '/deployments',
-  readPage: async (call, request) => {
-    const page = await call(DeploymentPage, request);
-    return { ...page, items: page.deployments };
-  },
-};
-
-export const deployments: RecordKind<Deployment> = {
-  ...listed,
-  idOf: idByName(listed),
+  readPage: pagesOf(DeploymentPage, (page) => page.deployments),
   send: (call, request) => call(Deployment, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
@@ -65,14 +56,13 @@ export const deployments: RecordKind<Deployment> = {
     ['log masks', deployment.log_masks?.join('  ') ?? 'none'],
     ...lastRows(deployment),
   ],
-  nameOf: ({ name }) => name,
-};
+});
 
 const gpuWords = (gpus: Deployment['gpus']): string =>
   gpus.map(({ gpu, after_s }) => (after_s > 0 ? `${gpu} after ${after_s} s` : gpu)).join(', ') ||
   "the machine's";
 
-interface DeploymentOptions extends DeploymentSettings, Json {
+interface DeploymentOptions extends DeploymentSettings {
   readonly name?: string;
   readonly version?: string;
   readonly machine?: string;
@@ -82,28 +72,31 @@ interface DeploymentOptions extends DeploymentSettings, Json {
 
 /** The deployments of an organisation: what runs are queued on. */
 export const addDeploymentCommands = (program: Command, parts: CommandContext): void => {
-  const { client, end, add } = parts;
+  const { withClient, add } = parts;
   const group = program
     .command('deployments')
     .description('workflow versions on machines, on which runs are queued');
   addRecordList(parts, group, { name: 'list', description: 'list deployments, newest first' })
     .option('--workflow <workflow>', 'of one workflow')
-    .action(async ({ workflow, ...options }: RecordListOptions & { readonly workflow?: string }) => {
-      const opened = await client();
-      const workflow_id = await optionalId(opened.call, workflows, workflow);
-      end(await listRecords(opened, deployments, { ...options, filter: { workflow_id } }));
-    });
+    .action(
+      withClient(
+        async (opened, { workflow, ...options }: RecordListOptions & { readonly workflow?: string }) => {
+          const workflow_id = await optionalId(opened.call, workflows, workflow);
+          await listRecords(opened, deployments, { ...options, filter: { workflow_id } });
+        },
+      ),
+    );
   addRecordCommands(parts, group, deployments);
   addSettings(
     add(group, 'create', 'make a deployment')
       .requiredOption('--name <name>', 'for people')
       .requiredOption('--version <version>', 'the id of a workflow version, or WORKFLOW@NUMBER')
       .requiredOption('--machine <machine>', 'where it executes'),
-  ).action(async (options: DeploymentOptions) => {
-    const opened = await client();
-    const body = await fieldsOf(opened.call, options);
-    end(await createRecord(opened, deployments, { body, json: options.json }));
-  });
+  ).action(
+    withClient(async (opened, options: DeploymentOptions) => {
+      await createRecord(opened, deployments, await fieldsOf(opened.call, options));
+    }),
+  );
   addRemovals(
     addSettings(
       add(group, 'update <deployment>', 'change a deployment; queued runs keep their settings')
@@ -111,11 +104,11 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
         .option('--version <version>', 'the id of a workflow version, or WORKFLOW@NUMBER')
         .option('--machine <machine>', 'where it executes'),
     ),
-  ).action(async (given: string, options: DeploymentOptions) => {
-    const opened = await client();
-    const change = await fieldsOf(opened.call, options);
-    end(await changeRecord(opened, deployments, { given, change, json: options.json }));
-  });
+  ).action(
+    withClient(async (opened, given: string, options: DeploymentOptions) => {
+      await changeRecord(opened, deployments, given, await fieldsOf(opened.call, options));
+    }),
+  );
 };
 
 const addSettings = (command: Command): Command =>

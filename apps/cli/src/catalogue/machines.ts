@@ -2,33 +2,24 @@ import { Machine, MachinePage } from '@runledger/contracts/http/catalogue/machin
 import { runnerKindOf, type Runner } from '@runledger/contracts/catalogue/runners';
 import { Option, type Command } from 'commander';
 import { CommandError } from '../command/command-error.ts';
-import type { Json, CommandContext } from '../command/command-context.ts';
-import { addRecordCommands, addRecordList, idByName } from './named-records.ts';
+import type { CommandContext } from '../command/command-context.ts';
+import { addRecordCommands, addRecordList, namedKind } from './named-records.ts';
 import {
-  changeRecord,
-  createRecord,
   firstRows,
   lastRows,
+  changeRecord,
+  createRecord,
   listRecords,
-  type ListedRecords,
-  type RecordKind,
+  pagesOf,
   type RecordListOptions,
 } from './records.ts';
 
 const runnerWords = ({ runner }: Machine): string => runnerKindOf(runner).label(runner);
 
-const listed: Pick<ListedRecords<Machine>, 'what' | 'path' | 'readPage'> = {
+export const machines = namedKind<Machine>({
   what: 'Machine',
   path: '/machines',
-  readPage: async (call, request) => {
-    const page = await call(MachinePage, request);
-    return { ...page, items: page.machines };
-  },
-};
-
-export const machines: RecordKind<Machine> = {
-  ...listed,
-  idOf: idByName(listed),
+  readPage: pagesOf(MachinePage, (page) => page.machines),
   send: (call, request) => call(Machine, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
@@ -45,8 +36,7 @@ export const machines: RecordKind<Machine> = {
     ['version', machine.version],
     ...lastRows(machine),
   ],
-  nameOf: ({ name }) => name,
-};
+});
 
 export interface RunnerOptions {
   readonly program?: string;
@@ -54,7 +44,7 @@ export interface RunnerOptions {
   readonly comfyui?: string | true;
 }
 
-interface MachineOptions extends RunnerOptions, Json {
+interface MachineOptions extends RunnerOptions {
   readonly name?: string;
   readonly gpu?: string;
   readonly type?: string;
@@ -62,10 +52,10 @@ interface MachineOptions extends RunnerOptions, Json {
 
 /** The machines of an organisation. */
 export const addMachineCommands = (program: Command, parts: CommandContext): void => {
-  const { client, end, add } = parts;
+  const { client, withClient, add } = parts;
   const group = program.command('machines').description('kinds of hosts that runs execute on');
   addRecordList(parts, group, { name: 'list', description: 'list machines, newest first' }).action(
-    async (options: RecordListOptions) => end(await listRecords(await client(), machines, options)),
+    withClient(async (opened, options: RecordListOptions) => listRecords(opened, machines, options)),
   );
   addRecordCommands(parts, group, machines);
   addSettings(
@@ -76,8 +66,7 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
     const runner = runnerOf(options);
     if (runner === undefined)
       throw new CommandError('No runner was given. Add --program NAME, --cog MODEL or --comfyui [URL].');
-    const body = { ...fieldsOf(options), runner };
-    end(await createRecord(await client(), machines, { body, json: options.json }));
+    await createRecord(await client(), machines, { ...fieldsOf(options), runner });
   });
   addSettings(
     add(group, 'update <machine>', 'change a machine; queued runs keep their settings')
@@ -85,7 +74,7 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
       .addOption(gpuOption()),
   ).action(async (given: string, options: MachineOptions) => {
     const change = { ...fieldsOf(options), runner: runnerOf(options) };
-    end(await changeRecord(await client(), machines, { given, change, json: options.json }));
+    await changeRecord(await client(), machines, given, change);
   });
 };
 

@@ -4,6 +4,7 @@ import { Schedule, SchedulePage } from '@runledger/contracts/http/catalogue/sche
 import type { ApiCall } from '../api/api-call.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 import {
+  firstRows,
   type ListedRecords,
   type SingleRecords,
   archiveRecord,
@@ -13,9 +14,9 @@ import {
   type RecordKind,
 } from './records.ts';
 import { DEFAULT_LIMIT } from '../command/list-pages.ts';
-import type { Json, CommandContext } from '../command/command-context.ts';
+import type { CommandContext } from '../command/command-context.ts';
 
-type Named<Item> = Pick<ListedRecords<Item>, 'what' | 'path' | 'readPage'>;
+type Named<Item> = Omit<ListedRecords<Item>, 'columns'>;
 
 /** Of several records with one name, as many are shown. */
 const CANDIDATES = 10;
@@ -37,6 +38,11 @@ interface Identified {
   readonly id: string;
   readonly created_at: string;
 }
+
+/** A kind of records that are found by their name too, as `idByName` does. */
+export const namedKind = <Item extends Identified & { readonly name: string }>(
+  kind: Omit<RecordKind<Item>, 'idOf' | 'nameOf'>,
+): RecordKind<Item> => ({ ...kind, idOf: idByName(kind), nameOf: ({ name }) => name });
 
 /** The record with this name; undefined when there is none. @throws CommandError when several have it */
 export const recordNamed = async <Item extends Identified>(
@@ -60,7 +66,7 @@ export const recordNamed = async <Item extends Identified>(
  * Finds the id of a record: what is given is its id, or the name that no other record has. Archived ones come last.
  * @throws CommandError
  */
-export const idByName =
+const idByName =
   (kind: Named<Identified>): SingleRecords<unknown>['idOf'] =>
   async (call, given) => {
     if (isUuid(given)) return given;
@@ -91,26 +97,26 @@ export const addRecordList = (
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT);
 
 export const addRecordShow = <Item extends { readonly id: string }>(
-  { client, end, add }: CommandContext,
+  { withClient, add }: CommandContext,
   group: Command,
   kind: SingleRecords<Item>,
 ): void => {
   const noun = kind.what.toLowerCase();
-  add(group, `show <${noun}>`, `show a ${noun}`).action(async (given: string, { json }: Json) => {
-    const { call, screen } = await client();
-    end(showRecord(screen, kind, { item: await readRecord(call, kind, given), json }));
-  });
+  add(group, `show <${noun}>`, `show a ${noun}`).action(
+    withClient(async ({ call, screen }, given: string) => {
+      showRecord(screen, kind, await readRecord(call, kind, given));
+    }),
+  );
 };
 
 export const addRecordDeletion = <Item extends { readonly id: string }>(
-  { client, end, add }: CommandContext,
+  { withClient, add }: CommandContext,
   group: Command,
   kind: SingleRecords<Item>,
   description: string,
 ): void => {
   add(group, `delete <${kind.what.toLowerCase()}>`, description).action(
-    async (given: string, { json = false }: Json) =>
-      end(await deleteRecord(await client(), kind, { given, json })),
+    withClient(async (opened, given: string) => deleteRecord(opened, kind, given)),
   );
 };
 
@@ -120,14 +126,16 @@ export const addRecordCommands = <Item extends { readonly id: string }>(
   group: Command,
   kind: SingleRecords<Item>,
 ): void => {
-  const { client, end, add } = parts;
+  const { withClient, add } = parts;
   const noun = kind.what.toLowerCase();
   addRecordShow(parts, group, kind);
   const addArchiving = (name: string, description: string, archived: boolean): void => {
-    add(group, `${name} <${noun}>`, description).action(async (given: string, { json = false }: Json) => {
-      const restoredBy = ({ id }: Item): string => `runledger ${group.name()} restore ${id}`;
-      end(await archiveRecord(await client(), kind, { given, archived, restoredBy, json }));
-    });
+    const restoredBy = ({ id }: Item): string => `runledger ${group.name()} restore ${id}`;
+    add(group, `${name} <${noun}>`, description).action(
+      withClient(async (opened, given: string) =>
+        archiveRecord(opened, kind, given, { archived, restoredBy }),
+      ),
+    );
   };
   addArchiving('archive', `archive a ${noun}: nothing new can use it`, true);
   addArchiving('restore', `restore an archived ${noun}`, false);
@@ -135,7 +143,8 @@ export const addRecordCommands = <Item extends { readonly id: string }>(
   addRecordDeletion(parts, group, kind, deletion);
 };
 
-const listed: Pick<RecordKind<Schedule>, 'what' | 'path' | 'readPage'> = {
+/** Also for options that name one. */
+export const schedules: RecordKind<Schedule> = namedKind({
   what: 'Schedule',
   path: '/schedules',
   // Schedules are never archived, and the service refuses a parameter that it does not know.
@@ -144,11 +153,42 @@ const listed: Pick<RecordKind<Schedule>, 'what' | 'path' | 'readPage'> = {
     const page = await call(SchedulePage, { ...request, query });
     return { ...page, items: page.schedules };
   },
-};
-
-/** How schedules are read and found, also by options that name one. */
-export const listedSchedules: Pick<RecordKind<Schedule>, 'what' | 'path' | 'readPage' | 'idOf' | 'send'> = {
-  ...listed,
-  idOf: idByName(listed),
   send: (call, request) => call(Schedule, request),
+  columns: [
+    { title: 'ID', width: 36, of: ({ id }) => id },
+    {
+      title: 'NEXT',
+      width: 24,
+      is: 'time',
+      of: ({ paused, next_times }) => (paused ? 'paused' : (next_times[0] ?? null)),
+    },
+    { title: 'LAST', width: 8, is: 'status', of: ({ outcomes }) => outcomes[0]?.outcome ?? null },
+    { title: 'CRON', width: 20, of: ({ cron }) => cron },
+    { title: 'NAME', width: 0, of: ({ name }) => name },
+  ],
+  rows: (schedule) => [
+    ...firstRows(schedule),
+    ['deployment', schedule.deployment_id],
+    ['cron', schedule.cron],
+    ['time zone', schedule.time_zone],
+    ['day fields', schedule.day_fields],
+    ['overlap', schedule.overlap],
+    ['catch up', `${schedule.catch_up_s} s`],
+    ['paused', schedule.paused ? 'yes' : null],
+    ['inputs', JSON.stringify(schedule.inputs)],
+    ['webhook', schedule.webhook],
+    ['created', schedule.created_at, 'time'],
+    ...schedule.next_times.map((time) => ['next', time, 'time'] as const),
+    ...schedule.outcomes.map((outcome) => ['last', outcomeLine(outcome)] as const),
+  ],
+});
+
+type Outcome = Schedule['outcomes'][number];
+
+/** What came of a time, such as `2026-05-01T09:00:00.000Z queued 01920000-…`. */
+export const outcomeLine = ({ time, last_time, times, outcome, run_id, message }: Outcome): string => {
+  const when = times === 1 ? time : `${time} to ${last_time}`;
+  const count = times === 1 ? '' : ` ${times} times`;
+  const run = run_id === null ? '' : ` ${run_id}`;
+  return `${when} ${outcome}${count}${run}${message === null ? '' : `: ${message}`}`;
 };

@@ -4,6 +4,7 @@ import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workfl
 import { type JsonValue, isJsonObject } from '@runledger/contracts/json';
 import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-workflow';
 import { isJsonNumber } from '@runledger/contracts/exact-number';
+import { messageOf } from '@runledger/resilience/errors';
 import type { Client } from '../command/command-context.ts';
 import { readRecord, patchRecord, postRecord, type SingleRecords } from './records.ts';
 import { versionsOf } from './workflows.ts';
@@ -188,7 +189,7 @@ export const allOrNothing = async <Result>(
     try {
       for (const undo of undos.toReversed()) await undo();
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new CommandError(`${error.message} What was made before is still there: ${why}`, {
         refusal,
         cause,
@@ -206,6 +207,6 @@ export const made = async <Item extends { readonly id: string }>(
   remember: Remember,
 ): Promise<Item> => {
   const item = await postRecord(call, kind, body);
-  remember(() => patchRecord(call, kind, { given: item.id, body: { archived: true } }));
+  remember(() => patchRecord(call, kind, item.id, { archived: true }));
   return item;
 };

@@ -1,9 +1,10 @@
+import type { Static, TSchema } from 'typebox';
 import { at, Nothing, type ApiCall, type ApiRequest } from '../api/api-call.ts';
-import type { Client, Json } from '../command/command-context.ts';
-import { EXIT, CommandError, type ExitCode, plain } from '../command/command-error.ts';
+import type { Client } from '../command/command-context.ts';
+import { CommandError, plain } from '../command/command-error.ts';
 import { listPages, type ListOptions, type Page } from '../command/list-pages.ts';
 import type { Screen } from '../command/screen.ts';
-import { headLine, printRows, rowLine, type Column, type Rows } from '../command/table.ts';
+import { inColumns, rowLines, type Column, type Rows } from '../command/table.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -38,15 +39,25 @@ export interface RecordListOptions extends ListOptions {
   readonly filter?: Members;
 }
 
+/** Reads pages of this schema, whose items are this member. */
+export const pagesOf =
+  <Schema extends TSchema, Item>(
+    schema: Schema,
+    itemsOf: (page: Static<Schema>) => readonly Item[],
+  ): ListedRecords<Item>['readPage'] =>
+  async (call, request) => {
+    const page = await call(schema, request);
+    return { items: itemsOf(page), next_cursor: (page as Page<Item>).next_cursor };
+  };
+
 export const listRecords = <Item>(
   { call, screen }: Client,
   { what, path, readPage, columns }: ListedRecords<Item>,
   { archived, filter, ...options }: RecordListOptions,
-): Promise<ExitCode> =>
+): Promise<void> =>
   listPages(screen, options, {
     readPage: (span) => readPage(call, { method: 'GET', path, query: { ...filter, ...span, archived } }),
-    head: headLine(screen, columns),
-    line: (item) => rowLine(screen, columns, item),
+    ...inColumns(screen, columns),
     none: `There is no ${archived ? 'archived ' : ''}${what.toLowerCase()}.`,
   });
 
@@ -56,80 +67,52 @@ export const readRecord = async <Item>(
   given: string,
 ): Promise<Item> => send(call, { method: 'GET', path: path + at`/${await idOf(call, given)}` });
 
-interface Creation {
-  readonly body: Members;
-  readonly json: boolean | undefined;
-}
-
 /** For `M=$(runledger machines create …)` the output is its id alone when it is no terminal. */
 export const createRecord = async <Item extends { readonly id: string }>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  { body, json }: Creation,
-): Promise<ExitCode> => {
-  return showCreated(screen, kind, { item: await postRecord(call, kind, body), json });
+  body: Members,
+): Promise<Item> => {
+  const item = await postRecord(call, kind, body);
+  screen.result(item, () => (screen.isTerminal ? rowLines(screen, kind.rows(item)) : item.id));
+  return item;
 };
 
-export const showCreated = <Item extends { readonly id: string }>(
-  screen: Screen,
-  kind: SingleRecords<Item>,
-  { item, json }: { readonly item: Item; readonly json: boolean | undefined },
-): ExitCode => {
-  if (screen.isTerminal || json) return showRecord(screen, kind, { item, json });
-  screen.print(item.id);
-  return EXIT.done;
-};
-
-interface Change {
-  /** What stands for the record. */
-  readonly given: string;
-  readonly change: Members;
-  readonly json: boolean | undefined;
-}
-
-/** @throws CommandError without a change */
+/** `given` stands for the record. @throws CommandError without a change */
 export const changeRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  { given, change, json }: Change,
-): Promise<ExitCode> => {
+  given: string,
+  change: Members,
+): Promise<void> => {
   if (Object.values(change).every((value) => value === undefined))
     throw new CommandError('No change was given. Use at least one option, such as --name.');
-  const item = await patchRecord(call, kind, { given, body: change });
-  return showRecord(screen, kind, { item, json });
+  showRecord(screen, kind, await patchRecord(call, kind, given, change));
 };
 
-interface Archiving<Item> extends Json {
-  readonly given: string;
-  readonly archived: boolean;
-  /** The command that restores it. */
-  readonly restoredBy: (item: Item) => string;
-}
-
+/** Archives a record, or restores it. `restoredBy`: the command that does that. */
 export const archiveRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  { given, archived, restoredBy, json }: Archiving<Item>,
-): Promise<ExitCode> => {
-  const item = await patchRecord(call, kind, { given, body: { archived } });
-  const what = `${kind.what} ${plain(kind.nameOf(item))}`;
-  if (json) screen.printJson(item);
-  else if (archived) screen.print(`${what} is archived. Restore it with: ${plain(restoredBy(item))}`);
-  else screen.print(`${what} is restored.`);
-  return EXIT.done;
-};
+  given: string,
+  { archived, restoredBy }: { readonly archived: boolean; readonly restoredBy: (item: Item) => string },
+): Promise<void> =>
+  screen.result(await patchRecord(call, kind, given, { archived }), (item) => {
+    const what = `${kind.what} ${plain(kind.nameOf(item))}`;
+    return archived
+      ? `${what} is archived. Restore it with: ${plain(restoredBy(item))}`
+      : `${what} is restored.`;
+  });
 
 /** There is no way back, so the service deletes only what was archived before. */
 export const deleteRecord = async <Item>(
   { call, screen }: Client,
   { what, path, idOf }: SingleRecords<Item>,
-  { given, json }: Json & { readonly given: string },
-): Promise<ExitCode> => {
+  given: string,
+): Promise<void> => {
   const id = await idOf(call, given);
   await call(Nothing, { method: 'DELETE', path: path + at`/${id}` });
-  if (json) screen.printJson({ id, deleted: true });
-  else screen.print(`${what} ${plain(given)} is deleted.`);
-  return EXIT.done;
+  screen.result({ id, deleted: true }, () => `${what} ${plain(given)} is deleted.`);
 };
 
 export const postRecord = <Item>(
@@ -141,18 +124,12 @@ export const postRecord = <Item>(
 export const patchRecord = async <Item>(
   call: ApiCall,
   { path, send, idOf }: SingleRecords<Item>,
-  { given, body }: { readonly given: string; readonly body: Members },
+  given: string,
+  body: Members,
 ): Promise<Item> => send(call, { method: 'PATCH', path: path + at`/${await idOf(call, given)}`, body });
 
-export const showRecord = <Item>(
-  screen: Screen,
-  { rows }: SingleRecords<Item>,
-  { item, json }: { readonly item: Item; readonly json: boolean | undefined },
-): ExitCode => {
-  if (json) screen.printJson(item);
-  else printRows(screen, rows(item));
-  return EXIT.done;
-};
+export const showRecord = <Item>(screen: Screen, { rows }: SingleRecords<Item>, item: Item): void =>
+  screen.result(item, () => rowLines(screen, rows(item)));
 
 /** The first rows of every record with a name. */
 export const firstRows = ({ id, name }: { readonly id: string; readonly name: string }): Rows => [

@@ -1,12 +1,12 @@
 import { SealedValuesPage } from '@runledger/contracts/http/sealed-values';
 import type { Command } from 'commander';
 import { ANSWER_WITHIN_MS, pages, retryForAMinute } from '../api/api-call.ts';
-import type { Client, CommandContext, Json } from '../command/command-context.ts';
+import type { Client, CommandContext } from '../command/command-context.ts';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import { counted } from '@runledger/contracts/events/fact-sentence';
 
 /** Commands for operators who change the keys of RUNLEDGER_SECRET_KEYS. */
-export const addSealedValueCommands = (program: Command, { client, end, add }: CommandContext): void => {
+export const addSealedValueCommands = (program: Command, { withClient, add }: CommandContext): void => {
   const group = program
     .command('sealed-values')
     .description('what is stored encrypted (needs a key with the scope operator, as a standalone has)');
@@ -14,9 +14,13 @@ export const addSealedValueCommands = (program: Command, { client, end, add }: C
     group,
     'check',
     'open all, and say whether an older key of RUNLEDGER_SECRET_KEYS is still needed',
-  ).action(async ({ json = false }: Json) => end(await checkSealedValues(await client(), json)));
+  ).action(
+    withClient(async (opened) => {
+      return report(opened, await inspectAll(opened));
+    }),
+  );
   add(group, 'reseal', 'seal all with the first key of RUNLEDGER_SECRET_KEYS, and check them').action(
-    async ({ json = false }: Json) => end(await resealValues(await client(), json)),
+    withClient(resealValues),
   );
 };
 
@@ -31,10 +35,7 @@ interface Found {
   readonly unreadable: SealedValuesPage['unreadable'];
 }
 
-const checkSealedValues = async (client: Client, json: boolean): Promise<ExitCode> =>
-  report(client, await inspectAll(client), json);
-
-const resealValues = async (client: Client, json: boolean): Promise<ExitCode> => {
+const resealValues = async (client: Client): Promise<ExitCode> => {
   const { call, screen } = client;
   const before = await inspectAll(client);
   const { sealing_key } = before;
@@ -49,13 +50,14 @@ const resealValues = async (client: Client, json: boolean): Promise<ExitCode> =>
     for (const { kind } of page.counts.filter(({ resealed }) => resealed > 0)) {
       const resealed = counts.get(kind)?.resealed ?? 0;
       const left = Math.max(0, (before.counts.get(kind)?.old ?? 0) - resealed);
-      if (json) screen.printJson({ kind, resealed, left });
-      else
-        screen.print(`${wordsFor(kind)}: ${resealed} sealed again with the key ${sealing_key}, ${left} left`);
+      screen.result(
+        { kind, resealed, left },
+        () => `${wordsFor(kind)}: ${resealed} sealed again with the key ${sealing_key}, ${left} left`,
+      );
     }
   });
   const after = await inspectAll(client);
-  return report(client, after.sealing_key === sealing_key ? after : notAlike(before, after), json);
+  return report(client, after.sealing_key === sealing_key ? after : notAlike(before, after));
 };
 
 const inspectAll = (client: Client): Promise<Found> =>
@@ -114,31 +116,25 @@ const sum = (one: Counts | undefined, other: Counts): Counts =>
       };
 
 /** The proof, or what is missing for it. */
-const report = ({ screen }: Client, { counts, ...found }: Found, json: boolean): ExitCode => {
+const report = ({ screen }: Client, { counts, ...found }: Found): ExitCode => {
   const { sealing_key, other_keys, unreadable } = found;
   const all = [...counts];
   const old = all.reduce((total, [, count]) => total + count.old, 0);
   const current = all.reduce((total, [, count]) => total + count.current, 0);
   const isProven = old === 0 && unreadable.length === 0;
-  if (json)
-    screen.printJson({
-      ...found,
-      counts: all.map(([kind, count]) => ({ kind, ...count })),
-      proven: isProven,
-    });
-  else {
-    for (const [kind, count] of all)
-      screen.print(
-        `${wordsFor(kind)}: ${count.current} sealed with the key ${sealing_key}, ${count.old} with an older one, ${count.unreadable} unreadable`,
-      );
-    for (const { kind, id, why } of unreadable)
-      screen.print(`unreadable: ${kind} ${plain(id)}: ${plain(why)}`);
-    if (isProven)
-      screen.print(
-        `Proof: ${counted(current, 'value')} read, and each opens with the key ${sealing_key}.${removable(other_keys)}`,
-      );
-    else screen.hint(advice(old, unreadable.length));
-  }
+  const proof = `Proof: ${counted(current, 'value')} read, and each opens with the key ${sealing_key}.${removable(other_keys)}`;
+  screen.result(
+    { ...found, counts: all.map(([kind, count]) => ({ kind, ...count })), proven: isProven },
+    () => [
+      ...all.map(
+        ([kind, count]) =>
+          `${wordsFor(kind)}: ${count.current} sealed with the key ${sealing_key}, ${count.old} with an older one, ${count.unreadable} unreadable`,
+      ),
+      ...unreadable.map(({ kind, id, why }) => `unreadable: ${kind} ${plain(id)}: ${plain(why)}`),
+      ...(isProven ? [proof] : []),
+    ],
+  );
+  if (!isProven && !screen.isJson()) screen.hint(advice(old, unreadable.length));
   return isProven ? EXIT.done : EXIT.notDone;
 };
 

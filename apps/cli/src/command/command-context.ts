@@ -17,13 +17,13 @@ export interface Operator {
   readonly record: RecordAsOperator;
 }
 
-export interface Json {
-  readonly json?: boolean;
-}
-
 /** What the registration of a command needs. */
 export interface CommandContext {
   readonly client: () => Promise<Client>;
+  /** An action of a command that calls the API. A code that it returns is that of the program. */
+  readonly withClient: <Given extends unknown[]>(
+    use: (client: Client, ...given: Given) => Promise<ExitCode | void>,
+  ) => (...given: Given) => Promise<void>;
   /** Opens the log with the operator's credentials, and closes it after use. */
   readonly asOperator: <Result>(use: (operator: Operator) => Promise<Result>) => Promise<Result>;
   readonly screen: Screen;

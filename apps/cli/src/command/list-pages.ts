@@ -1,4 +1,4 @@
-import { EXIT, CommandError, type ExitCode, plain } from './command-error.ts';
+import { CommandError, plain } from './command-error.ts';
 import { pages } from '../api/api-call.ts';
 import type { Screen } from './screen.ts';
 
@@ -20,7 +20,7 @@ interface Span {
 export interface List<Item> {
   readonly readPage: (span: Span) => Promise<Page<Item>>;
   /** Printed above the first line. */
-  readonly head?: string;
+  readonly head: string;
   readonly line: (item: Item) => string;
   /** Printed if the list is empty. */
   readonly none: string;
@@ -30,21 +30,21 @@ export interface List<Item> {
 
 export interface ListOptions {
   readonly limit: string;
-  readonly json?: boolean;
 }
 
 /** Prints page after page up to the limit. */
 export const listPages = async <Item>(
   screen: Screen,
-  { limit: wanted, json = false }: ListOptions,
+  { limit: wanted }: ListOptions,
   { readPage, head, line, none, further }: List<Item>,
-): Promise<ExitCode> => {
+): Promise<void> => {
   const limit = readLimit(wanted, further);
+  const json = screen.isJson();
   let listed = 0;
   const readNext = (cursor: string | undefined) =>
     readPage({ limit: Math.min(PAGE, limit - listed), cursor });
   for await (const { items, next_cursor } of pages(readNext)) {
-    if (listed === 0 && items.length > 0 && head !== undefined && !json) screen.print(head);
+    if (listed === 0 && items.length > 0 && !json) screen.print(head);
     for (const item of items)
       if (json) screen.printJson(item);
       else screen.print(line(item));
@@ -56,7 +56,6 @@ export const listPages = async <Item>(
     }
   }
   if (listed === 0 && !json) screen.hint(none);
-  return EXIT.done;
 };
 
 const readLimit = (text: string, further: string | undefined): number => {

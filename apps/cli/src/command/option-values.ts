@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { readJsonText, type JsonValue } from '@runledger/contracts/json';
 import { gpuModel, GPU_MODEL_RULE, parseGpuModel } from '@runledger/contracts/gpu';
+import { codeOf } from '@runledger/resilience/errors';
 import { CommandError, plain } from './command-error.ts';
 
 const UNITS: ReadonlyMap<string, number> = new Map([
@@ -90,7 +91,7 @@ const readAll = async (
 
 /** For people. */
 export const whyUnreadable = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const code = codeOf(error);
   switch (code) {
     case 'ENOENT':
       return 'the file does not exist. Check the path; - reads standard input.';

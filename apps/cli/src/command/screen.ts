@@ -9,6 +9,12 @@ export interface Screen {
   readonly isTerminal: boolean;
   readonly print: (line: string) => void;
   readonly printJson: (value: unknown) => void;
+  /** Whether results are JSON, as `--json` asks. */
+  readonly isJson: () => boolean;
+  /** From now on results are JSON. */
+  readonly useJson: () => void;
+  /** Prints a result: as JSON, or the lines that a person reads. */
+  readonly result: <Value>(value: Value, lines: (value: Value) => string | readonly string[]) => void;
   /** A line for the person at the terminal. It is not part of the result. */
   readonly hint: (line: string) => void;
   /** Lines that the next call replaces. Writes nothing without a terminal. */
@@ -40,7 +46,7 @@ export const screenOf = (terminal: Terminal): Screen => {
   const { out, err, env } = terminal;
   const isTerminal = out.isTTY ?? false;
   const isColoured = hasColours(out, env);
-  let drawn = 0;
+  let [drawn, isJson] = [0, false];
   const clear = (): void => {
     // To the first of the lines, and away with all.
     if (drawn > 0) out.write(`\r${drawn > 1 ? `\u001B[${drawn - 1}A` : ''}\u001B[J`);
@@ -50,10 +56,19 @@ export const screenOf = (terminal: Terminal): Screen => {
     clear();
     out.write(`${line}\n`);
   };
+  const printJson = (value: unknown): void => print(answerJson(value));
   return {
     isTerminal,
     print,
-    printJson: (value) => print(answerJson(value)),
+    printJson,
+    isJson: () => isJson,
+    useJson: () => {
+      isJson = true;
+    },
+    result: (value, lines) => {
+      if (isJson) printJson(value);
+      else for (const line of [lines(value)].flat()) print(line);
+    },
     hint: (line) => {
       clear();
       err.write(`${line}\n`);

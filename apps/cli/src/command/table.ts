@@ -60,27 +60,44 @@ const aligned = (cells: readonly Cell[], most: number): string => {
   return line.trimEnd();
 };
 
-/** Prints all rows below their head, or each as JSON. Prints nothing without rows. */
+/** How a list prints items of these columns. */
+export const inColumns = <Item>(
+  screen: Screen,
+  columns: readonly Column<Item>[],
+): { readonly head: string; readonly line: (item: Item) => string } => ({
+  head: headLine(screen, columns),
+  line: (item: Item): string => rowLine(screen, columns, item),
+});
+
+/** All rows below their head; nothing without rows. */
+export const tableLines = <Item>(
+  screen: Screen,
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+): string[] => {
+  const { head, line } = inColumns(screen, columns);
+  return items.length === 0 ? [] : [head, ...items.map(line)];
+};
+
+/** Prints all rows below their head, or each as JSON. */
 export const printTable = <Item>(
   screen: Screen,
   columns: readonly Column<Item>[],
-  { items, json }: { readonly items: readonly Item[]; readonly json: boolean },
+  items: readonly Item[],
 ): void => {
-  if (json) for (const item of items) screen.printJson(item);
-  else if (items.length > 0) {
-    screen.print(headLine(screen, columns));
-    for (const item of items) screen.print(rowLine(screen, columns, item));
-  }
+  if (screen.isJson()) for (const item of items) screen.printJson(item);
+  else for (const line of tableLines(screen, columns, items)) screen.print(line);
 };
 
 /** One row for each member of an object. Members that are null are left out. */
 export type Rows = readonly (readonly [name: string, value: string | null, is?: Kind])[];
 
-export const printRows = (screen: Screen, rows: Rows): void => {
+export const rowLines = (screen: Screen, rows: Rows): string[] => {
   const known = rows.filter(([, value]) => value !== null);
   const width = Math.max(...known.map(([name]) => name.length));
-  for (const [name, value, is] of known)
-    screen.print(`${name.padEnd(width)}  ${shownValue(screen, plain(value ?? ''), is)}`);
+  return known.map(
+    ([name, value, is]) => `${name.padEnd(width)}  ${shownValue(screen, plain(value ?? ''), is)}`,
+  );
 };
 
 /** There is room for the time itself too. */

@@ -4,7 +4,7 @@ import type { Client } from '../command/command-context.ts';
 import { type Environment, LOCAL, readContexts } from '../api/connection.ts';
 import { ShownRuns } from '../runs/shown-run.ts';
 import { deployments } from '../catalogue/deployments.ts';
-import { listedSchedules } from '../catalogue/named-records.ts';
+import { schedules } from '../catalogue/named-records.ts';
 import { machines } from '../catalogue/machines.ts';
 import type { RecordKind } from '../catalogue/records.ts';
 import { versionsOf, workflows } from '../catalogue/workflows.ts';
@@ -66,7 +66,7 @@ const recordsOf = async (
     case 'workflow':
       return named(await client(), workflows);
     case 'schedule':
-      return named(await client(), listedSchedules);
+      return named(await client(), schedules);
     case 'key': {
       const { call } = await client();
       const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });

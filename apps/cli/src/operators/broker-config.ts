@@ -12,7 +12,7 @@ import {
 } from './plan-broker-config.ts';
 import { writeNodes } from './broker-nodes.ts';
 import type { Screen } from '../command/screen.ts';
-import { printTable, type Column } from '../command/table.ts';
+import { tableLines, type Column } from '../command/table.ts';
 
 interface MadeUser {
   readonly name: string;
@@ -75,32 +75,31 @@ const keyOf = async (key: PlannedUser['key'], file: string): Promise<{ readonly 
   }
 };
 
-export const printBrokerConfig = (made: Made, screen: Screen, json: boolean): void => {
+export const printBrokerConfig = (made: Made, screen: Screen): void => {
   const { folder, config, users, removed } = made;
-  if (json) {
-    screen.printJson({
-      config_file: folder.configFile,
-      config,
-      users: users.map(({ name, key, publicKey }) => ({
-        user: name,
-        key,
-        public_key: publicKey,
-        seed_file: folder.keyFileOf(name),
-      })),
-      removed,
-      nodes: made.nodes.map((name) => ({ name, folder: folder.nodeFolderOf(name) })),
-    });
-    return;
-  }
-  screen.print(`${folder.shown(folder.configFile)} ${CONFIG[config]}`);
   const columns: readonly Column<MadeUser>[] = [
     { title: 'USER', width: Math.max(...users.map(({ name }) => name.length)), of: ({ name }) => name },
     { title: 'KEY', width: 7, of: ({ key }) => key },
     { title: 'SEED', width: 0, of: ({ name }) => folder.shown(folder.keyFileOf(name)) },
   ];
-  printTable(screen, columns, { items: users, json: false });
-  if (removed.length > 0) screen.print(`Removed, with their keys: ${removed.join(', ')}.`);
-  for (const line of whatNext(made)) screen.hint(line);
+  const result = {
+    config_file: folder.configFile,
+    config,
+    users: users.map(({ name, key, publicKey }) => ({
+      user: name,
+      key,
+      public_key: publicKey,
+      seed_file: folder.keyFileOf(name),
+    })),
+    removed,
+    nodes: made.nodes.map((name) => ({ name, folder: folder.nodeFolderOf(name) })),
+  };
+  screen.result(result, () => [
+    `${folder.shown(folder.configFile)} ${CONFIG[config]}`,
+    ...tableLines(screen, columns, users),
+    ...(removed.length > 0 ? [`Removed, with their keys: ${removed.join(', ')}.`] : []),
+  ]);
+  for (const line of screen.isJson() ? [] : whatNext(made)) screen.hint(line);
 };
 
 const CONFIG: Readonly<Record<Made['config'], string>> = {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isIP } from 'node:net';
 import { NODE_FILES, nodeConfiguration, type BrokerNode } from '@runledger/broker-access/node-configuration';
 import { OWNER_ONLY, replaceFile } from '@runledger/standalone/write-file';
+import { codeOf } from '@runledger/resilience/errors';
 import type { SelfsignedOptions } from 'selfsigned';
 import { MARK, type ConfigFolder, type NodesPlan } from './plan-broker-config.ts';
 
@@ -139,7 +140,7 @@ const readCertified = async (certificate: string, key: string): Promise<Certifie
   try {
     return { certificate: await readFile(certificate, 'utf8'), key: await readFile(key, 'utf8') };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

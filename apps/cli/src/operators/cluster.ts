@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { BrokerSettings, EventLog } from '@runledger/event-log/connect/event-log';
+import type { BrokerSettings } from '@runledger/event-log/connect/event-log';
 import { confirmMigration, rollBack, type Newer } from '@runledger/event-log/migrate/roll-back';
 import {
   CopyNotEqual,
@@ -15,7 +15,6 @@ import { CommandError, EXIT, type ExitCode } from '../command/command-error.ts';
 import type { Screen } from '../command/screen.ts';
 import { findBroker, openLogAt } from './open-log.ts';
 import { printTable, type Column } from '../command/table.ts';
-import type { Json } from '../command/command-context.ts';
 
 export interface MigrateOptions {
   readonly to?: string;
@@ -23,7 +22,6 @@ export interface MigrateOptions {
   readonly back?: boolean;
   readonly discardNewer?: boolean;
   readonly confirm?: boolean;
-  readonly json?: boolean;
 }
 
 export interface MigrateContext {
@@ -42,10 +40,20 @@ export const migrateLog = async (context: MigrateContext, options: MigrateOption
   const to = await targetSettings(context, from, options);
   const target = to && open.use(await openLogAt(to));
   try {
-    if (options.back === true) return await back(context, { source, target }, options);
+    if (options.back === true) {
+      printBack(
+        context.screen,
+        await rollBack(source, { target, discardNewer: options.discardNewer ?? false }),
+      );
+      return EXIT.done;
+    }
     if (!target || !to) throw new CommandError(`Name the new brokers: --to ${EXAMPLE}.`);
-    if (options.confirm === true) return await confirm(context, { source, target }, options);
-    return await move(context, { source, target }, options.json ?? false, { from: from.url, to: to.url });
+    if (options.confirm === true) {
+      await confirmMigration({ source, target });
+      printConfirmed(context.screen);
+      return EXIT.done;
+    }
+    return await move(context, { source, target }, { from: from.url, to: to.url });
   } catch (error) {
     if (error instanceof MigrationRefused) throw new CommandError(error.message);
     throw error;
@@ -84,17 +92,16 @@ const targetSettings = async (
 const move = async (
   { screen, untilInterrupted }: MigrateContext,
   logs: Logs,
-  json: boolean,
-  urls: { readonly from: string; readonly to: string },
+  urls: Urls,
 ): Promise<ExitCode> => {
-  if (!json) printWarnings(screen, urls);
+  if (!screen.isJson()) printWarnings(screen, urls);
   const signal = untilInterrupted();
   try {
     const proofs = await migrate(logs, {
       signal,
       onStep: (step, stream) => screen.redraw(`${step} ${stream}`),
     });
-    printMoved(screen, { proofs, urls, json });
+    printMoved(screen, proofs, urls);
     return EXIT.done;
   } catch (error) {
     if (signal.aborted) {
@@ -105,28 +112,9 @@ const move = async (
       return EXIT.cancelled;
     }
     if (!(error instanceof CopyNotEqual)) throw error;
-    printProof(screen, error.proofs, json);
+    printProof(screen, error.proofs);
     throw new CommandError(error.message);
   }
-};
-
-const back = async (
-  { screen }: MigrateContext,
-  { source, target }: { readonly source: EventLog; readonly target: EventLog | undefined },
-  { discardNewer = false, json = false }: MigrateOptions,
-): Promise<ExitCode> => {
-  printBack(screen, await rollBack(source, { target, discardNewer }), json);
-  return EXIT.done;
-};
-
-const confirm = async (
-  { screen }: MigrateContext,
-  logs: Logs,
-  { json = false }: MigrateOptions,
-): Promise<ExitCode> => {
-  await confirmMigration(logs);
-  printConfirmed(screen, json);
-  return EXIT.done;
 };
 
 interface Urls {
@@ -162,9 +150,9 @@ const columns = (proofs: readonly StreamProof[]): readonly Column<StreamProof>[]
   { title: 'RESULT', width: 0, of: ({ problem }) => problem ?? 'equal' },
 ];
 
-const printProof = (screen: Screen, proofs: readonly StreamProof[], json: boolean): void => {
-  if (json) for (const proof of proofs) screen.printJson(jsonOf(proof));
-  else printTable(screen, columns(proofs), { items: proofs, json });
+const printProof = (screen: Screen, proofs: readonly StreamProof[]): void => {
+  if (screen.isJson()) for (const proof of proofs) screen.printJson(jsonOf(proof));
+  else printTable(screen, columns(proofs), proofs);
 };
 
 const jsonOf = ({
@@ -186,19 +174,10 @@ const jsonOf = ({
   problem: problem ?? null,
 });
 
-const printMoved = (
-  screen: Screen,
-  {
-    proofs,
-    urls,
-    json,
-  }: { readonly proofs: readonly StreamProof[]; readonly urls: Urls; readonly json: boolean },
-): void => {
-  if (proofs.length > 0) printProof(screen, proofs, json);
-  if (json) {
-    if (proofs.length === 0) screen.printJson({ moved: 'before' });
-    return;
-  }
+const printMoved = (screen: Screen, proofs: readonly StreamProof[], urls: Urls): void => {
+  if (proofs.length > 0) printProof(screen, proofs);
+  else if (screen.isJson()) screen.printJson({ moved: 'before' });
+  if (screen.isJson()) return;
   screen.print(
     proofs.length > 0
       ? 'The log has moved: both have the same messages in every stream.'
@@ -214,33 +193,24 @@ const printMoved = (
     screen.hint(line);
 };
 
-const printBack = (screen: Screen, lost: readonly Newer[], json: boolean): void => {
-  if (json) {
-    screen.printJson({ back: true, lost });
-    return;
-  }
-  screen.print('The log is back at the old broker. The new brokers take no messages.');
-  if (lost.length > 0)
-    screen.print(
-      `Lost: ${lost.map(({ stream, messages }) => `${messages} messages of ${stream}`).join(', ')}.`,
-    );
-  screen.hint('Start all services with the NATS_URL of the old broker.');
+const printBack = (screen: Screen, lost: readonly Newer[]): void => {
+  const lostWords = lost.map(({ stream, messages }) => `${messages} messages of ${stream}`).join(', ');
+  screen.result({ back: true, lost }, () => [
+    'The log is back at the old broker. The new brokers take no messages.',
+    ...(lost.length > 0 ? [`Lost: ${lostWords}.`] : []),
+  ]);
+  if (!screen.isJson()) screen.hint('Start all services with the NATS_URL of the old broker.');
 };
 
-const printConfirmed = (screen: Screen, json: boolean): void => {
-  if (json) {
-    screen.printJson({ confirmed: true });
-    return;
-  }
-  screen.print('The move is confirmed: the log is at the new brokers only.');
-  screen.hint('Stop the old broker, and delete its data folder.');
+const printConfirmed = (screen: Screen): void => {
+  screen.result({ confirmed: true }, () => 'The move is confirmed: the log is at the new brokers only.');
+  if (!screen.isJson()) screen.hint('Stop the old broker, and delete its data folder.');
 };
 
 /** As the system user of the brokers. @throws CommandError */
 export const removeBrokerNamed = async (
   { env, cwd, screen, untilInterrupted }: MigrateContext,
   name: string,
-  { json = false }: Json,
 ): Promise<ExitCode> => {
   await using log = await openLogAt(await findBroker(env, cwd));
   const signal = untilInterrupted();
@@ -249,8 +219,10 @@ export const removeBrokerNamed = async (
       signal,
       onCopying: (streams) => screen.redraw(`waiting for the copies of ${streams.join(', ')}`),
     });
-    if (json) screen.printJson({ removed: name, brokers });
-    else screen.print(`${name} is removed. The log is complete at ${brokers.join(', ')}.`);
+    screen.result(
+      { removed: name, brokers },
+      () => `${name} is removed. The log is complete at ${brokers.join(', ')}.`,
+    );
     screen.hint(`Delete the data folder of ${name}, and do not start it again.`);
     return EXIT.done;
   } catch (error) {

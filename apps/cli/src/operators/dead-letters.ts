@@ -1,3 +1,4 @@
+import type { ListOptions } from '../command/list-pages.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import {
   listDeadLetters,
@@ -9,17 +10,14 @@ import { parseJson } from '@runledger/contracts/json';
 import { CommandError, plain, shorten, EXIT, type ExitCode } from '../command/command-error.ts';
 import { wholeNumberIn } from '../command/option-values.ts';
 import type { Operator } from '../command/command-context.ts';
-import { headLine, rowLine, type Column, printRows } from '../command/table.ts';
+import { rowLines, headLine, rowLine, type Column } from '../command/table.ts';
 
 interface DeadLetterFilter {
   readonly stream?: string;
   readonly consumer?: string;
 }
 
-export interface DeadLetterListOptions extends DeadLetterFilter {
-  readonly limit: string;
-  readonly json?: boolean;
-}
+export interface DeadLetterListOptions extends DeadLetterFilter, ListOptions {}
 
 const MAX_LISTED = 10_000;
 const LONGEST_REASON = 120;
@@ -36,9 +34,10 @@ const columns: readonly Column<ListedDeadLetter>[] = [
 /** Lists messages that consumers could not handle, oldest first. */
 export const printDeadLetters = async (
   { log, screen }: Operator,
-  { json = false, limit: wanted, ...filter }: DeadLetterListOptions,
+  { limit: wanted, ...filter }: DeadLetterListOptions,
 ): Promise<void> => {
   const limit = wholeNumberIn('--limit', wanted, { least: 1, most: MAX_LISTED });
+  const json = screen.isJson();
   let listed = 0;
   for await (const message of readDeadLetters(log, filter)) {
     if (listed === limit) {
@@ -82,27 +81,21 @@ const withoutBody = ({ headers: _headers, data: _data, ...message }: ListedDeadL
 const LONGEST = 1_000;
 
 /** Shows one dead letter: the reason, where it came from and its content. @throws CommandError */
-export const showDeadLetter = async (
-  { log, screen }: Operator,
-  position: string,
-  json: boolean,
-): Promise<void> => {
-  const message = await deadLetterAt(log, position);
-  if (json) return screen.printJson(message);
-  const { headers } = message;
-  printRows(screen, [
-    ['position', String(message.position)],
-    ['consumer', message.consumer],
-    ['stream', message.stream],
-    ['sequence', String(message.sequence)],
-    ['subject', shorten(message.subject, LONGEST)],
-    ['time', message.time],
-    ['reason', shorten(message.reason, LONGEST)],
-    ...Object.entries(headers).map(([name, values]) => headerRow(name, values)),
+export const showDeadLetter = async ({ log, screen }: Operator, position: string): Promise<void> =>
+  screen.result(await deadLetterAt(log, position), (message) => [
+    ...rowLines(screen, [
+      ['position', String(message.position)],
+      ['consumer', message.consumer],
+      ['stream', message.stream],
+      ['sequence', String(message.sequence)],
+      ['subject', shorten(message.subject, LONGEST)],
+      ['time', message.time],
+      ['reason', shorten(message.reason, LONGEST)],
+      ...Object.entries(message.headers).map(([name, values]) => headerRow(name, values)),
+    ]),
+    '',
+    ...bodyLines(message),
   ]);
-  screen.print('');
-  for (const line of bodyLines(message)) screen.print(line);
-};
 
 /** @throws CommandError without a dead letter at the position */
 const deadLetterAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
@@ -123,7 +116,6 @@ const headerRow = (name: string, values: readonly string[]): readonly [string, s
 
 export interface RedriveOptions extends DeadLetterFilter {
   readonly all?: boolean;
-  readonly json?: boolean;
 }
 
 const ANSWER_WITHIN_MS = 15_000;
@@ -132,7 +124,7 @@ const ANSWER_WITHIN_MS = 15_000;
 export const redriveDeadLetters = async (
   operator: Operator,
   position: string | undefined,
-  { all = false, json = false, stream, consumer }: RedriveOptions,
+  { all = false, stream, consumer }: RedriveOptions,
 ): Promise<ExitCode> => {
   if ((position === undefined) !== all)
     throw new CommandError('Name one position from runledger dead-letters list, or use --all.');
@@ -145,14 +137,13 @@ export const redriveDeadLetters = async (
       : [await deadLetterAt(operator.log, position)];
   const redriven = { kind: 'dead_letter', id: position ?? null };
   return operator.record({ action: 'dead_letter.redriven', org_id: null, target: redriven }, () =>
-    redriveEach(operator, messages, json),
+    redriveEach(operator, messages),
   );
 };
 
 const redriveEach = async (
   { log, screen }: Operator,
   messages: AsyncIterable<ListedDeadLetter> | Iterable<ListedDeadLetter>,
-  json: boolean,
 ): Promise<ExitCode> => {
   const redrive = redriving(log, ANSWER_WITHIN_MS);
   let [redriven, left] = [0, 0];
@@ -160,10 +151,9 @@ const redriveEach = async (
     const result = await redrive(message);
     redriven += 1;
     if (result.outcome !== 'taken') left += 1;
-    if (json) screen.printJson(result);
-    else screen.print(sentence(result));
+    screen.result(result, sentence);
   }
-  if (redriven === 0 && !json) screen.hint('No dead letter matches.');
+  if (redriven === 0 && !screen.isJson()) screen.hint('No dead letter matches.');
   return left === 0 ? EXIT.done : EXIT.notDone;
 };
 

@@ -3,88 +3,74 @@ import { Draining, ExecutorPage, NamedExecutors, type Executor } from '@runledge
 import type { Command } from 'commander';
 import { counted } from '@runledger/contracts/events/fact-sentence';
 import { at, retryForAMinute } from '../api/api-call.ts';
-import type { Client, Json, CommandContext } from '../command/command-context.ts';
-import { EXIT, CommandError, type ExitCode, plain, shorten } from '../command/command-error.ts';
+import type { Client, CommandContext } from '../command/command-context.ts';
+import { CommandError, plain, shorten } from '../command/command-error.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
-import { headLine, printRows, rowLine, type Column, type Rows } from '../command/table.ts';
-
-interface DrainOptions extends Json {
-  readonly wait?: boolean;
-}
+import { inColumns, rowLines, type Column, type Rows } from '../command/table.ts';
 
 /** Commands for operators of the fleet. They call the run API with a key that has the scope operator. */
-export const addExecutorCommands = (program: Command, { client, end, add }: CommandContext): void => {
+export const addExecutorCommands = (program: Command, { withClient, add }: CommandContext): void => {
   const group = program
     .command('executors')
     .description('the executors of runs (needs a key with the scope operator, as a standalone has)');
   add(group, 'list', 'list executors by name')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
-    .action(async (options: ListOptions) => end(await listExecutors(await client(), options)));
+    .action(withClient(listExecutors));
   add(group, 'show <executor>', 'show its slots with their runs, and its capabilities').action(
-    async (name: string, { json = false }: Json) => end(await showExecutor(await client(), name, json)),
+    withClient(async ({ call, screen }, name: string) => {
+      const named = await call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
+      screen.result(named, ({ executors }) =>
+        executors.flatMap((executor, index) => [
+          ...(index > 0 ? [''] : []),
+          ...rowLines(screen, executorRows(executor)),
+        ]),
+      );
+    }),
   );
   add(group, 'drain <executor>', 'give it no new runs until it is resumed; its present runs continue')
     .option('--wait', 'wait until its last run has ended')
-    .action(async (name: string, options: DrainOptions) =>
-      end(await drainExecutor(await client(), name, options)),
-    );
-  add(group, 'resume <executor>', 'give it new runs again').action(
-    async (name: string, { json = false }: Json) => end(await resumeExecutor(await client(), name, json)),
-  );
+    .action(withClient(drainExecutor));
+  add(group, 'resume <executor>', 'give it new runs again').action(withClient(resumeExecutor));
 };
 
-const listExecutors = ({ call, screen }: Client, options: ListOptions): Promise<ExitCode> =>
+const listExecutors = ({ call, screen }: Client, options: ListOptions): Promise<void> =>
   listPages(screen, options, {
     readPage: async (span) => {
       const page = await call(ExecutorPage, { method: 'GET', path: '/executors', query: { ...span } });
       return { items: page.executors, next_cursor: page.next_cursor };
     },
-    head: headLine(screen, executorColumns),
-    line: (executor) => rowLine(screen, executorColumns, executor),
+    ...inColumns(screen, executorColumns),
     none: 'There is no executor. Start one, and give it GPUs with EXECUTOR_GPUS.',
   });
-
-const showExecutor = async ({ call, screen }: Client, name: string, json: boolean): Promise<ExitCode> => {
-  const named = await call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
-  if (json) screen.printJson(named);
-  else
-    for (const [index, executor] of named.executors.entries()) {
-      if (index > 0) screen.print('');
-      printRows(screen, executorRows(executor));
-    }
-  return EXIT.done;
-};
 
 const drainExecutor = async (
   client: Client,
   name: string,
-  { wait = false, json = false }: DrainOptions,
-): Promise<ExitCode> => {
+  { wait = false }: { readonly wait?: boolean },
+): Promise<void> => {
   const { call, screen } = client;
   const drained = await call(Draining, { method: 'POST', path: at`/executors/${name}/drain` });
-  if (json) screen.printJson(drained);
+  if (screen.isJson()) screen.printJson(drained);
   if (!drained.draining) throw resumedMeanwhile(name);
-  if (!json) {
+  if (!screen.isJson()) {
     screen.print(
       `Executor ${plain(name)} is drained. It gets no new runs, not even after a restart. ${runsThere(drained)}`,
     );
     screen.hint(`Resume it with: runledger executors resume ${plain(name)}`);
   }
-  if (wait && drained.runs > 0) await waitUntilEmpty(client, drained, json);
-  return EXIT.done;
+  if (wait && drained.runs > 0) await waitUntilEmpty(client, drained);
 };
 
 const runsThere = ({ runs }: Draining): string =>
   runs === 0 ? 'It has no runs.' : `${counted(runs, 'run')} ${runs === 1 ? 'continues' : 'continue'}.`;
 
-const resumeExecutor = async ({ call, screen }: Client, name: string, json: boolean): Promise<ExitCode> => {
+const resumeExecutor = async ({ call, screen }: Client, name: string): Promise<void> => {
   const resumed = await call(Draining, { method: 'POST', path: at`/executors/${name}/resume` });
-  if (json) screen.printJson(resumed);
+  if (screen.isJson()) screen.printJson(resumed);
   if (resumed.draining) {
     throw new CommandError(`Executor ${plain(name)} was drained meanwhile. It gets no new runs.`);
   }
-  if (!json) screen.print(`Executor ${plain(name)} is resumed. It gets new runs again.`);
-  return EXIT.done;
+  if (!screen.isJson()) screen.print(`Executor ${plain(name)} is resumed. It gets new runs again.`);
 };
 
 const LONGEST_LIST = 60;
@@ -164,11 +150,7 @@ const runWords = ({
 const POLL_EVERY_MS = 1_000;
 
 /** Prints how many runs are left on a drained executor, after each change, until no run is left. @throws CommandError */
-const waitUntilEmpty = async (
-  { call, screen }: Client,
-  { name, runs: first }: Draining,
-  json: boolean,
-): Promise<void> => {
+const waitUntilEmpty = async ({ call, screen }: Client, { name, runs: first }: Draining): Promise<void> => {
   for (let before = first; before > 0;) {
     await pause(POLL_EVERY_MS);
     const read = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
@@ -177,8 +159,9 @@ const waitUntilEmpty = async (
     const runs = executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;
     if (runs === before) continue;
     before = runs;
-    if (json) screen.printJson({ name, draining: true, runs } satisfies Draining);
-    else screen.print(runs === 0 ? 'No run is left.' : `${counted(runs, 'run')} left.`);
+    screen.result({ name, draining: true, runs } satisfies Draining, () =>
+      runs === 0 ? 'No run is left.' : `${counted(runs, 'run')} left.`,
+    );
   }
 };
 

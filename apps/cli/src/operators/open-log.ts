@@ -13,6 +13,7 @@ import {
   type Provisioned,
   type ProvisionOptions,
 } from '@runledger/event-log/provision/provision';
+import { messageOf } from '@runledger/resilience/errors';
 import { type Environment, findDataFolder } from '../api/connection.ts';
 import { CommandError } from '../command/command-error.ts';
 import { readBrokerCredentials, readCliSettings } from '../api/cli-settings.ts';
@@ -35,7 +36,7 @@ export const openLogAt = async (settings: BrokerSettings): Promise<EventLog> => 
     });
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new CommandError(
       `The broker at ${settings.url} refused the operator's credentials: ${why}.\n${OPERATOR_WAYS}`,
     );

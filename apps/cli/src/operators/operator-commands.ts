@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ProvisionOptions } from '@runledger/event-log/provision/provision';
 import { addErasureCommands } from '../organisations/usage-and-retention.ts';
-import type { Json, CommandContext } from '../command/command-context.ts';
+import type { CommandContext } from '../command/command-context.ts';
 import { addCaptureCommand } from './slice-commands.ts';
 import type { RebuildOptions } from './rebuild.ts';
 import type { VerifyOptions } from './verify.ts';
@@ -37,10 +37,6 @@ const addLogCommands = (
     .option('--sample <percent>', 'only such a part of the runs, the same each time, such as 5%')
     .option('--no-views', 'do not compare the views of the gateways')
     .option('--no-blobs', 'do not read the blobs that runs refer to')
-    .option(
-      '--archive',
-      'also verify each segment of the archive, against the log as long as it has the facts',
-    )
     .action(async (options: VerifyOptions) => {
       const { verify } = await import('./verify.ts');
       end(await asOperator((operator) => verify(operator, options)));
@@ -58,16 +54,12 @@ const addLogCommands = (
       '--accept-loss <sequences>',
       'go on without these facts, which the log has lost, such as 1029-1040; services that wait name them',
     )
-    .action(({ json = false, ...options }: Json & ProvisionOptions) =>
+    .action((options: ProvisionOptions) =>
       asOperator(async (operator) => {
         const { provisionLog } = await import('./open-log.ts');
         const { away } = await provisionLog(operator, env, options);
-        if (json) screen.printJson({ provisioned: true, away });
-        else if (away.length === 0) screen.print('The streams and buckets are up to date.');
-        else
-          screen.print(
-            `The streams and buckets are up to date. Away: ${away.join(', ')}. They follow when they are back.`,
-          );
+        const later = away.length === 0 ? '' : ` Away: ${away.join(', ')}. They follow when they are back.`;
+        screen.result({ provisioned: true, away }, () => `The streams and buckets are up to date.${later}`);
       }),
     );
 };
@@ -77,20 +69,18 @@ const addOrganisationCommands = (program: Command, context: CommandContext): voi
   const organisations = program.command('organisations').description('manage organisations (operator)');
   add(organisations, 'create <name>', 'create an organisation with a key and the sample')
     .option('--operator', 'its key may also see and drain the executors, which all organisations share')
-    .action(async (name: string, options: Json & { readonly operator?: boolean }) => {
+    .action(async (name: string, { operator: isOperator = false }: { readonly operator?: boolean }) => {
       const { createNamedOrganisation } = await import('../organisations/organisations.ts');
-      await asOperator((operator) => createNamedOrganisation(operator, name, options));
+      await asOperator((operator) => createNamedOrganisation(operator, name, isOperator));
     });
-  add(organisations, 'list', 'list all organisations, oldest first').action(
-    async ({ json = false }: Json) => {
-      const { listOrganisations } = await import('../organisations/organisations.ts');
-      await asOperator((operator) => listOrganisations(operator, json));
-    },
-  );
+  add(organisations, 'list', 'list all organisations, oldest first').action(async () => {
+    const { listOrganisations } = await import('../organisations/organisations.ts');
+    await asOperator(listOrganisations);
+  });
   addErasureCommands(organisations, context);
 };
 
-interface BrokerConfigOptions extends Json {
+interface BrokerConfigOptions {
   readonly out: string;
   readonly executor?: string[];
   readonly remove?: string[];
@@ -126,13 +116,13 @@ const addBrokerConfigCommand = (program: Command, { screen, add }: CommandContex
     )
     .option('--store <folder>', 'where each stores the log; left out: in data beside its files')
     .action(async (options: BrokerConfigOptions) => {
-      const { out, executor = [], remove = [], rotate = [], json = false, ...nodes } = options;
+      const { out, executor = [], remove = [], rotate = [], ...nodes } = options;
       const [{ planUsers }, { makeBrokerConfig, printBrokerConfig }] = await Promise.all([
         import('./plan-broker-config.ts'),
         import('./broker-config.ts'),
       ]);
       const plan = await planUsers({ ...nodes, cwd, folder: out, executor, remove, rotate });
-      printBrokerConfig(await makeBrokerConfig(plan, new Date()), screen, json);
+      printBrokerConfig(await makeBrokerConfig(plan, new Date()), screen);
     });
 };
 
@@ -157,9 +147,9 @@ const addClusterCommands = (
     cluster,
     'remove <broker>',
     'take a broker that never comes back out of the cluster, as the system user',
-  ).action(async (broker: string, options: Json) => {
+  ).action(async (broker: string) => {
     const { removeBrokerNamed } = await import('./cluster.ts');
-    end(await removeBrokerNamed({ env, cwd, screen, untilInterrupted }, broker, options));
+    end(await removeBrokerNamed({ env, cwd, screen, untilInterrupted }, broker));
   });
 };
 
@@ -175,9 +165,9 @@ const addDeadLetterCommands = (program: Command, { asOperator, end, add }: Comma
       await asOperator((operator) => printDeadLetters(operator, options));
     });
   add(group, 'show <position>', 'show why a consumer rejected it, and its content').action(
-    async (position: string, { json = false }: Json) => {
+    async (position: string) => {
       const { showDeadLetter } = await import('./dead-letters.ts');
-      await asOperator((operator) => showDeadLetter(operator, position, json));
+      await asOperator((operator) => showDeadLetter(operator, position));
     },
   );
   addFilter(add(group, 'redrive [position]', 'let the service handle it again, with its current release'))

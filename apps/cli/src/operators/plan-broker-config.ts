@@ -6,6 +6,7 @@ import { systemUser, type BrokerUser } from '@runledger/broker-access/broker-use
 import type { UserKey } from '@runledger/event-log/connect/broker-config';
 import { brokerUsers, readKeyFile, KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys';
 import { ROUTE_PORT, type BrokerNode, type NodeSettings } from '@runledger/broker-access/node-configuration';
+import { codeOf, messageOf } from '@runledger/resilience/errors';
 import { CommandError } from '../command/command-error.ts';
 
 export interface UserChanges extends NodeChanges {
@@ -278,14 +279,14 @@ const unlessMissing = async <Content>(
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw unusable(folder, error);
   }
 };
 
 /** The error for a failure in the folder. */
 export const unusable = ({ path, shown }: ConfigFolder, error: unknown): CommandError => {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new CommandError(
     `The folder ${shown(path)} cannot be used: ${why}. Run this as its owner, make it writable, or choose another folder with --out.`,
   );

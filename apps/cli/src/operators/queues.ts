@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import type { Client, CommandContext } from '../command/command-context.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
 import { counted } from '@runledger/contracts/events/fact-sentence';
-import type { ExitCode } from '../command/command-error.ts';
 import { headLine, rowLine, type Column } from '../command/table.ts';
 
 interface QueuesOptions extends ListOptions {
@@ -13,18 +12,18 @@ interface QueuesOptions extends ListOptions {
 }
 
 /** The queues of the installation, or of the organisation of the key. */
-export const addQueuesCommand = (program: Command, { client, end, add }: CommandContext): void => {
+export const addQueuesCommand = (program: Command, { withClient, add }: CommandContext): void => {
   add(program, 'queues', 'show who waits for which GPUs (all organisations with the scope operator)')
     .option('--gpu <model>', 'only this GPU model')
     .option('--organisation <id>', 'only this organisation')
     .option('--limit <number>', 'print at most this many GPU models', DEFAULT_LIMIT)
-    .action(async (options: QueuesOptions) => end(await listQueues(await client(), options)));
+    .action(withClient(listQueues));
 };
 
 const listQueues = (
   { call, screen }: Client,
   { gpu, organisation, ...options }: QueuesOptions,
-): Promise<ExitCode> =>
+): Promise<void> =>
   listPages(screen, options, {
     readPage: async (span) => {
       const query = { ...span, gpu: gpu?.toUpperCase(), organisation };

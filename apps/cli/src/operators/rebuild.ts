@@ -13,7 +13,6 @@ import { CommandError, EXIT, type ExitCode, plain } from '../command/command-err
 export interface RebuildOptions {
   readonly acceptDifferences?: boolean;
   readonly stop?: boolean;
-  readonly json?: boolean;
 }
 
 const RESPONSE_WITHIN_MS = 5_000;
@@ -27,8 +26,7 @@ export const rebuild = async (operator: Operator, options: RebuildOptions): Prom
   const { log, screen, record } = operator;
   if (options.stop) {
     const stopped = await ask(log, { action: 'stop' });
-    if (options.json) screen.printJson(stopped);
-    else screen.print('Nothing is being built. The live views are as they were.');
+    screen.result(stopped, () => 'Nothing is being built. The live views are as they were.');
     return EXIT.done;
   }
   const target = { kind: 'views', id: null };
@@ -37,8 +35,9 @@ export const rebuild = async (operator: Operator, options: RebuildOptions): Prom
 
 const follow = async (
   { log, screen }: Operator,
-  { acceptDifferences = false, json = false }: RebuildOptions,
+  { acceptDifferences = false }: RebuildOptions,
 ): Promise<ExitCode> => {
+  const json = screen.isJson();
   const begun = await ask(log, { action: 'start', accept_differences: acceptDifferences });
   let state = begun;
   while (isUnderWay(state)) {

@@ -9,16 +9,10 @@ import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { TERMS } from '@runledger/contracts/events/leader-terms';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
-import {
-  asCommandError,
-  playOptions,
-  type PlayedOptions,
-  type ReplayContext,
-  describeVerdict,
-  shownSentence,
-} from './shadow.ts';
+import { asCommandError, playOptions, type ReplayContext, describeVerdict, shownSentence } from './shadow.ts';
 
-export interface ReplayOptions extends PlayedOptions {
+export interface ReplayOptions {
+  readonly tolerance: string;
   readonly speed?: string;
   readonly step?: boolean;
   readonly break?: readonly string[];
@@ -29,19 +23,18 @@ export interface InteractiveContext extends ReplayContext {
   readonly signal: AbortSignal;
 }
 
-/** Prints each fact of a slice, with what services decide beside the recorded decisions, and stops where it is asked to. @throws {CommandError} */
+/** Prints each fact of a slice, with what the scheduler decides beside the recorded decisions, and stops where it is asked to. @throws {CommandError} */
 export const replay = async (
   context: InteractiveContext,
   slice: string,
   options: ReplayOptions,
 ): Promise<ExitCode> => {
   const { screen, stdin, signal } = context;
-  const { json = false, step = false } = options;
-  const played = playOptions(context, slice, options);
+  const played = playOptions(context, slice, options.tolerance);
   const speed = speedOf(options.speed);
   const breakpoints = (options.break ?? []).map(readBreakpoint);
   await using commands = commandsFrom(stdin, signal);
-  let isStepping = step;
+  let isStepping = options.step ?? false;
   let before: string | undefined;
   try {
     for await (const moment of momentsOf(playSlice(played))) {
@@ -49,7 +42,7 @@ export const replay = async (
       if (fact.time < header.from) continue;
       await pause(before, fact.time, { speed, signal });
       before = fact.time;
-      print(context, moment, json);
+      screen.result({ fact, decisions: moment.verdicts }, () => describeMoment(moment));
       const stopsHere = breakpoints.some((isHere) => isHere(moment));
       if (stopsHere) screen.hint('Stopped at a breakpoint.');
       if (!stopsHere && !isStepping) continue;
@@ -94,11 +87,6 @@ const readBreakpoint = (text: string): Breakpoint => {
   }
 };
 
-const print = ({ screen }: ReplayContext, moment: Moment, json: boolean): void => {
-  if (json) screen.printJson({ fact: moment.fact, decisions: moment.verdicts });
-  else for (const line of describeMoment(moment)) screen.print(line);
-};
-
 /** What the person wants next. At the end of the input all that is left is played. */
 const ask = async (
   { screen }: ReplayContext,
@@ -130,23 +118,19 @@ const ask = async (
 const describeMoment = ({ fact, verdicts }: Moment): string[] => [
   `${fact.time}  ${fact.stream} ${fact.sequence}  ${factText(fact)}`,
   ...verdicts.flatMap((verdict) =>
-    verdict.kind === 'equal'
-      ? [`  ${verdict.service} decides the same`]
-      : describeVerdict(verdict).map(indented),
+    verdict.kind === 'equal' ? ['  scheduler decides the same'] : describeVerdict(verdict).map(indented),
   ),
 ];
 
-/** The run of the fact as it is now, and what each service knows of it. */
-const describeRun = ({ fact, run, services }: Moment): string[] => {
+/** The run of the fact as it is now, and what the scheduler knows of it. */
+const describeRun = ({ fact, run, viewOf }: Moment): string[] => {
   const { run_id } = Object(fact.event);
   if (typeof run_id !== 'string') return ['The fact is about no run.'];
   return [
     'run:',
     ...jsonLines(run ?? 'its first facts are not in the slice'),
-    ...services.flatMap(({ name, viewOf }) => [
-      `${name}:`,
-      ...jsonLines(viewOf(run_id) ?? 'knows nothing of it, because it has ended or is not in the slice'),
-    ]),
+    'scheduler:',
+    ...jsonLines(viewOf(run_id) ?? 'knows nothing of it, because it has ended or is not in the slice'),
   ];
 };
 

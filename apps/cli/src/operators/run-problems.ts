@@ -72,9 +72,7 @@ const problemOf = (step: ChainStep<RunEvent | WebhookEvent, unknown>, first: num
     case 'refused':
       return `the message at ${step.message.sequence} is no fact of it: ${step.why}`;
     case 'newer':
-      return step.ignored
-        ? undefined
-        : `the fact at ${step.message.sequence}, ${step.type}, was written by a later release: verify with that one`;
+      return `the fact at ${step.message.sequence}, ${step.type}, was written by a later release: verify with that one`;
   }
 };
 

@@ -1,40 +1,30 @@
 import { resolve } from 'node:path';
 import { counted } from '@runledger/contracts/events/fact-sentence';
-import type { Difference, Decided, Verdict } from '@runledger/replay/decisions/verdict';
+import type { Difference, Decided, Verdict } from '@runledger/replay/verdict';
 import { shadowSlice, type Compared } from '@runledger/replay/shadow';
 import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
-import { isServiceName, SERVICE_NAMES, UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
-import { readPlaySettings } from '@runledger/replay/play-settings';
+import { UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
+import { readSchedulerSettings } from '@runledger/replay/settings';
 import { NewerFact } from '@runledger/replay/slice';
 import { ConfigError } from '@runledger/service-kit/config';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import type { Environment } from '../api/connection.ts';
-import type { Json } from '../command/command-context.ts';
 import { secondsOf } from '../command/option-values.ts';
 import type { Screen } from '../command/screen.ts';
 
-export type ShadowOptions = PlayedOptions;
-
 /** Plays a slice as fast as it goes, and prints each decision that differs from the recorded one. @throws {CommandError} */
-export const shadow = async (
-  context: ReplayContext,
-  slice: string,
-  options: ShadowOptions,
-): Promise<ExitCode> => {
+export const shadow = async (context: ReplayContext, slice: string, tolerance: string): Promise<ExitCode> => {
   const { screen } = context;
-  const { json = false } = options;
-  const played = playOptions(context, slice, options);
-  const onDifference = (difference: Difference): void => {
-    if (json) screen.printJson(difference);
-    else for (const line of describeVerdict(difference)) screen.print(line);
-  };
+  const played = playOptions(context, slice, tolerance);
+  const onDifference = (difference: Difference): void => screen.result(difference, describeVerdict);
   const compared = await shadowSlice(played, onDifference).catch(asCommandError);
   const summary = summaryOf(compared);
-  if (json) screen.printJson({ ...compared, notCompared: Object.fromEntries(compared.notCompared) });
+  if (screen.isJson())
+    screen.printJson({ ...compared, notCompared: Object.fromEntries(compared.notCompared) });
   else for (const line of summary) screen.hint(line);
   if (compared.compared === 0)
     throw new CommandError(
-      `No decision of ${played.services.join(' or ')} was compared: the slice holds none from ${compared.from} on. Capture a time in which runs were assigned, or ended with a webhook.`,
+      `No decision of the scheduler was compared: the slice holds none from ${compared.from} on. Capture a time in which runs were assigned.`,
     );
   return compared.differences === 0 ? EXIT.done : EXIT.negative;
 };
@@ -53,7 +43,7 @@ export const describeVerdict = (verdict: Verdict): string[] => {
   const about = verdict.run_id === undefined ? `executor ${verdict.executor_id}` : `run ${verdict.run_id}`;
   const at = recorded ? `position ${recorded.position} of ${recorded.stream}, ` : '';
   return [
-    `${at}${recorded?.time ?? now?.time ?? ''}, ${about}: ${verdict.service} ${KINDS[verdict.kind]}`,
+    `${at}${recorded?.time ?? now?.time ?? ''}, ${about}: scheduler ${KINDS[verdict.kind]}`,
     `  recorded  ${recorded ? textOf(recorded) : 'nothing'}`,
     `  now       ${now ? textOf(now) : 'nothing'}`,
     ...whyOf(verdict),
@@ -102,31 +92,16 @@ export interface ReplayContext {
   readonly cwd: string;
 }
 
-export interface PlayedOptions extends Json {
-  readonly service?: readonly string[];
-  readonly tolerance: string;
-}
-
 const MAX_TOLERANCE_S = 3_600;
 
-/** What a slice is played with. The settings of the services come from their variables. @throws {CommandError} */
-export const playOptions = (
-  { env, cwd }: ReplayContext,
-  slice: string,
-  { service = SERVICE_NAMES, tolerance }: PlayedOptions,
-): PlayOptions => {
-  const services = [...new Set(service)].map((name) => {
-    if (isServiceName(name)) return name;
-    throw new CommandError(
-      `--service ${plain(name)} is no service that can be played: ${SERVICE_NAMES.join(', ')}.`,
-    );
-  });
+/** What a slice is played with. The settings come from the variables of the scheduler. @throws {CommandError} */
+export const playOptions = ({ env, cwd }: ReplayContext, slice: string, tolerance: string): PlayOptions => {
   const toleranceS = secondsOf('--tolerance', tolerance) ?? 0;
   if (toleranceS > MAX_TOLERANCE_S)
     throw new CommandError(`--tolerance ${plain(tolerance)} is more than an hour.`);
   try {
-    const settings = readPlaySettings(env);
-    return { path: resolve(cwd, slice), services, settings, toleranceMs: toleranceS * 1_000 };
+    const settings = readSchedulerSettings(env);
+    return { path: resolve(cwd, slice), settings, toleranceMs: toleranceS * 1_000 };
   } catch (error) {
     if (error instanceof ConfigError) throw new CommandError(error.message, { cause: error });
     throw error;

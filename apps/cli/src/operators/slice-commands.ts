@@ -6,7 +6,6 @@ import { captureOf, DEFAULT_LEAD_IN, DEFAULT_RATE, type CaptureOptions } from '.
 import type { ContentOptions } from './capture.ts';
 import type { Environment } from '../api/connection.ts';
 import type { ReplayOptions } from './replay.ts';
-import type { ShadowOptions } from './shadow.ts';
 
 const HELP = `
 A slice has facts of runs, of executors, and outcomes of delivery attempts. With several conditions it
@@ -51,7 +50,7 @@ export const addCaptureCommand = (program: Command, context: CommandContext, fil
     );
 };
 
-/** The commands that play a slice through the code of services. They need no connection, and load what they need when they run. */
+/** The commands that play a slice through the code of the scheduler. They need no connection, and load what they need when they run. */
 export const addReplayCommands = (
   program: Command,
   { screen, untilInterrupted, end, add }: CommandContext,
@@ -60,20 +59,18 @@ export const addReplayCommands = (
   add(
     program,
     'shadow <slice>',
-    'play a captured slice through the code of services, and list each decision that differs from the recorded one: exit code 1 when one does',
+    'play a captured slice through the code of the scheduler, and list each decision that differs from the recorded one: exit code 1 when one does',
   )
-    .option('--service <name>', `whose decisions are compared: ${SERVICES}`, collect)
     .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
-    .action(async (slice: string, options: ShadowOptions) => {
+    .action(async (slice: string, { tolerance }: { readonly tolerance: string }) => {
       const { shadow } = await import('./shadow.ts');
-      end(await shadow({ screen, env, cwd }, slice, options));
+      end(await shadow({ screen, env, cwd }, slice, tolerance));
     });
   add(
     program,
     'replay <slice>',
-    'print each fact of a captured slice, and what services decide now beside the recorded decision',
+    'print each fact of a captured slice, and what the scheduler decides now beside the recorded decision',
   )
-    .option('--service <name>', `whose decisions are shown: ${SERVICES}`, collect)
     .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
     .option('--speed <n>', 'original, or so many times faster; without it there are no pauses')
     .option('--step', 'wait after each fact: n or Enter, c, p, q')
@@ -94,9 +91,6 @@ interface Surroundings {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
 }
-
-/** The list itself is loaded with the commands. */
-const SERVICES = 'scheduler, notifier, gpu-executor or gateway; can be repeated, all by default';
 
 /** A busy broker stores a fact within some milliseconds; a scheduler that executes many decisions takes longer. */
 const DEFAULT_TOLERANCE = '2s';

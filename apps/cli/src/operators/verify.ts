@@ -7,8 +7,6 @@ import { readToEnd } from '@runledger/event-log/follow/read-to-end';
 import { streamState } from '@runledger/event-log/read/leader-read';
 import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import pLimit from 'p-limit';
-import type { CheckedSegment } from '@runledger/contracts/requests/operator-requests';
-import { requestArchiveCheck } from '@runledger/request-reply/archive-check';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
 import type { Operator } from '../command/command-context.ts';
 import {
@@ -25,8 +23,6 @@ export interface VerifyOptions {
   readonly sample?: string;
   readonly views: boolean;
   readonly blobs: boolean;
-  readonly archive?: boolean;
-  readonly json?: boolean;
 }
 
 /** Read at once, and compared with views together. */
@@ -51,7 +47,7 @@ export const verify = async (operator: Operator, options: VerifyOptions): Promis
   const verified: Verified = { runs: 0, facts: 0, expired: 0, problems: 0 };
   const report = (key: RunKey, problem: string): void => {
     verified.problems += 1;
-    if (options.json) screen.printJson({ ...key, problem });
+    if (screen.isJson()) screen.printJson({ ...key, problem });
     else if (verified.problems <= MOST_SHOWN) screen.print(`Run ${key.run_id}: ${plain(problem)}.`);
   };
   const blobs = options.blobs ? blobProblems(openBlobStores(log)) : undefined;
@@ -70,35 +66,12 @@ export const verify = async (operator: Operator, options: VerifyOptions): Promis
     throw new CommandError(
       `The log has no run ${plain(options.run)}. Check the id. It keeps facts for a limited time, 7 days by default.`,
     );
-  const segments = options.archive ? await verifyArchive(operator, options, verified) : undefined;
-  screen.hint(summaryOf(verified, segments));
+  screen.hint(summaryOf(verified));
   return verified.problems === 0 ? EXIT.done : EXIT.negative;
 };
 
-/** Every segment of the archive. Resolves with how many there are. */
-const verifyArchive = async (
-  { log, screen }: Operator,
-  { json }: VerifyOptions,
-  verified: Verified,
-): Promise<number> => {
-  let segments = 0;
-  for await (const { org_id, first_sequence, last_sequence, problems } of checkedSegments(log)) {
-    segments += 1;
-    for (const problem of problems) {
-      verified.problems += 1;
-      if (json) screen.printJson({ org_id, first_sequence, last_sequence, problem });
-      else if (verified.problems <= MOST_SHOWN)
-        screen.print(
-          `Segment ${first_sequence} to ${last_sequence} of organisation ${org_id}: ${plain(problem)}.`,
-        );
-    }
-  }
-  return segments;
-};
-
-const summaryOf = ({ runs, facts, expired, problems }: Verified, segments: number | undefined): string => {
-  const archive = segments === undefined ? '' : ` and ${counted(segments, 'segment')}`;
-  const read = `${counted(runs, 'run')} with ${counted(facts, 'message')}${archive} verified`;
+const summaryOf = ({ runs, facts, expired, problems }: Verified): string => {
+  const read = `${counted(runs, 'run')} with ${counted(facts, 'message')} verified`;
   const old = expired === 0 ? '' : `, of ${expired} of them only what the log still has`;
   return `${read}${old}: ${problems === 0 ? 'no difference' : counted(problems, 'difference')}.`;
 };
@@ -184,20 +157,3 @@ const sampleOf = (text: string | undefined): ((key: RunKey) => boolean) => {
   // The end of an id is random, or a hash.
   return ({ run_id }) => Number.parseInt(run_id.slice(-8), 16) / 2 ** 32 < part;
 };
-
-/** A segment is read as a whole, and its range of the log too. */
-const RESPONSE_WITHIN_MS = 120_000;
-
-/** Every segment of the archive, as a gateway finds it. @throws {CommandError} when no gateway responds */
-async function* checkedSegments(log: EventLog): AsyncGenerator<CheckedSegment> {
-  for (let behind = 0; ;) {
-    const response = await requestArchiveCheck(log, { behind, compare: true }, RESPONSE_WITHIN_MS);
-    if (!response)
-      throw new CommandError(
-        'No gateway checks the archive: start one of this release, with RUNLEDGER_ARCHIVE other than none. Without --archive the log is verified alone.',
-      );
-    if (!response.segment) return;
-    yield response.segment;
-    behind = response.segment.revision;
-  }
-}

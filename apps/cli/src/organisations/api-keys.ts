@@ -3,11 +3,11 @@ import { ApiKeyList, CreatedApiKeyItem, type ApiKeyItem } from '@runledger/contr
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
 import { Nothing, at, type ApiCall } from '../api/api-call.ts';
-import type { Client, Json, CommandContext } from '../command/command-context.ts';
+import type { Client, CommandContext } from '../command/command-context.ts';
 import { ambiguous } from '../catalogue/named-records.ts';
-import { EXIT, CommandError, type ExitCode, plain } from '../command/command-error.ts';
+import { CommandError, plain } from '../command/command-error.ts';
 import { secondsOf } from '../command/option-values.ts';
-import { printRows, printTable, type Column } from '../command/table.ts';
+import { rowLines, printTable, type Column } from '../command/table.ts';
 
 const columns: readonly Column<ApiKeyItem>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
@@ -20,7 +20,7 @@ const columns: readonly Column<ApiKeyItem>[] = [
   { title: 'NAME', width: 0, of: ({ name }) => name },
 ];
 
-interface CreateOptions extends Json {
+interface CreateOptions {
   readonly name: string;
   readonly scope: readonly string[];
   readonly expiresIn?: string;
@@ -29,16 +29,15 @@ interface CreateOptions extends Json {
   readonly user?: string;
 }
 
-interface RevokeOptions extends Json {
-  readonly keepDescendants?: boolean;
-}
-
 /** The API keys that the key of the connection may see. */
 export const addKeyCommands = (program: Command, parts: CommandContext): void => {
-  const { client, end, add } = parts;
+  const { withClient, add } = parts;
   const group = program.command('keys').description('API keys');
   add(group, 'list', 'list your own keys, or all of the organisation with the scope admin').action(
-    async ({ json = false }: Json) => end(await listKeys(await client(), json)),
+    withClient(async ({ call, screen }) => {
+      const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
+      printTable(screen, columns, api_keys);
+    }),
   );
   add(group, 'create', 'make a key with at most your own scopes; it is shown only once')
     .requiredOption('--name <name>', 'for people, such as where it is used')
@@ -53,27 +52,19 @@ export const addKeyCommands = (program: Command, parts: CommandContext): void =>
       '--organisation <organisation>',
       'with --operator: the organisation of the key; optional if there is only one',
     )
-    .action(async (options: CreateOptions) => end(await createKey(parts, options)));
+    .action(async (options: CreateOptions) => createKey(parts, options));
   add(group, 'revoke <key>', 'revoke a key by its id, or by a name that no other key has')
     .option('--keep-descendants', 'keep the keys that were made with it; they are revoked as well otherwise')
-    .action(async (given: string, options: RevokeOptions) =>
-      end(await revokeKey(await client(), given, options)),
-    );
+    .action(withClient(revokeKey));
 };
 
 const repeated = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')];
 
-const listKeys = async ({ call, screen }: Client, json: boolean): Promise<ExitCode> => {
-  const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
-  printTable(screen, columns, { items: api_keys, json });
-  return EXIT.done;
-};
-
 const createKey = async (
   { client, asOperator, screen }: CommandContext,
   options: CreateOptions,
-): Promise<ExitCode> => {
-  const { name, scope, operator = false, organisation, user, json = false } = options;
+): Promise<void> => {
+  const { name, scope, operator = false, organisation, user } = options;
   const seconds = secondsOf('--expires-in', options.expiresIn);
   const expires_at = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString();
   if (organisation !== undefined && !operator)
@@ -93,18 +84,18 @@ const createKey = async (
         user_id: user,
         expires_at,
       });
-  if (json) screen.printJson(created);
-  else if (!screen.isTerminal) screen.print(created.key);
-  else
-    printRows(screen, [
-      ['key', created.key],
-      ['id', created.id],
-      ['name', created.name],
-      ['scopes', created.scopes.join(',')],
-      ['expires', created.expires_at ?? 'never', 'time'],
-    ]);
+  screen.result(created, () =>
+    screen.isTerminal
+      ? rowLines(screen, [
+          ['key', created.key],
+          ['id', created.id],
+          ['name', created.name],
+          ['scopes', created.scopes.join(',')],
+          ['expires', created.expires_at ?? 'never', 'time'],
+        ])
+      : created.key,
+  );
   screen.hint(`The key is not shown again. Save it now: only its hash is stored. Its id is ${created.id}.`);
-  return EXIT.done;
 };
 
 /** The id of a key: what is given is its id, or a name that no other key has. @throws CommandError */
@@ -125,15 +116,14 @@ const requestKey = ({ call }: Client, body: object): Promise<Static<typeof Creat
 const revokeKey = async (
   { call, screen }: Client,
   given: string,
-  { keepDescendants = false, json = false }: RevokeOptions,
-): Promise<ExitCode> => {
+  { keepDescendants = false }: { readonly keepDescendants?: boolean },
+): Promise<void> => {
   const id = await keyIdOf(call, given);
   const query = keepDescendants ? { keep_descendants: true } : {};
   await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}`, query });
-  if (json) screen.printJson({ id, revoked: true });
-  else {
-    const refused = keepDescendants ? 'it' : 'it, and all keys that were made with it,';
-    screen.print(`The key ${plain(given)} is revoked. Every gateway refuses ${refused} within a second.`);
-  }
-  return EXIT.done;
+  const refused = keepDescendants ? 'it' : 'it, and all keys that were made with it,';
+  screen.result(
+    { id, revoked: true },
+    () => `The key ${plain(given)} is revoked. Every gateway refuses ${refused} within a second.`,
+  );
 };

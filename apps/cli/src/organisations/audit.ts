@@ -8,8 +8,7 @@ import { linesOf } from '../api/streams.ts';
 import { optionalId } from '../catalogue/named-records.ts';
 import { keyIdOf } from './api-keys.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
-import { EXIT, type ExitCode } from '../command/command-error.ts';
-import { headLine, rowLine, type Column } from '../command/table.ts';
+import { inColumns, type Column } from '../command/table.ts';
 
 interface Filter {
   readonly action?: string;
@@ -22,15 +21,15 @@ interface Filter {
 }
 
 /** Who did what. The organisation of the key, or with the scope operator all. */
-export const addAuditCommands = (program: Command, { client, end, add }: CommandContext): void => {
+export const addAuditCommands = (program: Command, { withClient, add }: CommandContext): void => {
   const group = program
     .command('audit')
     .description('who did what (needs a key with the scope admin, or operator)');
   addFilter(add(group, 'list', 'list audit records, newest first; with --json both records of each action'))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
-    .action(async (options: ListOptions & Filter) => end(await listAudit(await client(), options)));
+    .action(withClient(listAudit));
   addFilter(group.command('export').description('print all audit records that match as JSON lines')).action(
-    async (options: Filter) => end(await exportAudit(await client(), options)),
+    withClient(exportAudit),
   );
 };
 
@@ -80,14 +79,14 @@ const whoIs = (actor: AuditActor): string => {
   }
 };
 
-const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter): Promise<ExitCode> => {
+const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter): Promise<void> => {
   const filter = await queryOf(call, options);
   /** Their first records come later, in the order of the list. */
   const completed = new Set<string>();
   const isNews = ({ id, stage }: AuditEntry): boolean =>
     stage === 'completed' ? completed.add(id) === completed : !completed.delete(id);
   let older: AuditPage['left'] = null;
-  const code = await listPages(screen, options, {
+  await listPages(screen, options, {
     readPage: async (span) => {
       const query = { ...filter, ...span };
       const { records, left, next_cursor } = await call(AuditPage, {
@@ -97,21 +96,18 @@ const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter
         answerWithinMs: ANSWER_WITHIN_MS,
       });
       older = left;
-      return { items: options.json ? records : records.filter(isNews), next_cursor };
+      return { items: screen.isJson() ? records : records.filter(isNews), next_cursor };
     },
-    head: headLine(screen, columns),
-    line: (record) => rowLine(screen, columns, record),
+    ...inColumns(screen, columns),
     none: 'No audit record matches.',
     further: 'Print all with: runledger audit export',
   });
   // Assigned in a function, which the compiler does not see.
   for (const { ring, before } of (older as AuditPage['left']) ?? [])
     screen.hint(`Older records may have left: those of the kind ${ring} are complete since ${before}.`);
-  return code;
 };
 
-const exportAudit = async ({ connection, call, screen }: Client, filter: Filter): Promise<ExitCode> => {
+const exportAudit = async ({ connection, call, screen }: Client, filter: Filter): Promise<void> => {
   const request = { method: 'GET', path: '/audit/export', query: await queryOf(call, filter) } as const;
   for await (const line of linesOf(connection, request)) screen.print(line);
-  return EXIT.done;
 };

@@ -3,8 +3,8 @@ import { type Organisation, OrganisationScope, type KeyScope } from '@runledger/
 import { catalogue, type Catalogue } from '@runledger/gateway/records/catalogue/catalogue';
 import { createApiKey } from '@runledger/gateway/records/keys/api-keys';
 import { CommandError, plain } from '../command/command-error.ts';
-import type { Json, Operator } from '../command/command-context.ts';
-import { printRows, printTable, type Column } from '../command/table.ts';
+import type { Operator } from '../command/command-context.ts';
+import { rowLines, printTable, type Column } from '../command/table.ts';
 
 const MAX_NAME_LENGTH = 128;
 
@@ -12,7 +12,7 @@ const MAX_NAME_LENGTH = 128;
 export const createNamedOrganisation = async (
   { log, screen, record }: Operator,
   name: string,
-  { operator = false, json = false }: Json & { readonly operator?: boolean },
+  operator: boolean,
 ): Promise<void> => {
   if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
     throw new CommandError(
@@ -29,9 +29,8 @@ export const createNamedOrganisation = async (
     () => createOrganisation(log, name, () => new Date(), scopes),
     ({ org_id }) => ({ target: { kind: 'organisation', id: org_id } }),
   );
-  if (json) return screen.printJson(created);
-  printRows(screen, Object.entries(created));
-  screen.hint('The key is shown only once. Save it now: only its hash is stored.');
+  screen.result(created, () => rowLines(screen, Object.entries(created)));
+  if (!screen.isJson()) screen.hint('The key is shown only once. Save it now: only its hash is stored.');
 };
 
 const columns: readonly Column<Organisation>[] = [
@@ -41,10 +40,10 @@ const columns: readonly Column<Organisation>[] = [
 ];
 
 /** Prints all organisations, oldest first. */
-export const listOrganisations = async ({ log, screen }: Operator, json: boolean): Promise<void> => {
+export const listOrganisations = async ({ log, screen }: Operator): Promise<void> => {
   const organisations = (await catalogue(log).listOrganisations()).toSorted(oldestFirst);
-  printTable(screen, columns, { items: organisations, json });
-  if (!json && organisations.length === 0)
+  printTable(screen, columns, organisations);
+  if (!screen.isJson() && organisations.length === 0)
     screen.hint('There is no organisation yet. Make one with: runledger organisations create NAME');
 };
 

@@ -8,9 +8,9 @@ import {
 import type { Command } from 'commander';
 import { counted } from '@runledger/contracts/events/fact-sentence';
 import { ANSWER_WITHIN_MS } from '../api/api-call.ts';
-import type { Client, Json, CommandContext } from '../command/command-context.ts';
-import { EXIT, type ExitCode, CommandError } from '../command/command-error.ts';
-import { printTable, type Column, printRows } from '../command/table.ts';
+import type { Client, CommandContext } from '../command/command-context.ts';
+import { CommandError } from '../command/command-error.ts';
+import { tableLines, rowLines, type Column } from '../command/table.ts';
 import { wholeNumber } from '../command/option-values.ts';
 import type { Screen } from '../command/screen.ts';
 
@@ -23,21 +23,14 @@ const usageColumns: readonly Column<UsedResource>[] = [
   { title: 'UNIT', width: 0, of: ({ unit }) => unit },
 ];
 
-export const addUsageCommand = (program: Command, { client, end, add }: CommandContext): void => {
+export const addUsageCommand = (program: Command, { withClient, add }: CommandContext): void => {
   add(program, 'usage', 'what the organisation uses of the shared stores, and what it may use').action(
-    async ({ json = false }: Json) => end(await showUsage(await client(), json)),
+    withClient(async ({ call, screen }) => {
+      const usage = await call(Usage, { method: 'GET', path: '/usage', answerWithinMs: ANSWER_WITHIN_MS });
+      const items = Object.entries(usage).map(([resource, one]) => ({ resource, ...one }));
+      screen.result(usage, () => tableLines(screen, usageColumns, items));
+    }),
   );
-};
-
-const showUsage = async ({ call, screen }: Client, json: boolean): Promise<ExitCode> => {
-  const usage = await call(Usage, { method: 'GET', path: '/usage', answerWithinMs: ANSWER_WITHIN_MS });
-  if (json) {
-    screen.printJson(usage);
-    return EXIT.done;
-  }
-  const items = Object.entries(usage).map(([resource, one]) => ({ resource, ...one }));
-  printTable(screen, usageColumns, { items, json });
-  return EXIT.done;
 };
 
 type Row = KeptDays & { readonly what: string };
@@ -52,83 +45,78 @@ const columns: readonly Column<Row>[] = [
   { title: 'MOST', width: 0, of: ({ most }) => days(most) },
 ];
 
-interface RetentionOptions extends Json {
+interface RetentionOptions {
   /** False with `--no-runs-days`. */
   readonly runsDays?: string | false;
   readonly outputsDays?: string | false;
 }
 
 /** For how long an organisation keeps its runs. */
-export const addRetentionCommands = (program: Command, { client, end, add }: CommandContext): void => {
+export const addRetentionCommands = (program: Command, { withClient, add }: CommandContext): void => {
   const group = program.command('retention').description('for how long runs and their output files are kept');
-  add(group, 'show', 'the days that are chosen, and that can be').action(async ({ json = false }: Json) => {
-    const { call, screen } = await client();
-    end(print(screen, await call(Retention, { method: 'GET', path: '/retention' }), json));
-  });
+  add(group, 'show', 'the days that are chosen, and that can be').action(
+    withClient(async ({ call, screen }) => {
+      print(screen, await call(Retention, { method: 'GET', path: '/retention' }));
+    }),
+  );
   add(group, 'update', 'choose days; it is applied within minutes, also to runs that are there already')
     .option('--runs-days <days>', 'from the creation of a run')
     .option('--no-runs-days', 'as long as the installation keeps runs')
     .option('--outputs-days <days>', 'for output files, from the end of their run')
     .option('--no-outputs-days', 'as long as their runs, or as long as files are kept')
-    .action(async (options: RetentionOptions) => end(await choose(await client(), options)));
+    .action(withClient(choose));
 };
 
 /** @throws CommandError without a change */
 const choose = async (
   { call, screen }: Client,
-  { runsDays, outputsDays, json = false }: RetentionOptions,
-): Promise<ExitCode> => {
+  { runsDays, outputsDays }: RetentionOptions,
+): Promise<void> => {
   const body = {
     runs_days: runsDays === false ? null : wholeNumber('--runs-days', runsDays),
     outputs_days: outputsDays === false ? null : wholeNumber('--outputs-days', outputsDays),
   };
   if (Object.values(body).every((value) => value === undefined))
     throw new CommandError('No change was given. Use --runs-days or --outputs-days.');
-  return print(screen, await call(Retention, { method: 'PATCH', path: '/retention', body }), json);
+  print(screen, await call(Retention, { method: 'PATCH', path: '/retention', body }));
 };
 
-const print = (screen: Screen, retention: Retention, json: boolean): ExitCode => {
-  if (json) {
-    screen.printJson(retention);
-    return EXIT.done;
-  }
+const print = (screen: Screen, retention: Retention): void => {
   const items = Object.entries(retention).map(([what, one]) => ({ what, ...one }));
-  printTable(screen, columns, { items, json });
-  return EXIT.done;
+  screen.result(retention, () => tableLines(screen, columns, items));
 };
 
 /** The commands of operators who erase an organisation, over the API. */
-export const addErasureCommands = (organisations: Command, { client, end, add }: CommandContext): void => {
+export const addErasureCommands = (organisations: Command, { withClient, add }: CommandContext): void => {
   add(organisations, 'erase <id>', 'erase everything of an organisation (key with the scope operator)')
     .requiredOption('--name <name>', 'its name, as a confirmation: this cannot be undone')
-    .action(async (id: string, { name, json = false }: Json & { readonly name: string }) =>
-      end(await eraseOrganisation(await client(), { id, name, json })),
-    );
+    .action(withClient(eraseOrganisation));
   add(
     organisations,
     'tombstone <id>',
     'what the erasure of an organisation erased, when and by whom (key with the scope operator)',
-  ).action(async (id: string, { json = false }: Json) => {
-    const { call, screen } = await client();
-    const found = await call(OrganisationTombstone, { method: 'GET', path: `${pathOf(id)}/tombstone` });
-    if (json) screen.printJson(found);
-    else printRows(screen, rowsOf(found));
-    end(EXIT.done);
-  });
+  ).action(
+    withClient(async ({ call, screen }, id: string) => {
+      const found = await call(OrganisationTombstone, { method: 'GET', path: `${pathOf(id)}/tombstone` });
+      screen.result(found, () => rowLines(screen, rowsOf(found)));
+    }),
+  );
 };
 
 const eraseOrganisation = async (
   { call, screen }: Client,
-  { id, name, json }: { readonly id: string; readonly name: string; readonly json: boolean },
-): Promise<ExitCode> => {
+  id: string,
+  { name }: { readonly name: string },
+): Promise<void> => {
   const erasure = await call(OrganisationTombstone, { method: 'DELETE', path: pathOf(id), query: { name } });
-  if (json) screen.printJson(erasure);
-  else if (erasure.state === 'erased') screen.print(`Organisation ${erasure.org_id} is erased.`);
-  else {
-    screen.print(`Organisation ${erasure.org_id} is being erased. Its keys are refused within seconds.`);
+  const isErased = erasure.state === 'erased';
+  screen.result(erasure, ({ org_id }) =>
+    isErased
+      ? `Organisation ${org_id} is erased.`
+      : `Organisation ${org_id} is being erased. Its keys are refused within seconds.`,
+  );
+  if (!isErased && !screen.isJson())
     screen.hint(`See whether all of it is gone: runledger organisations tombstone ${erasure.org_id}`);
-  }
-  return EXIT.done;
 };
 
 const pathOf = (id: string): string => `/organisations/${encodeURIComponent(id)}`;

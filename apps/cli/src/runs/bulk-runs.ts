@@ -1,6 +1,6 @@
 import { counted } from '@runledger/contracts/events/fact-sentence';
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
-import type { Client, Json } from '../command/command-context.ts';
+import type { Client } from '../command/command-context.ts';
 import { MAX_PAGES_COUNTED, pages, retryForAMinute } from '../api/api-call.ts';
 import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
 import { runFilterOf, type RunFilterOptions } from './run-options.ts';
@@ -8,7 +8,7 @@ import { runFilterOf, type RunFilterOptions } from './run-options.ts';
 /** A page has up to 1,000 runs, and the service decides about each. */
 export const ANSWER_WITHIN_MS = 120_000;
 
-export interface BulkOptions extends RunFilterOptions, Json {
+export interface BulkOptions extends RunFilterOptions {
   readonly all?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -57,14 +57,13 @@ export const doWithMany = async <Page extends BulkPage, Counts extends BulkCount
   command: BulkCommand<Page, Counts>,
 ): Promise<ExitCode> => {
   const { screen } = client;
-  const { all, dryRun = false, yes = false, json = false } = options;
+  const { all, dryRun = false, yes = false } = options;
   const filter = await runFilterOf(client.call, options);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   if (isFiltered === (all ?? false)) throw new CommandError(isFiltered ? BOTH : neither(command.concerned));
 
   const conclude = ({ done, complete }: Through<Counts>): ExitCode => {
-    if (json) screen.printJson({ ...done, complete, dry_run: false });
-    else screen.print(command.outcome(done));
+    screen.result({ ...done, complete, dry_run: false }, () => command.outcome(done));
     return command.conclude(done);
   };
   if (yes && !dryRun) return conclude(await throughPages(client, command, filter, false));
@@ -72,8 +71,7 @@ export const doWithMany = async <Page extends BulkPage, Counts extends BulkCount
   const { done, complete, createdBefore } = found;
   const would = `This would ${command.verb} ${complete ? '' : 'at least '}${counted(done.matched, 'run')}`;
   if (dryRun) {
-    if (json) screen.printJson({ ...done, complete, dry_run: true });
-    else screen.print(`${would}. Nothing was changed.`);
+    screen.result({ ...done, complete, dry_run: true }, () => `${would}. Nothing was changed.`);
     return EXIT.done;
   }
   if (createdBefore === null) return conclude(found);
@@ -158,7 +156,7 @@ export const cancelRuns = (client: Client, options: BulkOptions): Promise<ExitCo
     isStopped: () => false,
     outcome,
     mayHaveChanged: ({ cancelled, requested }) => cancelled + requested > 0,
-    conclude: (counts) => conclude(client, options, counts),
+    conclude: (counts) => conclude(client, counts),
   });
 
 const outcome = ({ cancelled, requested }: Counts): string => {
@@ -169,10 +167,10 @@ const outcome = ({ cancelled, requested }: Counts): string => {
   return `${counted(cancelled, 'run')} cancelled.${stopping}`;
 };
 
-const conclude = ({ screen }: Client, { json = false }: BulkOptions, counts: Counts): ExitCode => {
+const conclude = ({ screen }: Client, counts: Counts): ExitCode => {
   const { matched, cancelled, requested, failed } = counts;
   const before = matched - cancelled - requested;
-  if (before > 0 && !json)
+  if (before > 0 && !screen.isJson())
     screen.hint(`${counted(before, 'run')} had a cancel request before, and will end.`);
   if (failed === 0) return EXIT.done;
   screen.hint(

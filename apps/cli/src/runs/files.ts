@@ -5,46 +5,34 @@ import { FilePage, UploadedFile, FileUpload } from '@runledger/contracts/http/fi
 import type { Command } from 'commander';
 import { contentTypeOf } from '@runledger/contracts/file-name';
 import { at, Nothing, failureOf, send, retryForAMinute } from '../api/api-call.ts';
-import type { Client, CommandContext, Json } from '../command/command-context.ts';
+import type { Client, CommandContext } from '../command/command-context.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
-import { EXIT, type ExitCode, CommandError, plain } from '../command/command-error.ts';
-import type { Screen } from '../command/screen.ts';
-import { headLine, rowLine, type Column } from '../command/table.ts';
+import { CommandError, plain } from '../command/command-error.ts';
+import { inColumns, type Column } from '../command/table.ts';
 import { Unavailable } from '../api/api-problem.ts';
 import { whyUnreadable } from '../command/option-values.ts';
 
 /** Files for inputs of runs. */
-export const addFileCommands = (program: Command, { client, end, add }: CommandContext): void => {
+export const addFileCommands = (program: Command, { withClient, add }: CommandContext): void => {
   const group = program.command('files').description('files for inputs of runs');
   add(group, 'put <path>', 'upload a file; prints its id, the value of an input').action(
-    async (path: string, { json = false }: Json) => {
-      const opened = await client();
-      const file = await uploadFile(opened, path);
-      if (json) opened.screen.printJson(file);
-      else opened.screen.print(file.id);
-      end(EXIT.done);
-    },
+    withClient(async (opened, path: string) => {
+      opened.screen.result(await uploadFile(opened, path), ({ id }) => id);
+    }),
   );
   add(group, 'list', 'list files, the last uploaded one first')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
-    .action(async (options: ListOptions) => end(await listFiles(await client(), options)));
+    .action(withClient(listFiles));
   add(group, 'show <id>', 'what a file is, and when it expires').action(
-    async (id: string, { json = false }: Json) => {
-      const { call, screen } = await client();
-      const file = await call(UploadedFile, { method: 'GET', path: at`/files/${id}` });
-      if (json) screen.printJson(file);
-      else show(screen, file);
-      end(EXIT.done);
-    },
+    withClient(async ({ call, screen }, id: string) => {
+      screen.result(await call(UploadedFile, { method: 'GET', path: at`/files/${id}` }), fileLines);
+    }),
   );
   add(group, 'delete <id>', 'delete a file; runs that name it and have not begun will fail').action(
-    async (id: string, { json = false }: Json) => {
-      const { call, screen } = await client();
+    withClient(async ({ call, screen }, id: string) => {
       await call(Nothing, { method: 'DELETE', path: at`/files/${id}` });
-      if (json) screen.printJson({ id });
-      else screen.print(`File ${id} is deleted.`);
-      end(EXIT.done);
-    },
+      screen.result({ id }, () => `File ${id} is deleted.`);
+    }),
   );
 };
 
@@ -55,7 +43,7 @@ const columns: readonly Column<UploadedFile>[] = [
   { title: 'NAME', width: 0, of: ({ filename }) => filename },
 ];
 
-const listFiles = ({ call, screen }: Client, options: ListOptions): Promise<ExitCode> =>
+const listFiles = ({ call, screen }: Client, options: ListOptions): Promise<void> =>
   listPages(screen, options, {
     readPage: async (span) => {
       const { files, next_cursor } = await call(FilePage, {
@@ -65,16 +53,15 @@ const listFiles = ({ call, screen }: Client, options: ListOptions): Promise<Exit
       });
       return { items: files, next_cursor };
     },
-    head: headLine(screen, columns),
-    line: (file) => rowLine(screen, columns, file),
+    ...inColumns(screen, columns),
     none: 'There are no files.',
   });
 
-const show = (screen: Screen, { filename, bytes, content_type, sha256, expires_at }: UploadedFile): void => {
-  screen.print(`${filename}, ${content_type}, ${bytes} bytes`);
-  screen.print(`sha256 ${sha256}`);
-  screen.print(`kept until ${expires_at}, or longer when a run names it`);
-};
+const fileLines = ({ filename, bytes, content_type, sha256, expires_at }: UploadedFile): string[] => [
+  `${filename}, ${content_type}, ${bytes} bytes`,
+  `sha256 ${sha256}`,
+  `kept until ${expires_at}, or longer when a run names it`,
+];
 
 /** Uploads a file resumably: after an interruption it continues, for up to a minute without progress. @throws CommandError */
 export const uploadFile = async (client: Client, name: string): Promise<UploadedFile> => {

@@ -1,3 +1,4 @@
+import { runLines } from './single-run.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { runChanges } from '@runledger/contracts/http/runs/run-history';
@@ -5,17 +6,16 @@ import type { JsonValue } from '@runledger/contracts/json';
 import { nullable } from '@runledger/contracts/schemas';
 import { RunLogCut, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
 import { Type, type Static } from 'typebox';
-import type { CommandContext, Json, Client } from '../command/command-context.ts';
+import type { CommandContext, Client } from '../command/command-context.ts';
 import { ANSWER_WITHIN_MS, at, retryForAMinute, type ApiCall } from '../api/api-call.ts';
 import type { ApiConnection } from '../api/connection.ts';
 import { textResponse } from '../api/streams.ts';
-import { EXIT, type ExitCode, plain, CommandError } from '../command/command-error.ts';
+import { plain, CommandError } from '../command/command-error.ts';
 import { followRun } from './watch-run.ts';
 import { ShownRun } from './shown-run.ts';
-import { printRun } from './single-run.ts';
 
 /** The commands about what happened to a run, and how it was. */
-export const addHistoryCommands = (program: Command, { client, end, add }: CommandContext): void => {
+export const addHistoryCommands = (program: Command, { withClient, add }: CommandContext): void => {
   add(
     program,
     'history <run>',
@@ -24,17 +24,18 @@ export const addHistoryCommands = (program: Command, { client, end, add }: Comma
     .option('--follow', 'show what happens until it has ended and its notification is settled')
     .option('--changes', 'show all that each fact changed')
     .option('--svg', 'print a picture of where its time went')
-    .action(async (run: string, options: HistoryOptions) => end(await history(await client(), run, options)));
+    .action(withClient(history));
   add(
     program,
     'at <run> <moment>',
     'show a run as it was after the fact at this position, or at this time',
-  ).action(async (run: string, moment: string, { json = false }: Json) =>
-    end(await showRunAt(await client(), run, moment, json)),
+  ).action(
+    withClient(async ({ call, screen }, run: string, moment: string) => {
+      screen.result(await runAt(call, run, moment), (shown) => runLines(screen, shown));
+    }),
   );
   add(program, 'diff <run> <from> <to>', 'show what changed of a run between two positions or times').action(
-    async (run: string, from: string, to: string, { json = false }: Json) =>
-      end(await showChanges(await client(), run, [from, to], json)),
+    withClient(showChanges),
   );
 };
 
@@ -42,15 +43,13 @@ interface HistoryOptions {
   readonly follow?: boolean;
   readonly changes?: boolean;
   readonly svg?: boolean;
-  readonly json?: boolean;
 }
 
 /** Prints what happened to a run, and with `follow` what happens until it has ended and its notification is settled. */
-const history = async (client: Client, run: string, options: HistoryOptions): Promise<ExitCode> => {
+const history = async (client: Client, run: string, options: HistoryOptions): Promise<void> => {
   if (options.svg) client.screen.print((await historyPicture(client.connection, run)).trimEnd());
   else if (options.follow) await follow(client, run, options);
   else for (const entry of (await historyOf(client, run)).entries) printEntry(client, entry, options);
-  return EXIT.done;
 };
 
 /** As SVG. */
@@ -94,12 +93,8 @@ const isNotifying = ({ webhook_status }: ShownHistory): boolean =>
 const nameOf = (entry: ShownEntry): string =>
   entry.kind === 'fact' ? `fact ${entry.sequence}` : JSON.stringify([entry.kind, entry.time, entry]);
 
-const printEntry = (
-  { screen }: Client,
-  entry: ShownEntry,
-  { json = false, changes = false }: HistoryOptions,
-): void => {
-  if (json) return screen.printJson(entry);
+const printEntry = ({ screen }: Client, entry: ShownEntry, { changes = false }: HistoryOptions): void => {
+  if (screen.isJson()) return screen.printJson(entry);
   const [first = '', ...rest] = wordsOf(entry);
   screen.print(first);
   for (const line of rest) screen.print(`    ${line}`);
@@ -160,35 +155,23 @@ const logWords = (log: Extract<ShownEntry, { kind: 'log' }>['log']): string => {
   return `attempt ${log.attempt}: ${plain(log.notice)}`;
 };
 
-/** Shows a run as it was. */
-const showRunAt = async (
-  { call, screen }: Client,
-  run: string,
-  moment: string,
-  json: boolean,
-): Promise<ExitCode> => {
-  const shown = await runAt(call, run, moment);
-  if (json) screen.printJson(shown);
-  else printRun(screen, shown);
-  return EXIT.done;
-};
-
 /** Shows what changed of a run between two moments. */
 const showChanges = async (
   { call, screen }: Client,
   run: string,
-  [from, to]: readonly [string, string],
-  json: boolean,
-): Promise<ExitCode> => {
+  from: string,
+  to: string,
+): Promise<void> => {
   const [before, after] = await Promise.all([runAt(call, run, from), runAt(call, run, to)]);
   // The answers have more members than commands know. All of them are JSON.
   const changes = runChanges(members(before), members(after));
-  for (const change of changes) {
-    if (json) screen.printJson(change);
-    else screen.print(`${plain(change.member)}: ${valueWords(change.before)} -> ${valueWords(change.after)}`);
-  }
+  for (const change of changes)
+    screen.result(
+      change,
+      ({ member, before: former, after: now }) =>
+        `${plain(member)}: ${valueWords(former)} -> ${valueWords(now)}`,
+    );
   if (changes.length === 0) screen.hint('Nothing differs.');
-  return EXIT.done;
 };
 
 const runAt = (call: ApiCall, run: string, moment: string): Promise<ShownRun> =>

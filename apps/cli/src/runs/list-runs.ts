@@ -5,8 +5,7 @@ import { ANSWER_WITHIN_MS, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { errorLines, ShownRuns, type ShownRun } from './shown-run.ts';
 import { listPages, type ListOptions, type Page } from '../command/list-pages.ts';
-import { type ExitCode, EXIT } from '../command/command-error.ts';
-import { headLine, rowLine, type Column } from '../command/table.ts';
+import { inColumns, headLine, rowLine, type Column } from '../command/table.ts';
 import { wholeNumberIn } from '../command/option-values.ts';
 import type { Screen } from '../command/screen.ts';
 
@@ -28,11 +27,10 @@ const runColumns: readonly Column<ShownRun>[] = [
 type RunQuery = Readonly<Record<string, string | number | undefined>>;
 
 /** Prints the runs that match, newest first. */
-export const listRuns = (client: Client, query: RunQuery, options: ListOptions): Promise<ExitCode> =>
+export const listRuns = (client: Client, query: RunQuery, options: ListOptions): Promise<void> =>
   listPages(client.screen, options, {
     readPage: (span) => readRuns(client, { ...query, ...span }),
-    head: headLine(client.screen, runColumns),
-    line: (run) => rowLine(client.screen, runColumns, run),
+    ...inColumns(client.screen, runColumns),
     none: 'No run matches.',
     further: 'Use --created-before to continue.',
   });
@@ -68,23 +66,23 @@ const STEP = 0.1;
 export const watchRuns = async (
   client: Client,
   query: RunQuery,
-  { limit: wanted, json = false }: ListOptions,
+  { limit: wanted }: ListOptions,
   signal: AbortSignal,
-): Promise<ExitCode> => {
+): Promise<void> => {
   const { screen } = client;
+  const drawsAgain = screen.isTerminal && !screen.isJson();
   const most = wholeNumberIn('--limit', wanted, { least: 1, most: MOST });
-  const show = screen.isTerminal && !json ? table(screen) : changes(screen, json);
-  const room = (): number => (screen.isTerminal && !json ? Math.max(1, screen.rows() - OTHER_LINES) : most);
+  const show = drawsAgain ? table(screen) : changes(screen);
+  const fitting = (): number => (drawsAgain ? Math.max(1, screen.rows() - OTHER_LINES) : most);
   try {
     for (;;) {
-      const limit = Math.min(most, room());
+      const limit = Math.min(most, fitting());
       const reading = retryForAMinute(() => readRuns(client, { ...query, limit }), screen);
       show((await unlessAborted(reading, signal)).items);
       await pause(EVERY_MS, undefined, { signal });
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    return EXIT.done;
   }
 };
 
@@ -103,7 +101,8 @@ const table =
     );
   };
 
-const changes = (screen: Screen, json: boolean): Show => {
+const changes = (screen: Screen): Show => {
+  const json = screen.isJson();
   let before: ReadonlyMap<string, ShownRun> | undefined;
   return (runs) => {
     if (before === undefined && !json) screen.print(headLine(screen, runColumns));

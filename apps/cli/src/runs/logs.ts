@@ -13,14 +13,12 @@ import { Unavailable } from '../api/api-problem.ts';
 import type { Client } from '../command/command-context.ts';
 import { COMMENT, eventStream, notUnderstood, linesOf } from '../api/streams.ts';
 import { wholeNumberIn } from '../command/option-values.ts';
-import { EXIT, type ExitCode } from '../command/command-error.ts';
 import type { Screen } from '../command/screen.ts';
 
-export interface LogOptions {
+interface LogOptions {
   readonly follow?: boolean;
   readonly attempt?: string;
   readonly tail?: string;
-  readonly json?: boolean;
 }
 
 const MAX_ATTEMPT = 999_999;
@@ -33,8 +31,8 @@ const GIVE_UP_AFTER_MS = 60_000;
 export const logs = async (
   client: Client,
   run: string,
-  { follow = false, json = false, attempt, tail }: LogOptions,
-): Promise<ExitCode> => {
+  { follow = false, attempt, tail }: LogOptions,
+): Promise<void> => {
   const query = {
     attempt:
       attempt === undefined
@@ -43,9 +41,8 @@ export const logs = async (
     tail: tail === undefined ? undefined : wholeNumberIn('--tail', tail, { least: 1, most: MAX_TAIL }),
   };
   const { screen } = client;
-  const print = json ? screen.printJson : printer(screen);
-  for await (const item of follow ? followed(client, run, query) : kept(client, run, query)) print(item);
-  return EXIT.done;
+  const print = screen.isJson() ? screen.printJson : printer(screen);
+  for await (const item of follow ? followed(client, run, query) : stored(client, run, query)) print(item);
 };
 
 interface LogQuery {
@@ -54,7 +51,7 @@ interface LogQuery {
 }
 
 /** The logs as they are now. */
-const kept = async function* (
+const stored = async function* (
   { connection }: Client,
   run: string,
   query: LogQuery,

@@ -12,11 +12,11 @@ import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany, type BulkOptions } from './bulk-runs.ts';
 import { rerun, type NewRunOptions } from './single-run.ts';
 
-export interface RerunRunsOptions extends BulkOptions {
+interface RerunRunsOptions extends BulkOptions {
   readonly idempotencyKey?: string;
 }
 
-export interface RerunFailedOptions extends Omit<RerunRunsOptions, 'status' | 'all'>, NewRunOptions {
+interface RerunFailedOptions extends Omit<RerunRunsOptions, 'status' | 'all'>, NewRunOptions {
   readonly failed?: boolean;
 }
 
@@ -26,7 +26,7 @@ export const rerunOneOrFailed = async (
   run: string | undefined,
   options: RerunFailedOptions,
 ): Promise<ExitCode> => {
-  const { failed = false, input, inputs, watch, idempotencyKey, json, ...filter } = options;
+  const { failed = false, input, inputs, watch, idempotencyKey, ...filter } = options;
   checkOneOrFailed({ command: 'rerun', what: 'runs' }, { run, failed, filter: Object.values(filter) });
   if (run !== undefined) return rerun(client, run, options);
   if (input.length > 0 || inputs !== undefined || watch)
@@ -34,7 +34,7 @@ export const rerunOneOrFailed = async (
       '--input, --inputs and --watch are for a single run. Leave them out with --failed.',
     );
   const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-  return rerunRuns(client, { ...filter, ...key, status: ['failed'], json: json ?? false });
+  return rerunRuns(client, { ...filter, ...key, status: ['failed'] });
 };
 
 interface Counts {

@@ -4,7 +4,7 @@ import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ApiCall } from '../api/api-call.ts';
 import { deployments } from '../catalogue/deployments.ts';
-import { listedSchedules, optionalId } from '../catalogue/named-records.ts';
+import { schedules, optionalId } from '../catalogue/named-records.ts';
 import { workflows } from '../catalogue/workflows.ts';
 import { tags, decimalNumber, secondsOf } from '../command/option-values.ts';
 
@@ -71,7 +71,7 @@ export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Pro
   status: options.status?.join(','),
   deployment_id: await optionalId(call, deployments, options.deployment),
   workflow_id: await optionalId(call, workflows, options.workflow),
-  schedule_id: await optionalId(call, listedSchedules, options.schedule),
+  schedule_id: await optionalId(call, schedules, options.schedule),
   gpu: options.gpu,
   origin: options.origin,
   tag: options.tag?.join(','),

@@ -1,3 +1,4 @@
+import { rowLines } from '../command/table.ts';
 import { randomUUID } from 'node:crypto';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import {
@@ -12,21 +13,20 @@ import type { Client } from '../command/command-context.ts';
 import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import {
-  endSentence,
-  progressSentence,
+  warningLines,
+  outputLines,
   earlierAttemptLines,
   errorLines,
-  warningLines,
+  endSentence,
+  progressSentence,
   placementLine,
   hasEnded,
-  outputLines,
   ShownRun,
 } from './shown-run.ts';
 import { secondsOf } from '../command/option-values.ts';
 import { queueSettingsOf, type QueueSettings } from './run-options.ts';
 import { typesOfDeployment, changedInputs, givenInputs, type InputOptions } from './run-inputs.ts';
 import type { Screen } from '../command/screen.ts';
-import { printRows } from '../command/table.ts';
 import { watchRun } from './watch-run.ts';
 
 const MAX_WAIT_S = 60;
@@ -35,10 +35,9 @@ const MAX_WAIT_S = 60;
 export interface NewRunOptions extends InputOptions {
   readonly idempotencyKey?: string;
   readonly watch?: boolean;
-  readonly json?: boolean;
 }
 
-export interface QueueOptions extends NewRunOptions, QueueSettings {
+interface QueueOptions extends NewRunOptions, QueueSettings {
   readonly deployment?: string;
   readonly strictInputs?: boolean;
   readonly gpu?: string;
@@ -95,42 +94,34 @@ export const rerun = async (client: Client, run: string, options: NewRunOptions)
 /** Repeats the request with the same key if an answer is lost, so that it queues one run. */
 const queueOnce = async (
   client: Client,
-  { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
+  { idempotencyKey = randomUUID(), watch }: NewRunOptions,
   send: (key: string) => Promise<{ readonly run_id: string }>,
 ): Promise<ExitCode> => {
   const { screen } = client;
   const queued = await retryForAMinute(() => send(idempotencyKey), screen);
-  if (json) screen.printJson(queued);
-  else screen.print(queued.run_id);
-  if (watch) return watchRun(client, queued.run_id, json);
-  if (screen.isTerminal && !json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
+  screen.result(queued, ({ run_id }) => run_id);
+  if (watch) return watchRun(client, queued.run_id);
+  if (screen.isTerminal && !screen.isJson()) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
   return EXIT.done;
 };
 
-export interface GetOptions {
+interface GetOptions {
   readonly wait?: string;
-  readonly json?: boolean;
 }
 
-export const get = async (
-  { call, screen }: Client,
-  run: string,
-  { wait: given, json = false }: GetOptions,
-): Promise<ExitCode> => {
-  const wait = waitSeconds(given);
+export const get = async ({ call, screen }: Client, run: string, options: GetOptions): Promise<void> => {
+  const wait = waitSeconds(options.wait);
   const shown = await call(ShownRun, {
     method: 'GET',
     path: at`/run/${run}`,
     query: { wait },
     waitsMs: (wait ?? 0) * 1_000,
   });
-  if (json) screen.printJson(shown);
-  else printRun(screen, shown);
-  return EXIT.done;
+  screen.result(shown, () => runLines(screen, shown));
 };
 
-export const printRun = (screen: Screen, shown: ShownRun): void =>
-  printRows(screen, [
+export const runLines = (screen: Screen, shown: ShownRun): string[] =>
+  rowLines(screen, [
     ['run', shown.id],
     ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown), 'status'],
     ['gpu', shown.gpu],
@@ -153,12 +144,11 @@ const waitSeconds = (text: string | undefined): number | undefined => {
   );
 };
 
-export const cancel = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const answer = await call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` });
-  if (json) screen.printJson(answer);
-  else screen.print(cancelSentence(answer));
-  return EXIT.done;
-};
+export const cancel = async ({ call, screen }: Client, run: string): Promise<void> =>
+  screen.result(
+    await call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
+    cancelSentence,
+  );
 
 const cancelSentence = ({ outcome, run_id, status }: Static<typeof CancelRunResponse>): string => {
   switch (outcome) {
@@ -171,49 +161,42 @@ const cancelSentence = ({ outcome, run_id, status }: Static<typeof CancelRunResp
   }
 };
 
-export interface DeleteOptions {
+interface DeleteOptions {
   readonly outputs?: boolean;
-  readonly json?: boolean;
 }
 
 /** Deletes a run that has ended, or only its outputs. */
 export const deleteRun = async (
   { call, screen }: Client,
   run: string,
-  { outputs = false, json = false }: DeleteOptions,
-): Promise<ExitCode> => {
+  { outputs = false }: DeleteOptions,
+): Promise<void> => {
   const answer = outputs
     ? await call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` })
     : await call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` });
-  if (json) screen.printJson(answer);
-  else if (answer.outcome === 'already_deleted')
-    screen.print(`The outputs of run ${answer.run_id} were deleted before. Nothing was changed.`);
-  else
-    screen.print(
-      outputs ? `The outputs of run ${answer.run_id} are deleted.` : `Run ${answer.run_id} is deleted.`,
-    );
-  return EXIT.done;
+  screen.result(answer, ({ outcome, run_id }) => {
+    if (outcome === 'already_deleted')
+      return `The outputs of run ${run_id} were deleted before. Nothing was changed.`;
+    return outputs ? `The outputs of run ${run_id} are deleted.` : `Run ${run_id} is deleted.`;
+  });
 };
 
 /** Shows what the deletion of a run erased, when, and by whom. */
-export const tombstone = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+export const tombstone = async ({ call, screen }: Client, run: string): Promise<void> => {
   const found = await call(Tombstone, { method: 'GET', path: at`/run/${run}/tombstone` });
-  if (json) {
-    screen.printJson(found);
-    return EXIT.done;
-  }
   const { deleted_by, erases } = found;
-  printRows(screen, [
-    ['run', found.run_id],
-    ['queued', found.created_at, 'time'],
-    ['deleted', found.deleted_at, 'time'],
-    ['by user', deleted_by.user_id],
-    ['with key', deleted_by.key_id],
-    ['state', found.state === 'erased' ? 'erased' : 'being erased'],
-    ['output files', `${erases.files}, ${erases.file_bytes} bytes`],
-    ['stored inputs', `${erases.inputs_bytes} bytes`],
-    ['stored list of outputs', `${erases.outputs_bytes} bytes`],
-    ['stored log', `${erases.log_bytes} bytes`],
-  ]);
-  return EXIT.done;
+  screen.result(found, () =>
+    rowLines(screen, [
+      ['run', found.run_id],
+      ['queued', found.created_at, 'time'],
+      ['deleted', found.deleted_at, 'time'],
+      ['by user', deleted_by.user_id],
+      ['with key', deleted_by.key_id],
+      ['state', found.state === 'erased' ? 'erased' : 'being erased'],
+      ['output files', `${erases.files}, ${erases.file_bytes} bytes`],
+      ['stored inputs', `${erases.inputs_bytes} bytes`],
+      ['stored list of outputs', `${erases.outputs_bytes} bytes`],
+      ['stored log', `${erases.log_bytes} bytes`],
+    ]),
+  );
 };

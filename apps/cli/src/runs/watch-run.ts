@@ -6,12 +6,12 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { EXIT, type ExitCode } from '../command/command-error.ts';
 import {
+  outputLines,
+  errorLines,
   endSentence,
   progressLine,
   progressSentence,
-  errorLines,
   hasEnded,
-  outputLines,
   warningLines,
   ShownRun,
 } from './shown-run.ts';
@@ -26,13 +26,13 @@ import { COMMENT, eventStream, notUnderstood } from '../api/streams.ts';
 const STEP = 0.1;
 
 /** Shows a run until it has ended, and returns the exit code for its end. Waits while the service is unavailable. */
-export const watchRun = async (client: Client, run: string, json: boolean): Promise<ExitCode> => {
+export const watchRun = async (client: Client, run: string): Promise<ExitCode> => {
   const { screen } = client;
   let shown: ShownRun | undefined;
   let code: ExitCode = EXIT.done;
   for await (const now of followRun(client, run)) {
     code = exitCodeOf(now);
-    if (json) {
+    if (screen.isJson()) {
       if (differs(shown, now)) screen.printJson(now);
       shown = now;
     } else if (hasEnded(now)) {

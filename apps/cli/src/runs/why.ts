@@ -1,31 +1,27 @@
+import { rowLines } from '../command/table.ts';
 import { RunWaiting, type Waiting } from '@runledger/contracts/http/queues';
 import { at } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { counted } from '@runledger/contracts/events/fact-sentence';
-import { EXIT, type ExitCode, plain } from '../command/command-error.ts';
-import { printRows } from '../command/table.ts';
+import { plain } from '../command/command-error.ts';
 
 /** Explains why a run waits, and what would help. */
-export const why = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+export const why = async ({ call, screen }: Client, run: string): Promise<void> => {
   const answer = await call(RunWaiting, { method: 'GET', path: at`/run/${run}/waiting` });
-  const { run_id, status, waiting } = answer;
-  if (json) screen.printJson(answer);
-  else if (waiting === null)
-    screen.print(
-      `Run ${run_id} is not waiting. Its status is ${plain(status)}. See more with: runledger get ${run_id}`,
-    );
-  else
-    printRows(screen, [
-      ['run', run_id],
-      ['why', waiting.sentence],
-      ['for', durationWords(waiting.for_s)],
-      ['ahead of it', waiting.not_before === null ? counted(waiting.ahead, 'run') : null],
-      ['starts', waiting.eta_sentence],
-      ['executors', executorWords(waiting)],
-      ['given up', `at ${waiting.gives_up_at}, if it has not started by then`],
-      ['next', nextStep(waiting)],
-    ]);
-  return EXIT.done;
+  screen.result(answer, ({ run_id, status, waiting }) =>
+    waiting === null
+      ? `Run ${run_id} is not waiting. Its status is ${plain(status)}. See more with: runledger get ${run_id}`
+      : rowLines(screen, [
+          ['run', run_id],
+          ['why', waiting.sentence],
+          ['for', durationWords(waiting.for_s)],
+          ['ahead of it', waiting.not_before === null ? counted(waiting.ahead, 'run') : null],
+          ['starts', waiting.eta_sentence],
+          ['executors', executorWords(waiting)],
+          ['given up', `at ${waiting.gives_up_at}, if it has not started by then`],
+          ['next', nextStep(waiting)],
+        ]),
+  );
 };
 
 const executorWords = ({ gpu, executors }: Waiting): string => {

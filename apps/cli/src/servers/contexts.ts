@@ -1,6 +1,6 @@
 import { readConnectionFile } from '@runledger/standalone/connection-files';
 import { findDataFolder, type Environment, LOCAL, readContexts, writeContexts } from '../api/connection.ts';
-import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import { CommandError, plain } from '../command/command-error.ts';
 import type { Screen } from '../command/screen.ts';
 import { printTable, type Column } from '../command/table.ts';
 import { readCliSettings } from '../api/cli-settings.ts';
@@ -26,7 +26,7 @@ const columns: readonly Column<Listed>[] = [
 ];
 
 /** Lists the stored servers by name, and the standalone of this folder. The current one has a star. */
-export const listContexts = async ({ env, cwd, screen }: ContextPlace, json: boolean): Promise<ExitCode> => {
+export const listContexts = async ({ env, cwd, screen }: ContextPlace): Promise<void> => {
   const { current, contexts } = await readContexts(env);
   const listed: Listed[] = [
     ...Object.entries(contexts)
@@ -34,8 +34,7 @@ export const listContexts = async ({ env, cwd, screen }: ContextPlace, json: boo
       .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     { name: LOCAL, url: await localUrl(env, cwd), current: current === null },
   ];
-  printTable(screen, columns, { items: listed, json });
-  return EXIT.done;
+  printTable(screen, columns, listed);
 };
 
 const localUrl = async (env: Environment, cwd: string): Promise<string | null> => {
@@ -45,31 +44,20 @@ const localUrl = async (env: Environment, cwd: string): Promise<string | null> =
 };
 
 /** Makes a stored server, or the local standalone, the one that commands use. */
-export const useContext = async (
-  { env, screen }: ContextPlace,
-  name: string,
-  json: boolean,
-): Promise<ExitCode> => {
+export const useContext = async ({ env, screen }: ContextPlace, name: string): Promise<void> => {
   const { contexts } = await readContexts(env);
   const stored = contextNamed(contexts, name);
   await writeContexts(env, { current: name === LOCAL ? null : name, contexts });
-  if (json) screen.printJson({ name, url: stored?.url ?? null });
-  else
-    screen.print(
-      stored === undefined
-        ? 'Commands use the standalone of their folder now.'
-        : `Commands use ${plain(name)} now, at ${stored.url}.`,
-    );
+  screen.result({ name, url: stored?.url ?? null }, ({ url }) =>
+    url === null
+      ? 'Commands use the standalone of their folder now.'
+      : `Commands use ${plain(name)} now, at ${url}.`,
+  );
   warnOfVariables(env, screen);
-  return EXIT.done;
 };
 
 /** Forgets a server and its key. */
-export const removeContext = async (
-  { env, screen }: ContextPlace,
-  name: string,
-  json: boolean,
-): Promise<ExitCode> => {
+export const removeContext = async ({ env, screen }: ContextPlace, name: string): Promise<void> => {
   if (name === LOCAL)
     throw new CommandError('The standalone of this folder is no stored context. It cannot be removed.');
   const { current, contexts } = await readContexts(env);
@@ -77,13 +65,10 @@ export const removeContext = async (
   const { [name]: _removed, ...others } = contexts;
   const isCurrent = current === name;
   await writeContexts(env, { current: isCurrent ? null : current, contexts: others });
-  if (json) screen.printJson({ name, removed: true });
-  else {
-    screen.print(`The context ${plain(name)} is removed.`);
-    if (isCurrent) screen.hint('It was the current one. Commands use the standalone of their folder now.');
-    screen.hint('Its key stays valid until it is revoked: runledger keys revoke KEY');
-  }
-  return EXIT.done;
+  screen.result({ name, removed: true }, () => `The context ${plain(name)} is removed.`);
+  if (screen.isJson()) return;
+  if (isCurrent) screen.hint('It was the current one. Commands use the standalone of their folder now.');
+  screen.hint('Its key stays valid until it is revoked: runledger keys revoke KEY');
 };
 
 /** Undefined for the local standalone. @throws CommandError for an unknown name */

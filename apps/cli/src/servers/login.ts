@@ -2,12 +2,12 @@ import { Whoami } from '@runledger/contracts/http/api-keys';
 import { apiCall } from '../api/api-call.ts';
 import { readCliSettings } from '../api/cli-settings.ts';
 import { checkedUrl, type Environment, LOCAL, readContexts, writeContexts } from '../api/connection.ts';
-import { type Json, withBasePath } from '../command/command-context.ts';
-import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
+import { withBasePath } from '../command/command-context.ts';
+import { CommandError, plain } from '../command/command-error.ts';
 import type { Screen } from '../command/screen.ts';
 import { warnOfVariables } from './contexts.ts';
 
-export interface LoginOptions extends Json {
+export interface LoginOptions {
   readonly url?: string;
   readonly name?: string;
 }
@@ -20,7 +20,7 @@ export interface LoginPlace {
 }
 
 /** Checks a key with a request, stores it with its server as a context, and makes that the current one. */
-export const login = async (place: LoginPlace, { url, name, json }: LoginOptions): Promise<ExitCode> => {
+export const login = async (place: LoginPlace, { url, name }: LoginOptions): Promise<void> => {
   const { env, screen } = place;
   if (name !== undefined) checkName(name);
   const given = checkedUrl(await urlOf(place, url), 'The URL of the server');
@@ -33,15 +33,14 @@ export const login = async (place: LoginPlace, { url, name, json }: LoginOptions
     current: context,
     contexts: { ...contexts, [context]: { url: connection.url, api_key: apiKey } },
   });
-  if (json) screen.printJson({ context, url: connection.url, file: path });
-  else {
-    screen.print(
-      `Logged in to ${connection.url} as ${plain(who.user.name)} of ${plain(who.organisation.name)}, with the key ${plain(who.key.name)}.`,
-    );
+  screen.result(
+    { context, url: connection.url, file: path },
+    ({ url: at }) =>
+      `Logged in to ${at} as ${plain(who.user.name)} of ${plain(who.organisation.name)}, with the key ${plain(who.key.name)}.`,
+  );
+  if (!screen.isJson())
     screen.hint(`It is the context ${plain(context)}, which commands use from now on. Stored in ${path}.`);
-  }
   warnOfVariables(env, screen);
-  return EXIT.done;
 };
 
 /** @throws CommandError */

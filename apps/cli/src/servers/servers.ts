@@ -1,3 +1,4 @@
+import { rowLines } from '../command/table.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -7,54 +8,38 @@ import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { Whoami } from '@runledger/contracts/http/api-keys';
 import type { Environment } from '../api/connection.ts';
-import type { CommandContext, Json, Client } from '../command/command-context.ts';
+import type { CommandContext, Client } from '../command/command-context.ts';
 import type { FileSources } from '../command/option-values.ts';
 import { listContexts, removeContext, useContext } from './contexts.ts';
 import { login, type LoginOptions } from './login.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { EXIT, type ExitCode } from '../command/command-error.ts';
-import { printRows } from '../command/table.ts';
 import { historyPicture } from '../runs/history.ts';
 
 /** The commands about servers and who works with them. */
 export const addServerCommands = (
   program: Command,
-  { client, screen, end, add }: CommandContext,
+  { client, withClient, screen, add }: CommandContext,
   { env, cwd, stdin }: FileSources & { readonly env: Environment },
 ): void => {
   add(program, 'login', 'store the URL of a server and an API key, and use them from now on')
     .option('--url <url>', 'of the server; asked for by default')
     .option('--name <name>', "of the context that it becomes; the server's host by default")
     .addHelpText('after', LOGIN_HELP)
-    .action(async (options: LoginOptions) => {
-      end(await login({ env, stdin, screen }, options));
-    });
-  add(program, 'whoami', 'show the server, and whose the API key is').action(
-    async ({ json = false }: Json) => {
-      end(await whoami(await client(), json));
-    },
-  );
+    .action(async (options: LoginOptions) => login({ env, stdin, screen }, options));
+  add(program, 'whoami', 'show the server, and whose the API key is').action(withClient(whoami));
   add(
     program,
     'open [run]',
     "open the reference of the API, or a picture of a run's history, in a browser",
-  ).action(async (run: string | undefined, { json = false }: Json) => {
-    end(await openPage(await client(), env, run, json));
-  });
+  ).action(async (run: string | undefined) => openPage(await client(), env, run));
   const group = program.command('context').description('the servers that you have logged in to');
   const place = { env, cwd, screen };
-  add(group, 'list', 'list them; the current one has a star').action(async ({ json = false }: Json) => {
-    end(await listContexts(place, json));
-  });
+  add(group, 'list', 'list them; the current one has a star').action(async () => listContexts(place));
   add(group, 'use <context>', 'use this one from now on; local is the standalone of the folder').action(
-    async (name: string, { json = false }: Json) => {
-      end(await useContext(place, name, json));
-    },
+    async (name: string) => useContext(place, name),
   );
-  add(group, 'remove <context>', 'forget a server and its key').action(
-    async (name: string, { json = false }: Json) => {
-      end(await removeContext(place, name, json));
-    },
+  add(group, 'remove <context>', 'forget a server and its key').action(async (name: string) =>
+    removeContext(place, name),
   );
 };
 
@@ -64,25 +49,23 @@ RUNLEDGER_API_KEY; it is never an argument. It is stored in $XDG_CONFIG_HOME/run
 (~/.config by default), which only you can read.`;
 
 /** Shows which server, organisation, user and key commands work with now. */
-const whoami = async ({ connection, call, screen }: Client, json: boolean): Promise<ExitCode> => {
+const whoami = async ({ connection, call, screen }: Client): Promise<void> => {
   const who = await call(Whoami, { method: 'GET', path: '/whoami' });
   const { url, source } = connection;
-  if (json) {
-    screen.printJson({ server: url, key_from: source, ...who, command_version: packageJson.version });
-    return EXIT.done;
-  }
   const { organisation, user, key, version } = who;
-  printRows(screen, [
-    ['server', url],
-    ['key from', source],
-    ['organisation', `${organisation.name} (${organisation.id})`],
-    ['user', `${user.name} (${user.id})`],
-    ['key', `${key.name} (${key.prefix}…, ${key.id})`],
-    ['scopes', key.scopes.join(', ')],
-    ['expires', key.expires_at ?? 'never', 'time'],
-    ['version', version === packageJson.version ? version : `${version}, the command ${packageJson.version}`],
-  ]);
-  return EXIT.done;
+  const own = packageJson.version;
+  screen.result({ server: url, key_from: source, ...who, command_version: own }, () =>
+    rowLines(screen, [
+      ['server', url],
+      ['key from', source],
+      ['organisation', `${organisation.name} (${organisation.id})`],
+      ['user', `${user.name} (${user.id})`],
+      ['key', `${key.name} (${key.prefix}…, ${key.id})`],
+      ['scopes', key.scopes.join(', ')],
+      ['expires', key.expires_at ?? 'never', 'time'],
+      ['version', version === own ? version : `${version}, the command ${own}`],
+    ]),
+  );
 };
 
 /**
@@ -93,19 +76,14 @@ const openPage = async (
   { connection, screen }: Client,
   env: Environment,
   run: string | undefined,
-  json: boolean,
-): Promise<ExitCode> => {
+): Promise<void> => {
   const address =
     run === undefined
       ? `${connection.url}/docs`
       : await pictureFile(run, await historyPicture(connection, run));
   const opened = await openInBrowser(address, env);
-  if (json) screen.printJson({ address, opened });
-  else {
-    screen.print(address);
-    if (!opened) screen.hint('No browser was found here. Open the address in one.');
-  }
-  return EXIT.done;
+  screen.result({ address, opened }, () => address);
+  if (!opened && !screen.isJson()) screen.hint('No browser was found here. Open the address in one.');
 };
 
 /** In a folder that only its owner can read. */

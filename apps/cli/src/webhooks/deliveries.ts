@@ -4,33 +4,25 @@ import { nullable } from '@runledger/contracts/schemas';
 import { Type, type Static } from 'typebox';
 import { ANSWER_WITHIN_MS, at, MAX_PAGES_COUNTED, pages } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
-import { EXIT, type ExitCode, plain, shorten } from '../command/command-error.ts';
+import { plain, shorten } from '../command/command-error.ts';
 import { listPages, type ListOptions } from '../command/list-pages.ts';
-import { headLine, printTable, rowLine, type Column } from '../command/table.ts';
+import { inColumns, printTable, type Column } from '../command/table.ts';
 import { checkOneOrFailed } from '../command/option-values.ts';
 
 /** More lines than one delivery has. Many redeliveries may have more. */
 const MAX_LINES = 100;
 
 /** Shows the delivery attempts of a run, and the state of the delivery. */
-export const showDeliveries = async (
-  { call, screen }: Client,
-  run: string,
-  json: boolean,
-): Promise<ExitCode> => {
+export const showDeliveries = async ({ call, screen }: Client, run: string): Promise<void> => {
   const read = await call(RunDeliveries, { method: 'GET', path: at`/run/${run}/deliveries` });
-  if (json) {
-    screen.printJson(read);
-    return EXIT.done;
-  }
+  if (screen.isJson()) return screen.printJson(read);
   if (read.webhook !== null) screen.print(`webhook  ${plain(read.webhook)}`);
   const shown = read.tries.slice(-MAX_LINES);
   const hidden = read.tries.length - shown.length;
   if (hidden > 0) screen.hint(`${hidden} earlier delivery attempts are left out; --json shows all.`);
   const intermediate = read.intermediate === null ? [] : [{ ...read.intermediate, intermediate: true }];
-  printTable(screen, attemptColumns, { items: [...intermediate, ...shown], json: false });
+  printTable(screen, attemptColumns, [...intermediate, ...shown]);
   screen.print(deliveryStateSentence(read));
-  return EXIT.done;
 };
 
 interface FilterOptions {
@@ -49,12 +41,12 @@ const filterOf = (
   created_before: createdBefore,
 });
 
-export interface DeliveryListOptions extends FilterOptions, ListOptions {
+interface DeliveryListOptions extends FilterOptions, ListOptions {
   readonly status?: string;
 }
 
 /** Lists runs with a webhook, newest first. */
-export const listDeliveries = ({ call, screen }: Client, options: DeliveryListOptions): Promise<ExitCode> =>
+export const listDeliveries = ({ call, screen }: Client, options: DeliveryListOptions): Promise<void> =>
   listPages(screen, options, {
     readPage: async (span) => {
       const page = await call(DeliveriesPage, {
@@ -65,16 +57,14 @@ export const listDeliveries = ({ call, screen }: Client, options: DeliveryListOp
       });
       return { items: page.deliveries, next_cursor: page.next_cursor };
     },
-    head: headLine(screen, listedColumns),
-    line: (listed) => rowLine(screen, listedColumns, listed),
+    ...inColumns(screen, listedColumns),
     none: 'No run with a webhook matches.',
     further: 'Use --created-before to continue.',
   });
 
-export interface RedeliverOptions extends FilterOptions {
+interface RedeliverOptions extends FilterOptions {
   readonly failed?: boolean;
   readonly dryRun?: boolean;
-  readonly json?: boolean;
 }
 
 /** Sends one final notification again, or all failed ones. */
@@ -82,27 +72,20 @@ export const redeliver = async (
   client: Client,
   run: string | undefined,
   options: RedeliverOptions,
-): Promise<ExitCode> => {
+): Promise<void> => {
   const { failed = false, dryRun, host, createdAfter, createdBefore } = options;
   const filter = [dryRun, host, createdAfter, createdBefore];
   checkOneOrFailed({ command: 'redeliver', what: 'deliveries' }, { run, failed, filter });
-  return run === undefined
-    ? redeliverFailed(client, options)
-    : redeliverOne(client, run, options.json ?? false);
-};
-
-const redeliverOne = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const answer = await call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` });
-  if (json) screen.printJson(answer);
-  else
-    screen.print(
-      `The notification of run ${plain(answer.run_id)} is sent again. See it with: runledger deliveries ${plain(answer.run_id)}`,
-    );
-  return EXIT.done;
+  if (run === undefined) return redeliverFailed(client, options);
+  client.screen.result(
+    await client.call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` }),
+    ({ run_id }) =>
+      `The notification of run ${plain(run_id)} is sent again. See it with: runledger deliveries ${plain(run_id)}`,
+  );
 };
 
 /** Goes through all pages once, so that each run is requested at most once, even if its receiver refuses again at once. */
-const redeliverFailed = async ({ call, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
+const redeliverFailed = async ({ call, screen }: Client, options: RedeliverOptions): Promise<void> => {
   const dryRun = options.dryRun ?? false;
   const filter = filterOf(options, 'failed');
   const requestPage = (cursor: string | undefined) =>
@@ -125,17 +108,15 @@ const redeliverFailed = async ({ call, screen }: Client, options: RedeliverOptio
       screen.hint(`${counted(requested, 'notification')} will be sent again. Then the command failed:`);
     throw error;
   }
-  if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
-  else if (dryRun)
-    screen.print(
-      `${complete ? '' : 'At least '}${counted(matched, 'notification')} would be sent again. Nothing was changed.`,
-    );
-  else screen.print(`${counted(requested, 'notification')} will be sent again.`);
+  screen.result({ matched, requested, complete, dry_run: dryRun }, () =>
+    dryRun
+      ? `${complete ? '' : 'At least '}${counted(matched, 'notification')} would be sent again. Nothing was changed.`
+      : `${counted(requested, 'notification')} will be sent again.`,
+  );
   if (!dryRun && matched > requested)
     screen.hint(
       `${matched - requested} of them could not be sent again, or need not be: see runledger webhooks --status failed.`,
     );
-  return EXIT.done;
 };
 
 const LONGEST = 160;

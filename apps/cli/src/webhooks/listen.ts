@@ -7,8 +7,9 @@ import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload'
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { counted } from '@runledger/contracts/events/fact-sentence';
+import { codeOf } from '@runledger/resilience/errors';
 import type { Client, CommandContext } from '../command/command-context.ts';
-import { EXIT, CommandError, type ExitCode, plain, shorten } from '../command/command-error.ts';
+import { CommandError, plain, shorten } from '../command/command-error.ts';
 import { readWebhookSecret } from './webhook-secret.ts';
 import { openReceiver, type ReceivedRequest, type Reply } from './receiver.ts';
 import { wholeNumberIn } from '../command/option-values.ts';
@@ -20,14 +21,13 @@ export interface ListenOptions {
   readonly port: string;
   readonly secret?: string;
   readonly answer: string;
-  readonly json?: boolean;
 }
 
 /** Receives notifications until it is interrupted, and prints each with the result of its signature check. */
 export const listen = async (
   { client, screen, untilInterrupted }: CommandContext,
-  { port, secret, answer, json = false }: ListenOptions,
-): Promise<ExitCode> => {
+  { port, secret, answer }: ListenOptions,
+): Promise<void> => {
   const interrupted = untilInterrupted();
   const wanted = wholeNumberIn('--port', port, { least: 0, most: 65_535 });
   const status = wholeNumberIn('--answer', answer, { least: 200, most: 599 });
@@ -39,15 +39,13 @@ export const listen = async (
     const signature = await check(received, secrets, at);
     const reply = replyTo(signature, status);
     const notification = { at, received, signature, answered: reply.status };
-    if (json) screen.printJson(notificationJson(notification));
-    else screen.print(notificationLine(notification));
+    screen.result(notificationJson(notification), () => notificationLine(notification));
     return reply;
   };
   await using receiver = await open(wanted, receive);
   const url = `http://127.0.0.1:${receiver.port}/hook`;
   screen.hint(`Listening at ${url}, until Ctrl-C. Try it with: runledger queue --webhook ${url}`);
   if (!interrupted.aborted) await once(interrupted, 'abort');
-  return EXIT.done;
 };
 
 /** Reads the secrets again if no known secret fits. */
@@ -120,7 +118,7 @@ const open: typeof openReceiver = async (port, receive) => {
   try {
     return await openReceiver(port, receive);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = codeOf(error);
     const why = code === 'EADDRINUSE' ? 'another program uses it' : code;
     throw new CommandError(
       `The command cannot listen on port ${port} of 127.0.0.1: ${why}. Choose another port, such as --port 9001 (0 for a free one).`,

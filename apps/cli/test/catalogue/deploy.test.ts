@@ -81,7 +81,7 @@ describe('runledger deploy', () => {
     ] as const)
       expect(await seedOf(...given)).toMatchObject({ workflow_inputs: { seed } });
     const refused = await cli(['queue', '--deployment', 'seeds', '--input', 'seed=18446744073709551616']);
-    expect(refused.stderr).toContain('less than or equal to 18446744073709551615');
+    expect(refused.stderr).toContain('Send 18446744073709551615 or less');
     const large = await cli(['queue', '--deployment', 'seeds', '--input', 'seed=1e400']);
     expect(large.stderr).toContain('the number 1e400 is too large');
   });
@@ -131,7 +131,7 @@ describe('runledger deploy', () => {
     expect(await refused('refused', ...PROGRAM, '--log-mask', '(')).toContain('log_masks');
     const archived = await json(['machines', 'create', '--name', 'gone', ...PROGRAM]);
     await json(['machines', 'archive', archived.id]);
-    expect(await refused('refused', '--machine', archived.id)).toContain('the machine is archived');
+    expect(await refused('refused', '--machine', archived.id)).toContain('The machine is archived');
     for (const list of ['machines', 'workflows', 'deployments'])
       expect(await named(list)).not.toContain('refused');
     const deployed = await deploy('refused', NODES, ...PROGRAM);

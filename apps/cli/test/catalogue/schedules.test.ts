@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeLine } from '../../src/catalogue/schedules.ts';
+import { outcomeLine } from '../../src/catalogue/named-records.ts';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
 
 const { cli, json, aMachine, aWorkflow, publish, aTypedDeployment } = aCatalogue();

@@ -29,8 +29,6 @@ describe('completion, without a server', () => {
       ['--context', 'prod', 'wh'],
       ['why', 'whoami'],
     ],
-    [['receipt', 'che'], ['check']],
-    [['receipt', 'check', ''], ['(files)']],
     [['queue', '--inputs', ''], ['(files)']],
     [['deploy', 'flow'], ['(files)']],
     [['webhook-secret', 'rotate', '--j'], ['--json']],

@@ -29,7 +29,7 @@ describe('runledger organisations create', () => {
     expect(await authenticate(log, created.api_key)).toMatchObject({ org_id: created.org_id });
     const records = catalogue(log);
     expect(await records.getOrganisation(created.org_id)).toMatchObject({ name: 'Acme' });
-    expect(await records.getDeployment(created.org_id, created.deployment_id)).toMatchObject({
+    expect(await records.deployments.get(created.org_id, created.deployment_id)).toMatchObject({
       name: 'mandelbrot',
     });
   });

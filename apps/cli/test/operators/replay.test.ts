@@ -43,7 +43,7 @@ describe('runledger replay', () => {
     const steps = stdout.trim().split('\n').map(parseJson);
     expect(steps[4]).toMatchObject({ fact: { sequence: 1, event: { type: 'RunQueued' } }, decisions: [] });
     const assigned = steps.find((step) => Object(step).fact.event?.type === 'RunAssigned');
-    expect(assigned).toMatchObject({ decisions: [{ service: 'scheduler', kind: 'equal' }] });
+    expect(assigned).toMatchObject({ decisions: [{ kind: 'equal' }] });
   });
 
   it('steps from fact to fact, prints the run, and ends when it is told to', async () => {
@@ -88,7 +88,6 @@ describe('runledger replay', () => {
   it.each([
     [['--speed', '0'], '--speed 0 is neither "original" nor a number above 0, such as 10.'],
     [['--break', 'run=1'], 'run=1 is no run id.'],
-    [['--service', 'console'], '--service console is no service that can be played: scheduler'],
   ])('refuses %j with a sentence', async (options, sentence) => {
     expect(await start(options).ended).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) });
   });

@@ -12,7 +12,7 @@ type Line = SliceHeader | SliceFact | SliceGap;
 
 const SAMPLE = join(import.meta.dirname, '../../../replay/test/sample/sample.ndjson.zst');
 const SETTINGS = join(import.meta.dirname, '../../../replay/test/sample/sample-settings.json');
-const SHADOW = ['shadow', 'slice.ndjson.zst', '--service', 'scheduler'];
+const SHADOW = ['shadow', 'slice.ndjson.zst'];
 
 let cli: Cli;
 const lines: Line[] = [];
@@ -33,7 +33,7 @@ const isAssigned = (line: Line): line is SliceFact =>
 
 describe('runledger shadow', () => {
   it('ends with 0 when no decision differs, and says what was compared and assumed', async () => {
-    const { code, stdout, stderr } = await cli(['shadow', SAMPLE, '--service', 'scheduler']);
+    const { code, stdout, stderr } = await cli(['shadow', SAMPLE]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^Assumed, as the slice does not say it:\n {2}Weights of organisations: /);
     expect(stderr).toMatch(/\d+ facts played, \d\d decisions compared: no difference\.\n$/);
@@ -59,7 +59,7 @@ describe('runledger shadow', () => {
     expect(stderr).toMatch(/decisions compared: \d+ differences?\.\n$/);
     const json = await cli([...SHADOW, '--json'], { cwd });
     const printed = json.stdout.trim().split('\n').map(parseJson);
-    expect(printed[0]).toMatchObject({ service: 'scheduler', kind: 'different', differs: ['slot'] });
+    expect(printed[0]).toMatchObject({ kind: 'different', differs: ['slot'] });
     expect(printed.at(-1)).toMatchObject({ compared: expect.any(Number), differences: printed.length - 1 });
   });
 
@@ -67,23 +67,7 @@ describe('runledger shadow', () => {
     const cwd = await folderWith((line) => (line.kind === 'header' ? { ...line, from: line.to } : line));
     const { code, stderr } = await cli(SHADOW, { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain('No decision of scheduler was compared: the slice holds none from ');
-  });
-
-  it('plays several services, all by default', async () => {
-    const both = ['--service', 'scheduler', '--service', 'notifier'];
-    const { code, stdout, stderr } = await cli(['shadow', SAMPLE, ...both]);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toContain('Deliveries are given up 259200 s after the end of their run');
-    const all = await cli(['shadow', SAMPLE]);
-    expect(all).toMatchObject({ code: 0, stdout: '' });
-    expect(all.stderr).toContain(stderr.split('\n').slice(0, -2).join('\n'));
-    expect(all.stderr).toContain('What a runner did follows from the fact that its executor stored then');
-    const cwd = await folderWith((line) => (line.kind === 'header' ? { ...line, from: line.to } : line));
-    expect(await cli(['shadow', 'slice.ndjson.zst', ...both], { cwd })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('No decision of scheduler or notifier was compared'),
-    });
+    expect(stderr).toContain('No decision of the scheduler was compared: the slice holds none from ');
   });
 
   it('ends with 2 for a file that is no slice, and for the runs of one organisation', async () => {
@@ -101,30 +85,9 @@ describe('runledger shadow', () => {
     });
   });
 
-  it('plays some runs where a decision depends on no others', async () => {
-    const { run_id } = Object(lines.filter(isAssigned).at(-1)?.event);
-    const cwd = temporaryFolder();
-    const ofRun = lines.flatMap((line) => {
-      if (line.kind === 'header') return { ...line, runs: [run_id] };
-      const isOther = line.kind === 'fact' && line.stream !== 'FLEET' && !line.subject.includes(run_id);
-      return isOther ? [] : line;
-    });
-    await writeSlice(join(cwd, 'slice.ndjson.zst'), ofRun);
-    const services = ['--service', 'gpu-executor', '--service', 'gateway'];
-    const { code, stderr } = await cli(['shadow', 'slice.ndjson.zst', ...services], { cwd });
-    expect({ code, last: stderr.trim().split('\n').at(-1) }).toMatchObject({
-      code: 0,
-      last: expect.stringMatching(/ [3-9] decisions compared: no difference\.$/),
-    });
-  });
-
   it.each([
-    [
-      ['--service', 'console'],
-      '--service console is no service that can be played: scheduler, notifier, gpu-executor, gateway.',
-    ],
-    [['--service', 'scheduler', '--tolerance', 'x'], '--tolerance x is not a time.'],
-    [['--service', 'scheduler', '--tolerance', '2h'], '--tolerance 2h is more than an hour.'],
+    [['--tolerance', 'x'], '--tolerance x is not a time.'],
+    [['--tolerance', '2h'], '--tolerance 2h is more than an hour.'],
   ])('refuses %j with a sentence', async (options, sentence) => {
     expect(await cli(['shadow', SAMPLE, ...options])).toMatchObject({
       code: 2,
@@ -134,7 +97,7 @@ describe('runledger shadow', () => {
 
   it('refuses settings that the scheduler refuses', async () => {
     const wrong = cliWith({ RUNLEDGER_ORG_LIMITS: 'acme:1' });
-    expect(await wrong(['shadow', SAMPLE, '--service', 'scheduler'])).toMatchObject({
+    expect(await wrong(['shadow', SAMPLE])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('RUNLEDGER_ORG_LIMITS'),
     });

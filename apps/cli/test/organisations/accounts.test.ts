@@ -57,7 +57,7 @@ describe('runledger accounts link', () => {
       stderr: expect.stringContaining('Member not found'),
     });
     const owner = { email: EMAIL, owner_of: gateway.org_id };
-    const { token } = await newOwnerLink(gateway.log, owner, new Date());
+    const { token } = await newOwnerLink(gateway.log, owner);
     expect((await signIn(token)).status).toBe(200);
 
     const { code, stdout, stderr } = await gateway.cli(['accounts', 'link', EMAIL]);

@@ -63,7 +63,7 @@ describe('runledger keys', () => {
     expect(made.user_id).toBe(colleague.id);
     expect(await gateway.cli(['keys', 'create', '--name', 'x', '--user', newUuid()])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('the organisation has no user with this id'),
+      stderr: expect.stringContaining('The organisation has no user with this id'),
     });
     expect(await gateway.cli(['keys', 'create', '--operator', '--name', 'x', '--user', 'x'])).toMatchObject({
       code: 2,

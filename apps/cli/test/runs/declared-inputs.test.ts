@@ -36,7 +36,7 @@ describe('the inputs of a run', () => {
     });
     expect(await queue('--strict-inputs')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('body.inputs.stebs: Extra inputs are not permitted; did you mean'),
+      stderr: expect.stringContaining('body.inputs.stebs: This is unknown here: leave it out; did you mean'),
     });
     await cli(['deployments', 'update', 'strict', '--strict-inputs']);
     expect(await queue()).toMatchObject({ code: 2 });

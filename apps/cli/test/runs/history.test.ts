@@ -113,7 +113,7 @@ describe('runledger history', () => {
 
   it.each([
     [newUuid(), 'Run not found'],
-    ['x', 'valid UUID'],
+    ['x', 'Send a UUID'],
   ])('refuses %s with a sentence', async (run, sentence) => {
     expect(await gateway.cli(['history', run])).toMatchObject({
       code: 2,

@@ -1,13 +1,12 @@
+import { Form, NameField } from '../ui/form.tsx';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { submitted } from '../ui/submitted.ts';
 import { Ago } from '../ui/time.tsx';
 
 /** The kinds of places where workflows are executed. */
@@ -71,20 +70,15 @@ const MachineForm = ({ onMade }: { readonly onMade: () => void }): ReactNode => 
     mutationFn: async (body: Schemas['NewMachine']) => answered(api.POST('/machines', { body })),
     onSuccess: onMade,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    const text = submitted(event);
+  const submit = (text: (name: string) => string): void =>
     create.mutate({
       name: text('name'),
       gpu: text('gpu').toUpperCase(),
       runner: runnerOf(kind, text('target')),
     });
-  };
   return (
-    <form className="stack" onSubmit={submit}>
-      <label className="field">
-        Name
-        <input name="name" required maxLength={128} autoComplete="off" />
-      </label>
+    <Form button="Make the machine" sending={create} onSubmit={submit}>
+      <NameField />
       <label className="field">
         GPU model, such as RTX4090; CPU for none
         <input name="gpu" required pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,39}" autoComplete="off" />
@@ -103,11 +97,7 @@ const MachineForm = ({ onMade }: { readonly onMade: () => void }): ReactNode => 
           <input name="target" required autoComplete="off" />
         </label>
       )}
-      {create.error && <Problem error={create.error} />}
-      <button type="submit" className="primary" disabled={create.isPending}>
-        Make the machine
-      </button>
-    </form>
+    </Form>
   );
 };
 

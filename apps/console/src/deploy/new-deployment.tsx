@@ -1,11 +1,10 @@
+import { Form, NameField } from '../ui/form.tsx';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { useMay } from '../session/use-session.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { submitted } from '../ui/submitted.ts';
 
 const MOST_LISTED = 100;
 
@@ -27,31 +26,22 @@ const DeploymentForm = (): ReactNode => {
     }) => answered(api.POST('/deployments', { body })),
     onSuccess: async ({ id }) => navigate({ to: '/deployments/$deploymentId', params: { deploymentId: id } }),
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    const text = submitted(event);
+  const submit = (text: (name: string) => string): void =>
     create.mutate({
       name: text('name'),
       environment: text('environment'),
       workflow_version_id: text('version'),
       machine_id: text('machine'),
     });
-  };
   return (
-    <form className="stack" onSubmit={submit}>
-      <label className="field">
-        Name
-        <input name="name" required maxLength={128} autoComplete="off" />
-      </label>
+    <Form button="Make the deployment" sending={create} onSubmit={submit}>
+      <NameField />
       <WhatAndWhere />
       <label className="field">
         Environment
         <input name="environment" required maxLength={128} defaultValue="production" />
       </label>
-      {create.error && <Problem error={create.error} />}
-      <button type="submit" className="primary" disabled={create.isPending}>
-        Make the deployment
-      </button>
-    </form>
+    </Form>
   );
 };
 

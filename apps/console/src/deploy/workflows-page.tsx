@@ -1,13 +1,12 @@
+import { Form, NameField } from '../ui/form.tsx';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import type { ReactNode, SubmitEvent } from 'react';
+import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { usePages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { submitted } from '../ui/submitted.ts';
 import { Ago } from '../ui/time.tsx';
 
 /** What deployments execute. */
@@ -53,19 +52,9 @@ const WorkflowForm = (): ReactNode => {
     mutationFn: async (name: string) => answered(api.POST('/workflows', { body: { name } })),
     onSuccess: async ({ id }) => navigate({ to: '/workflows/$workflowId', params: { workflowId: id } }),
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    create.mutate(submitted(event)('name'));
-  };
   return (
-    <form className="stack" onSubmit={submit}>
-      <label className="field">
-        Name
-        <input name="name" required maxLength={128} autoComplete="off" />
-      </label>
-      {create.error && <Problem error={create.error} />}
-      <button type="submit" className="primary" disabled={create.isPending}>
-        Make the workflow
-      </button>
-    </form>
+    <Form button="Make the workflow" sending={create} onSubmit={(text) => create.mutate(text('name'))}>
+      <NameField />
+    </Form>
   );
 };

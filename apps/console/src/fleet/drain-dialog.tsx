@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
@@ -13,23 +12,17 @@ interface DrainDialogProps {
 /** Asks before an executor gets no more runs, or gets runs again. */
 export const DrainDialog = ({ executor: { name, drain, slots }, onClose }: DrainDialogProps): ReactNode => {
   const isDrained = drain !== null;
-  const change = useMutation({
-    mutationFn: async () => {
-      const params = { path: { name } };
-      return isDrained
-        ? answered(api.POST('/executors/{name}/resume', { params }))
-        : answered(api.POST('/executors/{name}/drain', { params }));
-    },
-    onSuccess: onClose,
-  });
+  const params = { path: { name } };
   const runs = slots.filter(({ run }) => run !== null).length;
   return (
     <ConfirmDialog
       title={isDrained ? `Resume ${name}?` : `Drain ${name}?`}
       action={isDrained ? 'Resume' : 'Drain'}
-      error={change.error}
-      isPending={change.isPending}
-      onConfirm={() => change.mutate()}
+      onConfirm={async () =>
+        isDrained
+          ? answered(api.POST('/executors/{name}/resume', { params }))
+          : answered(api.POST('/executors/{name}/drain', { params }))
+      }
       onClose={onClose}
     >
       {isDrained ? (

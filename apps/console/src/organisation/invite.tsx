@@ -1,10 +1,9 @@
+import { Form } from '../ui/form.tsx';
 import { useMutation } from '@tanstack/react-query';
-import type { ReactNode, SubmitEvent } from 'react';
+import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { submitted } from '../ui/submitted.ts';
 import { ROLES, type Role } from './roles.ts';
 
 /** A button, and the form behind it. Its answer is a link, which the owner sends to whom it is for. */
@@ -17,13 +16,11 @@ const InviteForm = (): ReactNode => {
     mutationFn: async (body: { readonly email: string; readonly role: Role }) =>
       answered(api.POST('/invitations', { body })),
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    const text = submitted(event);
+  const submit = (text: (name: string) => string): void =>
     invite.mutate({
       email: text('email'),
       role: ROLES.find(({ role }) => role === text('role'))?.role ?? 'viewer',
     });
-  };
   if (invite.data)
     return (
       <div className="stack">
@@ -43,7 +40,7 @@ const InviteForm = (): ReactNode => {
       </div>
     );
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form button="Make the link" sending={invite} onSubmit={submit}>
       <label className="field">
         E-mail
         <input type="email" name="email" required autoComplete="off" />
@@ -58,10 +55,6 @@ const InviteForm = (): ReactNode => {
           ))}
         </select>
       </label>
-      {invite.error && <Problem error={invite.error} />}
-      <button type="submit" className="primary" disabled={invite.isPending}>
-        Make the link
-      </button>
-    </form>
+    </Form>
   );
 };

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
@@ -92,19 +92,13 @@ interface RevokeDialogProps {
 }
 
 const RevokeDialog = ({ apiKey, keys, onClose }: RevokeDialogProps): ReactNode => {
-  const revoke = useMutation({
-    mutationFn: async () =>
-      answered(api.DELETE('/api-keys/{key_id}', { params: { path: { key_id: apiKey.id } } })),
-    onSuccess: onClose,
-  });
+  const path = { key_id: apiKey.id };
   const below = descendantsOf(apiKey.id, keys);
   return (
     <ConfirmDialog
       title={`Revoke ${apiKey.name}?`}
       action="Revoke"
-      error={revoke.error}
-      isPending={revoke.isPending}
-      onConfirm={() => revoke.mutate()}
+      onConfirm={async () => answered(api.DELETE('/api-keys/{key_id}', { params: { path } }))}
       onClose={onClose}
     >
       <p>Programs that send it are refused within a second. This cannot be undone.</p>

@@ -1,27 +1,18 @@
+import { DialogButton } from '../ui/dialog-button.tsx';
+import { Form, NameField } from '../ui/form.tsx';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { useMay } from '../session/use-session.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { submitted } from '../ui/submitted.ts';
 
 /** A button, and the form behind it. */
-export const NewKey = (): ReactNode => {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      <button type="button" className="primary" onClick={() => setOpen(true)}>
-        New key …
-      </button>
-      <Dialog title="New API key" open={open} onClose={() => setOpen(false)}>
-        <KeyForm onDone={() => setOpen(false)} />
-      </Dialog>
-    </>
-  );
-};
+export const NewKey = (): ReactNode => (
+  <DialogButton title="New API key" button="New key">
+    {(close) => <KeyForm onDone={close} />}
+  </DialogButton>
+);
 
 const SCOPES = [
   ['runs:read', 'reads runs'],
@@ -40,8 +31,7 @@ const KeyForm = ({ onDone }: { readonly onDone: () => void }): ReactNode => {
   const create = useMutation({
     mutationFn: async (body: Schemas['NewApiKey']) => answered(api.POST('/api-keys', { body })),
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    const text = submitted(event);
+  const submit = (text: (name: string) => string): void => {
     const days = Number(text('days'));
     const scope = SCOPES.find(([name]) => name === text('scope'))?.[0] ?? 'runs:read';
     create.mutate({
@@ -52,11 +42,8 @@ const KeyForm = ({ onDone }: { readonly onDone: () => void }): ReactNode => {
   };
   if (create.data) return <MadeKey apiKey={create.data.key} onDone={onDone} />;
   return (
-    <form className="stack" onSubmit={submit}>
-      <label className="field">
-        Name: what will use it
-        <input name="name" required maxLength={128} autoComplete="off" />
-      </label>
+    <Form button="Make the key" sending={create} onSubmit={submit}>
+      <NameField label="Name: what will use it" />
       <label className="field">
         Scope
         <select name="scope" defaultValue={may['runs:write'] ? 'runs:write' : 'runs:read'}>
@@ -77,11 +64,7 @@ const KeyForm = ({ onDone }: { readonly onDone: () => void }): ReactNode => {
           <option value="0">never</option>
         </select>
       </label>
-      {create.error && <Problem error={create.error} />}
-      <button type="submit" className="primary" disabled={create.isPending}>
-        Make the key
-      </button>
-    </form>
+    </Form>
   );
 };
 

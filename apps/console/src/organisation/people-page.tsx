@@ -87,17 +87,11 @@ const RemoveDialog = ({
   readonly onClose: () => void;
 }): ReactNode => {
   const path = { user_id: member.user_id };
-  const remove = useMutation({
-    mutationFn: async () => answered(api.DELETE('/members/{user_id}', { params: { path } })),
-    onSuccess: onClose,
-  });
   return (
     <ConfirmDialog
       title={`Remove ${member.email}?`}
       action="Remove"
-      isPending={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
+      onConfirm={async () => answered(api.DELETE('/members/{user_id}', { params: { path } }))}
       onClose={onClose}
     >
       <p>

@@ -12,7 +12,7 @@ export const codeSamples = (run: QueuedRun, api: string): Readonly<Record<Langua
   --header "Authorization: Bearer $RUNLEDGER_API_KEY" \\
   --header 'Content-Type: application/json' \\
   --data ${quoted(JSON.stringify(run))}`,
-  TypeScript: `import { Runledger } from '../../api/schemas.ts';
+  TypeScript: `import { Runledger } from '@runledger/client';
 
 // RUNLEDGER_API_KEY is in the environment.
 const client = new Runledger({ url: ${JSON.stringify(api)} });

@@ -1,11 +1,11 @@
+import { Form } from '../ui/form.tsx';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import type { Run, Schemas } from '../api/schemas.ts';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { Problem } from '../ui/problem.tsx';
 
 type Inputs = NonNullable<Schemas['RerunRequest']['inputs']>;
 
@@ -37,13 +37,12 @@ export const RerunDialog = ({ run, open, onClose }: RerunDialogProps): ReactNode
     },
   });
   const inputs = inputsIn(text);
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (inputs !== undefined) rerun.mutate(text === given ? undefined : inputs);
   };
   return (
     <Dialog title="Run again" open={open} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
+      <Form button="Queue it" sending={rerun} isComplete={inputs !== undefined} onSubmit={submit}>
         <label className="field">
           Inputs, as JSON
           <textarea
@@ -58,11 +57,7 @@ export const RerunDialog = ({ run, open, onClose }: RerunDialogProps): ReactNode
           />
         </label>
         {inputs === undefined && <p role="status">This is not a JSON object yet.</p>}
-        {rerun.error && <Problem error={rerun.error} />}
-        <button type="submit" className="primary" disabled={inputs === undefined || rerun.isPending}>
-          Queue it
-        </button>
-      </form>
+      </Form>
     </Dialog>
   );
 };

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -26,13 +26,11 @@ export const BulkDialog = ({ action, filter, onClose }: BulkDialogProps): ReactN
     staleTime: Infinity,
     gcTime: 0,
   });
-  const act = useMutation({
-    mutationFn: async (before: string) => actOnRuns(action, filter, { before, key, onProgress: setProgress }),
-  });
-  if (act.data)
+  const [done, setDone] = useState<Done>();
+  if (done)
     return (
       <Dialog title={TITLES[action]} open onClose={onClose}>
-        <p role="status">{doneWords(action, act.data)}</p>
+        <p role="status">{doneWords(action, done)}</p>
         <button type="button" onClick={onClose}>
           Close
         </button>
@@ -52,9 +50,8 @@ export const BulkDialog = ({ action, filter, onClose }: BulkDialogProps): ReactN
     <ConfirmDialog
       title={TITLES[action]}
       action={action === 'cancel' ? 'Cancel them' : 'Queue them'}
-      isPending={act.isPending}
-      error={act.error}
-      onConfirm={() => act.mutate(before)}
+      onConfirm={async () => actOnRuns(action, filter, { before, key, onProgress: setProgress })}
+      onDone={setDone}
       onClose={onClose}
     >
       <p>

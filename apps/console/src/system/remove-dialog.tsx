@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
@@ -10,25 +9,18 @@ interface RemoveDialogProps {
 }
 
 /** Asks before a dead letter is removed without being handled. */
-export const RemoveDialog = ({ letter, onClose }: RemoveDialogProps): ReactNode => {
-  const remove = useMutation({
-    mutationFn: async () =>
-      answered(api.DELETE('/dead-letters/{id}', { params: { path: { id: letter.id } } })),
-    onSuccess: onClose,
-  });
-  return (
-    <ConfirmDialog
-      title={`Remove dead letter ${letter.id}?`}
-      action="Remove"
-      error={remove.error}
-      isPending={remove.isPending}
-      onConfirm={() => remove.mutate()}
-      onClose={onClose}
-    >
-      <p>
-        The {letter.consumer} will not handle it. This cannot be undone. The message itself stays in{' '}
-        {letter.stream} until it expires there.
-      </p>
-    </ConfirmDialog>
-  );
-};
+export const RemoveDialog = ({ letter, onClose }: RemoveDialogProps): ReactNode => (
+  <ConfirmDialog
+    title={`Remove dead letter ${letter.id}?`}
+    action="Remove"
+    onConfirm={async () =>
+      answered(api.DELETE('/dead-letters/{id}', { params: { path: { id: letter.id } } }))
+    }
+    onClose={onClose}
+  >
+    <p>
+      The {letter.consumer} will not handle it. This cannot be undone. The message itself stays in{' '}
+      {letter.stream} until it expires there.
+    </p>
+  </ConfirmDialog>
+);

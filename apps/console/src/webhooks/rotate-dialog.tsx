@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
@@ -21,18 +20,12 @@ interface RotateDialogProps {
 /** Asks before the secret is replaced, and for how long the present one stays good. */
 export const RotateDialog = ({ onRotated, onClose }: RotateDialogProps): ReactNode => {
   const [overlap, setOverlap] = useState<number>(24 * HOUR_S);
-  const rotate = useMutation({
-    mutationFn: async () => answered(api.POST('/webhooks/secret', { body: { overlap_s: overlap } })),
-    onSuccess: onRotated,
-    gcTime: 0,
-  });
   return (
     <ConfirmDialog
       title="Rotate the signing secret?"
       action="Rotate"
-      error={rotate.error}
-      isPending={rotate.isPending}
-      onConfirm={() => rotate.mutate()}
+      onConfirm={async () => answered(api.POST('/webhooks/secret', { body: { overlap_s: overlap } }))}
+      onDone={onRotated}
       onClose={onClose}
     >
       <p>

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { call, type RealStack } from '@runledger/simulate/real-stack';
 import type { CreatedOrganisation } from '@runledger/standalone/create-organisation';
 import { waitFor } from '@runledger/testing/wait-for';
-import type { Receivers } from './receivers.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -20,7 +19,7 @@ const program = (script: string, more: object = {}): object => ({
 
 /** What a run does follows from its input `mode`. */
 const ONCE = program(
-  `read -r work; case "$work" in *'"fail"'*) exit 3;; *'"slow"'*) sleep 60;; *'"file"'*) echo kept > "$RUNLEDGER_OUTPUT_DIR/kept.txt";; *) sleep 0.4;; esac; echo '{"output": {}}'`,
+  `read -r work; case "$work" in *'"fail"'*) exit 3;; *'"slow"'*) sleep 60;; *) sleep 0.4;; esac; echo '{"output": {}}'`,
 );
 /** It loads for half a second. */
 const RESIDENT = program(
@@ -48,32 +47,21 @@ interface OwnedRun {
 
 interface Scenario {
   readonly organisations: Organisations;
-  readonly receivers: Receivers;
   readonly settings: Settings;
 }
 
-/** What can happen to runs, and to their notifications, within a minute. */
+/** What can happen to runs within a minute. */
 export const playScenario = async (
   stack: RealStack,
-  { organisations, receivers, settings }: Scenario,
+  { organisations, settings }: Scenario,
 ): Promise<void> => {
   const { plain, limited, choosy, warm } = organisations;
-  const { good, weak, down, gone } = receivers;
   const queued: OwnedRun[] = [];
-  const notified: OwnedRun[] = [];
   const queue = async (owner: CreatedOrganisation, body: object = {}): Promise<string> => {
     const request = { deployment_id: owner.deployment_id, inputs: {}, ...body };
     const run = String(Object(await call(stack, owner, 'POST', '/run/deployment/queue', request)).run_id);
     queued.push({ owner, run });
-    if ('webhook' in body) notified.push({ owner, run });
     return run;
-  };
-  const queueAgain = async ({ owner, run: origin }: OwnedRun): Promise<OwnedRun> => {
-    const { run_id } = Object(await call(stack, owner, 'POST', `/run/${origin}/rerun`));
-    const again = { owner, run: String(run_id) };
-    queued.push(again);
-    notified.push(again);
-    return again;
   };
   const several = async (n: number, owner: CreatedOrganisation, body: object = {}): Promise<void> => {
     for (let i = 0; i < n; i += 1) await queue(owner, body);
@@ -97,21 +85,12 @@ export const playScenario = async (
         { withinMs: 120_000 },
       );
   };
-  const allNotified = async (): Promise<void> => {
-    for (const one of notified)
-      await waitFor(
-        'its notification to be settled',
-        async () => ['success', 'failed'].includes(String((await runOf(one))['webhook_status'])),
-        { withinMs: 120_000 },
-      );
-  };
 
   await change(plain, { gpus: ['L4'], retry: { attempts: 3, on: [] } });
   await change(limited, { gpus: ['L4'], retry: { attempts: 2, on: ['program_exit'] } });
   await change(choosy, { gpus: ['A10G', { gpu: 'L4', after_s: 1 }], concurrency_limit: 2 });
   await change(warm, { gpus: ['L4'], labels: ['warm'], warm_wait_s: 5 });
   const first = await stack.startScheduler('scheduler-1', settings);
-  await stack.startNotifier('notifier');
   const threeL4 = executorSettings('L4:3', ONCE, settings, { EXECUTOR_LABELS: 'big' });
   const box = await stack.startExecutor('box-l4', threeL4);
   const a10g = await stack.startExecutor('box-a10g', executorSettings('A10G:1', ONCE, settings));
@@ -119,22 +98,15 @@ export const playScenario = async (
   await stack.startExecutor('box-warm', residents);
 
   // Shares, limits, lists of models, warm slots.
-  await Promise.all([
-    several(6, plain, { webhook: good }),
-    // Their first failures alone do not open a breaker, so some are tried again at their own times.
-    several(3, limited, { webhook: weak }),
-    several(1, limited),
-    several(6, choosy, { webhook: down }),
-    several(4, warm, { webhook: gone }),
-  ]);
+  await Promise.all([several(6, plain), several(4, limited), several(6, choosy), several(4, warm)]);
   await queue(plain, { delay_s: 3 });
   await several(3, plain, { concurrency_key: 'one at a time' });
   await allEnded();
 
   // Failures, another attempt, the limits of time, cancels.
-  await queue(limited, { inputs: { mode: 'fail' }, webhook: good });
-  await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 2, webhook: good });
-  const slow = await queue(choosy, { inputs: { mode: 'slow' }, webhook: down });
+  await queue(limited, { inputs: { mode: 'fail' } });
+  await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 2 });
+  const slow = await queue(choosy, { inputs: { mode: 'slow' } });
   await queue(plain, { gpu: 'H100', start_deadline_s: 2 });
   await until('running', choosy, slow);
   const waiting = await queue(plain, { delay_s: 60 });
@@ -144,8 +116,6 @@ export const playScenario = async (
   for (let n = 0; n < 5; n += 1) await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 4 });
   await queue(plain, { start_deadline_s: 1 });
   await allEnded();
-
-  await receivers.comeBack();
 
   // A drained name, an executor that leaves, and one that is killed.
   await call(stack, plain, 'POST', '/executors/box-a10g/drain');
@@ -179,12 +149,6 @@ export const playScenario = async (
   await Promise.all([several(4, plain), several(2, limited), several(2, choosy), several(4, warm)]);
   await allEnded();
 
-  // Once more, for a receiver that had it.
-  await allNotified();
-  const [again] = notified;
-  if (again) await call(stack, again.owner, 'POST', `/run/${again.run}/redeliver`);
-  await allNotified();
-
   // Of two free slots the second run takes the one in which the first one is loaded, although it became free last.
   await change(plain, { labels: ['warm'] });
   await queue(plain);
@@ -192,14 +156,4 @@ export const playScenario = async (
   await pause(1_500);
   await queue(plain);
   await allEnded();
-
-  // A run with a file, the same once more, and both are deleted.
-  const kept = { inputs: { mode: 'file' }, priority: 2, tags: ['kept'], webhook: good };
-  const origin = { owner: limited, run: await queue(limited, kept) };
-  await allEnded();
-  const repeated = await queueAgain(origin);
-  await allEnded();
-  await allNotified();
-  await call(stack, limited, 'DELETE', `/run/${origin.run}/outputs`);
-  await call(stack, limited, 'DELETE', `/run/${repeated.run}`);
 };

@@ -5,14 +5,20 @@ import {
   type Chain,
   type StoredMessage,
 } from '@runledger/contracts/fold/chain';
-import { isEnded, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
+import { isEnded, isDeleted, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
 import type { RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
-import { orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/events/subjects';
+import { orgId, runId, type ExecutorId, type RunId } from '@runledger/contracts/ids';
+import {
+  lifecycleFilter,
+  runEventSubject,
+  webhookFilter,
+  type RunKey,
+} from '@runledger/contracts/events/subjects';
 import { termBegan, termAnnouncementSubject } from '@runledger/contracts/events/leader-terms';
 import type { LogAge, RunsIdentity } from '@runledger/event-log/read/stream-identity';
+import type { JudgedFact } from '@runledger/testing/invariants';
 import { runOf } from '../plan/ids.ts';
 import type { Timeline } from '../virtual-time.ts';
 import { timeAt, type Broker } from './broker.ts';
@@ -34,12 +40,15 @@ export interface ToldMessage extends StoredMessage {
   readonly term: number;
 }
 
+/** A client asks that the final notification of a run is sent once more. */
+export interface RedeliveryMessage extends StoredMessage {
+  readonly redelivery: RunId;
+  readonly round: number;
+}
+
 /** A message that was stored, and what it did to its run. */
-export interface Stored {
+export interface Stored extends JudgedFact {
   readonly message: LoggedMessage;
-  readonly event: RunEvent;
-  readonly before: Run | undefined;
-  readonly accepted: Accepted<RunEvent, RunState>;
 }
 
 /** A virtual time for whoever asks when the stream was created. */
@@ -65,7 +74,7 @@ export class RunLog {
   readonly #broker: Broker;
   readonly #runs = new Map<string, KnownRun>();
   /** Those from `#first` on. */
-  #messages: (LoggedMessage | ToldMessage)[] = [];
+  #messages: (LoggedMessage | ToldMessage | RedeliveryMessage)[] = [];
   #first = 1;
   #sequence = 0;
   readonly #ended: string[] = [];
@@ -76,6 +85,7 @@ export class RunLog {
   #recentSince = 0;
   onStored: (stored: Stored) => void = () => undefined;
   onTold: (told: ToldMessage) => void = () => undefined;
+  onRedelivery: () => void = () => undefined;
   /** How old its messages become by the broker's clock, which changes. */
   maxAgeMs: number;
   readonly #forgets: boolean;
@@ -137,6 +147,21 @@ export class RunLog {
     return this.#sequence;
   }
 
+  requestRedelivery({ key, round }: { readonly key: RunKey; readonly round: number }): void {
+    this.#sequence += 1;
+    this.#messages.push({
+      subject: `${webhookFilter(key).slice(0, -1)}redelivery`,
+      sequence: this.#sequence,
+      time: this.#broker.time,
+      fence: null,
+      expectedSequence: null,
+      body: null,
+      redelivery: key.run_id,
+      round,
+    });
+    this.onRedelivery();
+  }
+
   /** The last message of the run that the log still has; 0 for none. */
   headOf(run_id: string): number {
     this.#forget();
@@ -174,18 +199,23 @@ export class RunLog {
     return this.#runs.get(run_id)?.messages ?? [];
   }
 
+  /** Of a log that forgets: whose run it is. */
+  orgOf(run_id: string): string {
+    return this.everOf(run_id)[0]?.key.org_id ?? '';
+  }
+
   /** Runs of which something was ever stored. */
   get runs(): IterableIterator<string> {
     return this.#runs.keys();
   }
 
-  at(sequence: number): LoggedMessage | ToldMessage | undefined {
+  at(sequence: number): LoggedMessage | ToldMessage | RedeliveryMessage | undefined {
     this.#forget();
     return this.#messages[sequence - this.#first];
   }
 
   /** The first message from there on that the log still has. */
-  nextFrom(sequence: number): LoggedMessage | ToldMessage | undefined {
+  nextFrom(sequence: number): LoggedMessage | ToldMessage | RedeliveryMessage | undefined {
     this.#forget();
     return this.#messages[Math.max(sequence - this.#first, 0)];
   }
@@ -224,14 +254,15 @@ export class RunLog {
       messages: [],
     };
     this.#runs.set(event.run_id, known);
-    const { state } = known.history;
-    const before = state && !isDeleted(state) ? state : undefined;
+    const { state: before } = known.history;
     const accepted = this.accept(known.history, message);
     if (event.type === 'RunAssigned' && !this.#forgets) known.messages = [];
     known.messages.push(message);
     if ('history' in accepted) known.history = accepted.history;
-    this.onStored({ message, event, before, accepted });
-    if (accepted.kind === 'accepted' && isEnded(accepted.state)) this.#forgetEnded(event.run_id);
+    const after = accepted.kind === 'accepted' ? accepted.state : undefined;
+    const refused = 'why' in accepted ? accepted.why : accepted.kind;
+    this.onStored({ message, event, before, after, refused });
+    if (after && !isDeleted(after) && isEnded(after)) this.#forgetEnded(event.run_id);
   }
 
   /** What is too old, from the first message on. */

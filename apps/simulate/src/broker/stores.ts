@@ -5,84 +5,58 @@ import type { DurationRecord } from '@runledger/scheduler/core/durations';
 import type { StoredView } from '@runledger/gateway/views/run-view';
 import { isAt, type ProjectionPosition } from '@runledger/gateway/views/projection-start.decide';
 import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import { organisationOf } from '../plan/ids.ts';
 import type { Timeline } from '../virtual-time.ts';
-import type { LoggedMessage } from './run-log.ts';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 
 /** How long it takes to store and to read something, at most: as a rule, and while it is slow. */
 const DELAY_MS = 50;
 const SLOW_MS = 45_000;
 
-/** A range that somebody archives. Nobody else does while the archive has this revision. */
-interface Claim {
-  readonly upTo: number;
-  readonly revision: number;
-}
-
-interface ArchivePosition {
-  /** Up to where the log is archived, or lost. */
-  readonly sequence: number;
-  readonly revision: number;
-  /** Up to where somebody began to archive it. */
-  readonly claimed: number | undefined;
-}
-
-/** What left the log, with the position up to which it is archived: as services/gateway/src/archive, without segments. */
+/** What left the log, an object for each run, and how far it is archived: as services/gateway/src/archive. */
 export class ArchiveStore {
   readonly #timeline: Timeline;
-  readonly #runs = new Map<string, LoggedMessage[]>();
-  #sequence = 0;
-  #revision = 0;
-  #claimed: number | undefined;
+  readonly #objects = new Map<string, readonly StoredMessage[]>();
+  #position = { sequence: 0, revision: 0 };
   #downUntil = 0;
   #slowUntil = 0;
-  onSealed: (messages: readonly LoggedMessage[]) => void = () => undefined;
+  /** Organisations of which a run could not be archived, and the first message that may not be. */
+  readonly behind = new Map<string, number>();
+  onStored: (run_id: string) => void = () => undefined;
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
   }
 
-  get position(): ArchivePosition {
-    return { sequence: this.#sequence, revision: this.#revision, claimed: this.#claimed };
+  /** Everything of a run up to there is in its object, unless its organisation is behind. */
+  get position(): { readonly sequence: number; readonly revision: number } {
+    return this.#position;
   }
 
-  messagesOf(run_id: string): readonly LoggedMessage[] {
-    return this.#runs.get(run_id) ?? [];
+  /** False when another one has moved it since. */
+  moveTo(sequence: number, revision: number): boolean {
+    if (revision !== this.#position.revision) return false;
+    this.#position = { sequence, revision: revision + 1 };
+    return true;
   }
 
-  /** Of which it has a message behind the sequence. */
-  runsBehind(sequence: number): string[] {
-    const runs = [...this.#runs].filter(([, messages]) => (messages.at(-1)?.sequence ?? 0) > sequence);
-    return runs.map(([run_id]) => run_id);
-  }
-
-  /** Undefined when another one has moved the position since. */
-  claim(upTo: number, revision: number): Claim | undefined {
-    if (revision !== this.#revision) return undefined;
-    this.#revision += 1;
-    this.#claimed = upTo;
-    return { upTo, revision: this.#revision };
-  }
-
-  /** The messages count from then on. They are all that the log had in the claimed range. */
-  seal({ upTo, revision }: Claim, messages: readonly LoggedMessage[]): void {
-    if (revision !== this.#revision) return;
-    for (const message of messages) {
-      const { run_id } = message.key;
-      this.#runs.set(run_id, [...this.messagesOf(run_id), message]);
-    }
-    this.#moveTo(upTo);
-    this.onSealed(messages);
-  }
-
-  /** What was before the log's first message is lost, unless it is archived or somebody archives it. */
+  /** What was before the log's first message is lost. */
   passLost(firstSequence: number): void {
-    if (this.#claimed === undefined && this.#sequence < firstSequence - 1) this.#moveTo(firstSequence - 1);
+    const { sequence, revision } = this.#position;
+    if (sequence < firstSequence - 1) this.moveTo(firstSequence - 1, revision);
   }
 
-  #moveTo(sequence: number): void {
-    this.#revision += 1;
-    this.#sequence = sequence;
-    this.#claimed = undefined;
+  messagesOf(run_id: string): readonly StoredMessage[] {
+    return this.#objects.get(run_id) ?? [];
+  }
+
+  put(run_id: string, messages: readonly StoredMessage[]): void {
+    this.#objects.set(run_id, messages);
+    this.onStored(run_id);
+  }
+
+  get runs(): string[] {
+    return [...this.#objects.keys()];
   }
 
   fail(forMs: number): void {
@@ -93,15 +67,19 @@ export class ArchiveStore {
     this.#slowUntil = Math.max(this.#slowUntil, this.#timeline.now + forMs);
   }
 
-  get isDown(): boolean {
-    return this.#downUntil > this.#timeline.now;
+  /** Objects of this organisation cannot be read or written. */
+  isDown(org_id: string): boolean {
+    return this.#downUntil > this.#timeline.now && isHit(org_id);
   }
 
-  /** How long an object is under way. */
-  delayMs(fraction: number): number {
-    return fraction * (this.#slowUntil > this.#timeline.now ? SLOW_MS : DELAY_MS);
+  /** How long an object of it is under way. */
+  delayMs(org_id: string, fraction: number): number {
+    return fraction * (this.#slowUntil > this.#timeline.now && isHit(org_id) ? SLOW_MS : DELAY_MS);
   }
 }
+
+/** Objects of every other organisation fail: the others go on. */
+const isHit = (org_id: string): boolean => organisationOf(org_id) % 2 === 0;
 
 /** The lease `scheduler`: whoever writes at its revision holds it. */
 export class LeaseStore {

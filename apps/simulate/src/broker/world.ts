@@ -4,6 +4,7 @@ import type { Plan } from '../plan/plan.ts';
 import { Process, Timeline } from '../virtual-time.ts';
 import { ArchiveStore, LeaseStore, SnapshotStore, ViewStore } from './stores.ts';
 import { Broker } from './broker.ts';
+import { DeliveryStore } from './delivery-store.ts';
 import { FleetLog } from './fleet-log.ts';
 import { RunLog } from './run-log.ts';
 
@@ -17,6 +18,7 @@ export interface World {
   readonly lease: LeaseStore;
   readonly snapshots: SnapshotStore;
   readonly views: ViewStore;
+  readonly deliveries: DeliveryStore;
   /** Undefined where nothing is archived. */
   readonly archive: ArchiveStore | undefined;
   readonly newEventId: () => string;
@@ -38,6 +40,7 @@ export const newWorld = (plan: Plan, tell: World['tell']): World => {
     lease: new LeaseStore(),
     snapshots: new SnapshotStore(),
     views: new ViewStore(),
+    deliveries: new DeliveryStore(timeline, broker, plan.notifier?.room),
     archive: plan.gateway?.archiveAfterMs === undefined ? undefined : new ArchiveStore(timeline),
     newEventId: () => eventIdOf((events += 1)),
     // Each has its own numbers, so that a plan without one of them changes the others little.

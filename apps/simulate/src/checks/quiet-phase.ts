@@ -2,7 +2,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { World } from '../broker/world.ts';
 import type { Clients } from '../gateway/clients.ts';
 import type { Victims } from '../simulation/inject-faults.ts';
-import { runIdOf } from '../plan/ids.ts';
+import { runIdOf, runOf } from '../plan/ids.ts';
 import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
 import type { ViewsCheck } from './views-check.ts';
 import type { Violate } from './violation.ts';
@@ -15,6 +15,8 @@ const REQUESTS_END_WITHIN_MS = 20_000;
 const PROBE_MS = 60_000;
 /** By then each has begun. */
 const PROBES_BEGIN_WITHIN_MS = 30_000;
+/** At least the longest opening of a breaker, and the probes after it. */
+const NOTIFIED_WITHIN_MS = 1_800_000;
 /** Numbers of probes begin here. */
 const FIRST_PROBE = 0xf0_00_00_00;
 
@@ -78,7 +80,7 @@ export class QuietPhase {
     const lastMs = Math.max(calmFromMs, clients.lastStartMs);
     if (timeline.now > lastMs + this.#longestLifeMs) {
       const names = [first, ...open.take(4)].map((run) => `run ${run?.id}`).join(', ');
-      return violate('drained', `not all runs have ended long after the last fault: ${names}`);
+      return violate('accepted-runs', `not all runs have ended long after the last fault: ${names}`);
     }
     timeline.after(POLL_MS, () => this.#poll());
   }
@@ -93,14 +95,39 @@ export class QuietPhase {
 
   /** Even now another scheduler may begin to lead, and wait for heartbeats. */
   #pollSlots(triesLeft: number): void {
-    const { world, clients, views, violate } = this.#options;
+    const { world, views, violate } = this.#options;
     const [slots, stale] = [this.#slotProblem(), views?.problem()];
     const problem = slots ?? stale;
-    if (problem && triesLeft === 0) return violate(slots ? 'slots' : 'shown', problem);
+    if (problem && triesLeft === 0) return violate(slots ? 'slots' : 'reads-never-go-back', problem);
     if (problem) return world.timeline.after(POLL_MS, () => this.#pollSlots(triesLeft - 1));
+    this.#pollNotifications(NOTIFIED_WITHIN_MS / POLL_MS);
+  }
+
+  /** Breakers stay open for so long, and let one notification after the other through then. */
+  #pollNotifications(triesLeft: number): void {
+    const { world, clients, violate } = this.#options;
+    const problem = this.#notificationProblem();
+    if (problem && triesLeft === 0) return violate('notifications', problem);
+    if (problem) return world.timeline.after(POLL_MS, () => this.#pollNotifications(triesLeft - 1));
     const probes = this.#probes();
     for (const probe of probes) clients.queue(probe);
     this.#pollProbes(probes, PROBES_BEGIN_WITHIN_MS / POLL_MS);
+  }
+
+  #notificationProblem(): string | undefined {
+    const { world, clients, notifiers } = this.#options;
+    const { deliveries } = world;
+    for (const { key, round, isSettled } of deliveries.runs.values()) {
+      const run = `run ${runOf(key.run_id)}`;
+      if (!isSettled) return `the notification of ${run} is not settled`;
+      const isAskedFor = clients.runOf(key.run_id)?.redeliverAfterMs === undefined || round > 1;
+      if (!isAskedFor) return `the notification of ${run} is not requested again`;
+    }
+    const [timer] = deliveries.timers();
+    if (timer) return `TIMERS still has run ${runOf(timer.delivery.key.run_id)} (${timer.state})`;
+    if (deliveries.openings.size + deliveries.dueOpenings.size > 0)
+      return 'TIMERS still has an opening of a breaker';
+    return notifiers.map(({ life }) => (life ? life.leftovers() : 'no notifier is there')).find(Boolean);
   }
 
   #slotProblem(): string | undefined {

@@ -1,10 +1,10 @@
 import { acceptMessage, EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { isDeleted, isEnded, type EndedRun, type RunState } from '@runledger/contracts/fold/run';
-import { READ_CHAIN, type LoggedMessage, type Stored } from '../broker/run-log.ts';
+import { READ_CHAIN, type Stored } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import { messagesOf } from '../gateway/archived-run.ts';
-import { foldRest, shownRun } from '../gateway/shown-run.ts';
+import { messagesOf } from '../gateway/archiver.ts';
+import { foldRest, isArchiveDown, shownRun } from '../gateway/shown-run.ts';
 import { runOf } from '../plan/ids.ts';
 import type { Violate } from './violation.ts';
 
@@ -22,7 +22,7 @@ export class ViewsCheck {
   constructor(world: World, violate: Violate) {
     this.#world = world;
     this.#violate = violate;
-    if (world.archive) world.archive.onSealed = (messages) => this.#onSealed(messages);
+    if (world.archive) world.archive.onStored = (run_id) => this.#onArchived(run_id);
     this.#poll();
   }
 
@@ -70,14 +70,10 @@ export class ViewsCheck {
   }
 
   /** An archive that was slow may have had an end under way. */
-  #onSealed(messages: readonly LoggedMessage[]): void {
-    for (const { key } of messages) {
-      const { run_id } = key;
-      const [first] = this.#ends.get(run_id) ?? [];
-      if (first && this.#isKnown(run_id, first)) {
-        this.#violate('ends_once', `${nameOf(run_id)} was ended again, and then its first end was archived`);
-      }
-    }
+  #onArchived(run_id: string): void {
+    const [first] = this.#ends.get(run_id) ?? [];
+    if (first && this.#isKnown(run_id, first))
+      this.#violate('ends-once', `${nameOf(run_id)} was ended again, and then its first end was archived`);
   }
 
   #poll(): void {
@@ -86,14 +82,14 @@ export class ViewsCheck {
   }
 
   #look(run_id: string): void {
-    const { archive } = this.#world;
     const run = shownRun(this.#world, run_id);
-    if (run === undefined && archive?.isDown) return;
+    if (run === undefined && isArchiveDown(this.#world, run_id)) return;
     const before = this.#shown.get(run_id);
     const now = describe(run);
     if (before !== undefined && before !== now) {
       if (!this.#isKnown(run_id, before)) this.#shown.delete(run_id);
-      else this.#violate('shown', `${nameOf(run_id)} was shown as ${before}, and now as ${now}`);
+      else
+        this.#violate('reads-never-go-back', `${nameOf(run_id)} was shown as ${before}, and now as ${now}`);
     }
     if (endOf(run)) this.#shown.set(run_id, now);
   }

@@ -1,24 +1,11 @@
-/** What a simulation checks, by what is broken. */
-export type CheckName =
-  | 'ends_once'
-  | 'shown'
-  | 'one_result'
-  | 'limits'
-  | 'slots'
-  | 'losses'
-  | 'decisions'
-  | 'drains'
-  | 'placement'
-  | 'fairness'
-  | 'no_idle_slot'
-  | 'drained';
+import type { InvariantName } from '@runledger/testing/invariants';
 
 export interface Violation {
-  readonly check: CheckName;
+  readonly check: InvariantName;
   /** In words. */
   readonly what: string;
   readonly atMs: number;
 }
 
 /** Reports a violation. The simulation ends after the step. */
-export type Violate = (check: CheckName, what: string) => void;
+export type Violate = (check: InvariantName, what: string) => void;

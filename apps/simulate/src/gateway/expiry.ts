@@ -15,7 +15,7 @@ import {
 } from '@runledger/gateway/runs/facts/expiring.decide';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../virtual-time.ts';
-import { archivedRun, readArchive } from './archived-run.ts';
+import { archivedRun, readArchive } from './archiver.ts';
 
 const ASK_WITHIN_MS = 5_000;
 
@@ -107,6 +107,7 @@ const readOrLost = (
         readArchive(
           world,
           process,
+          [log.orgOf(run_id)],
           () => (areViewsComplete ? archivedRun(world, run_id, view) : undefined),
           (answer) => {
             if (!answer) return then(undefined);

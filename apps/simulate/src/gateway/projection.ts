@@ -9,7 +9,7 @@ import {
   type ProjectionPosition,
 } from '@runledger/gateway/views/projection-start.decide';
 import type { StoredView } from '@runledger/gateway/views/run-view';
-import type { LoggedMessage, ToldMessage } from '../broker/run-log.ts';
+import type { RunLog } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import { LogReader } from '../scheduler/log-reader.ts';
 import type { Process } from '../virtual-time.ts';
@@ -74,7 +74,7 @@ export class Projection {
     throw new Error(`the views are not at ${from.sequence}, which was written last`);
   }
 
-  #project(from: ProjectionPosition, message: LoggedMessage | ToldMessage): ProjectionPosition {
+  #project(from: ProjectionPosition, message: NonNullable<ReturnType<RunLog['at']>>): ProjectionPosition {
     const { views } = this.#world;
     const facts = 'key' in message ? [message] : [];
     const present = facts.flatMap(({ key }) => views.find(key.run_id) ?? []);

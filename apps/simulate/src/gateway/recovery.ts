@@ -1,7 +1,7 @@
 import { recoveredView } from '@runledger/gateway/views/recovered-view.decide';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../virtual-time.ts';
-import { messagesOf, readArchive } from './archived-run.ts';
+import { messagesOf, readArchive } from './archiver.ts';
 import type { Projection } from './projection.ts';
 
 const ASK_WITHIN_MS = 5_000;
@@ -33,7 +33,7 @@ export const openRecovery = (world: World, { process, projection, everyMs }: Rec
           () => hasAllUpTo(world, missed.up_to),
           (hasAll) => {
             if (!hasAll) return again();
-            const runs = archive?.runsBehind(missed.after) ?? [];
+            const runs = archive?.runs ?? [];
             const archivedTo = archive?.position.sequence ?? Infinity;
             recover(runs, () => {
               // What left the log meanwhile was archived before the runs were read, or they are read again.
@@ -51,7 +51,8 @@ export const openRecovery = (world: World, { process, projection, everyMs }: Rec
         if (view) views.save([view]);
       }
     };
-    readArchive(world, process, work, (done) => {
+    const org_ids = now.map((run_id) => log.orgOf(run_id));
+    readArchive(world, process, org_ids, work, (done) => {
       if (done && later.length > 0) return recover(later, then);
       if (done) then();
       again();

@@ -1,23 +1,27 @@
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ReadChain } from '@runledger/contracts/fold/read-chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { foldedOf, foldMessage } from '@runledger/gateway/views/fold-run.decide';
 import { areComplete } from '@runledger/gateway/views/projection-start.decide';
 import type { StoredView } from '@runledger/gateway/views/run-view';
-import type { LoggedMessage } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
-import { archivedRun } from './archived-run.ts';
+import { archivedRun } from './archiver.ts';
 
 type Readable = Pick<World, 'log' | 'views' | 'archive'>;
 
 /** As services/gateway/src/runs/facts/current-run.ts: what a client is shown of a run. Undefined for an unknown run, and for one that cannot be read now. */
 export const shownRun = (world: Readable, run_id: string): RunState | undefined => {
   const now = readNow(world, run_id);
-  if (!now || !hasExpired(now) || world.archive?.isDown) return now;
+  if (!now || !hasExpired(now) || isArchiveDown(world, run_id)) return now;
   // Former releases stored that for runs that had ended.
   const first = archivedRun(world, run_id, undefined)?.run;
   return first && isOver(first) && !hasExpired(first) ? first : now;
 };
+
+/** Where the run may be, so that nobody can say anything about it. */
+export const isArchiveDown = ({ log, archive }: Pick<World, 'log' | 'archive'>, run_id: string): boolean =>
+  archive?.isDown(log.orgOf(run_id)) ?? false;
 
 const hasExpired = (run: RunState): boolean => 'end_reason' in run && run.end_reason === 'log_expired';
 
@@ -43,7 +47,7 @@ const olderThanLog = (
   view: StoredView | undefined,
 ): RunState | undefined => {
   if (view && areComplete(world.views.position, world.log.identity)) return view.run;
-  if (world.archive?.isDown) return undefined;
+  if (isArchiveDown(world, run_id)) return undefined;
   const read = archivedRun(world, run_id, view);
   const isLater = read && (!view || (view.head <= read.head && (isOver(read.run) || !isOver(view.run))));
   return (isLater ? read : view)?.run;
@@ -52,7 +56,7 @@ const olderThanLog = (
 const isOver = (run: RunState): boolean => isDeleted(run) || isEnded(run);
 
 /** The view, and what the log still has. Undefined when facts are missing in between. */
-export const foldRest = (view: StoredView, messages: readonly LoggedMessage[]): StoredView | undefined => {
+export const foldRest = (view: StoredView, messages: readonly StoredMessage[]): StoredView | undefined => {
   let folded = foldedOf(view);
   for (const message of messages) {
     const next = foldMessage(folded, 'lifecycle', message);

@@ -1,5 +1,5 @@
-import type { SlotBar } from '@runledger/charts/slot-picture';
-import type { TimeSeries } from '@runledger/charts/time-picture';
+import type { SlotBar } from '../charts/slot-picture.ts';
+import type { TimeSeries } from '../charts/time-picture.ts';
 import { slotsOverTime, stepsBetween, waitMs, type PlayedRun } from '../statistics.ts';
 import type { ForeseenStart } from './foreseen-starts.ts';
 import { MINUTE_MS } from './scenario.ts';

@@ -1,5 +1,5 @@
-import { drawSlots } from '@runledger/charts/slot-picture';
-import { drawTimes } from '@runledger/charts/time-picture';
+import { drawSlots } from '../charts/slot-picture.ts';
+import { drawTimes } from '../charts/time-picture.ts';
 import type { PlayedRun } from '../statistics.ts';
 import { barsOf, foreseenBars, FORESEEN_BARS, LOADING, slotSeries, waitPoints } from './picture-data.ts';
 import {

@@ -1,3 +1,4 @@
+import { DeliveryAttemptResult } from '@runledger/contracts/events/webhook-event';
 import { Type, type Static } from 'typebox';
 
 /** Everything that a simulation begins with: the same plan gives the same simulation, step by step. Times are in milliseconds. */
@@ -57,6 +58,15 @@ const PlannedGateway = Type.Object({
 });
 export type PlannedGateway = Static<typeof PlannedGateway>;
 
+/** A notifier, and how each receiver answers, one of these at a time by chance; when all faults are over, receivers accept. */
+const PlannedNotifier = Type.Object({
+  maxInFlight: Type.Integer({ minimum: 1 }),
+  /** How many deliveries TIMERS has room for; no limit when it is left out. */
+  room: Type.Optional(Index),
+  receivers: Type.Array(Type.Array(Type.Object({ reason: DeliveryAttemptResult, afterMs: Ms }))),
+});
+export type PlannedNotifier = Static<typeof PlannedNotifier>;
+
 const PlannedRun = Type.Object({
   /** Names the run, also when others are removed from the plan. */
   id: Index,
@@ -78,6 +88,12 @@ const PlannedRun = Type.Object({
   files: Type.Optional(Type.Boolean()),
   /** A client cancels it so long after it was queued. */
   cancelAfterMs: Type.Optional(Ms),
+  /** The receiver of its final notification. */
+  webhook: Type.Optional(Index),
+  /** It wants intermediate notifications too. */
+  notices: Type.Optional(Type.Boolean()),
+  /** Its final notification is requested once more, so long after it was settled. */
+  redeliverAfterMs: Type.Optional(Ms),
 });
 export type PlannedRun = Static<typeof PlannedRun>;
 
@@ -97,6 +113,8 @@ const FAULT_KINDS = [
   'archive_down',
   'archive_slow',
   'old_views',
+  'lose_timers',
+  'stall_timers',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -104,7 +122,7 @@ const PlannedFault = Type.Object({
   atMs: Ms,
   kind: Type.Enum(FAULT_KINDS),
   /** `scheduler 0`, `executor 2`, `gateway 0`; nobody for faults of the broker and the archive. */
-  who: Type.Optional(Type.String({ pattern: '^(scheduler|executor|gateway) \\d+$' })),
+  who: Type.Optional(Type.String({ pattern: '^(scheduler|executor|gateway|notifier) \\d+$' })),
   forMs: Ms,
   /** The clock of the next leading broker shows so much more, or less. */
   clockStepMs: Type.Optional(Type.Number()),
@@ -122,6 +140,8 @@ export const StoredPlan = Type.Object({
   schedulers: Type.Array(PlannedScheduler, { minItems: 1 }),
   /** Left out when the log keeps everything. */
   gateway: Type.Optional(PlannedGateway),
+  /** Left out when nobody is notified. */
+  notifier: Type.Optional(PlannedNotifier),
   executors: Type.Array(PlannedExecutor),
   organisations: Type.Array(PlannedOrganisation),
   deployments: Type.Array(PlannedDeployment),
@@ -130,7 +150,4 @@ export const StoredPlan = Type.Object({
 });
 export type StoredPlan = Static<typeof StoredPlan>;
 
-/** A plan may make its runs one by one: a day has a million. They are in the order of their times. */
-export interface Plan extends Omit<StoredPlan, 'runs'> {
-  readonly runs: Iterable<PlannedRun>;
-}
+export type Plan = StoredPlan;

@@ -58,7 +58,8 @@ export const randomPlan = (seed: number): StoredPlan => {
     runs: runs(random, deployments),
     faults: faults(random, { schedulers: schedulers.length, executors: executors.length }),
   };
-  return withGateway(random, withHeldRequests(random, withPlacement(random, plan)), ACTIVE_MS);
+  const all = withGateway(random, withHeldRequests(random, withPlacement(random, plan)), ACTIVE_MS);
+  return withNotifier(random, all);
 };
 
 /** Decisions of a leader that arrive after the next one has decided, and limits that they could exceed. */
@@ -275,5 +276,67 @@ const withWarmSlots: Add = (random, { deployments, runs }) => {
       const isKept = warm[run.deployment]?.version !== undefined;
       return isKept && random.chance(60) ? { ...run, loadMs: random.integer(500, 6_000) } : run;
     }),
+  };
+};
+
+const ANSWERS = [
+  'accepted',
+  'accepted',
+  'server_error',
+  'client_error',
+  'timed_out',
+  'connect_refused',
+  'no_dns',
+  'interrupted',
+  'gone',
+] as const;
+const NOTIFIER_KINDS = [
+  'kill',
+  'kill',
+  'pause',
+  'cut',
+  'lag',
+  'stop',
+  'hold',
+  'lose_timers',
+  'stall_timers',
+] as const;
+
+/** Runs that are notified, in a third of the plans whose log forgets nothing: receivers that answer in any way, and TIMERS that is full, loses or stalls. */
+const withNotifier = (random: RandomSource, plan: StoredPlan): StoredPlan => {
+  if (plan.gateway || !random.chance(33)) return plan;
+  const receivers = times(random.integer(1, 3), () =>
+    times(random.integer(0, 6), () => ({
+      reason: random.pick(ANSWERS),
+      afterMs: random.chance(70) ? random.integer(0, 20) : random.integer(0, 15_000),
+    })),
+  );
+  const faults = times(random.integer(0, 4), (): PlannedFault => {
+    const kind = random.pick(NOTIFIER_KINDS);
+    return {
+      atMs: random.integer(0, ACTIVE_MS),
+      kind,
+      ...(!kind.endsWith('timers') && { who: 'notifier 0' }),
+      forMs: random.integer(50, 20_000),
+    };
+  });
+  return {
+    ...plan,
+    notifier: {
+      maxInFlight: random.pick([1, 4, 100]),
+      ...(random.chance(40) && { room: random.pick([0, 3]) }),
+      receivers,
+    },
+    runs: plan.runs.map((run) =>
+      random.chance(20)
+        ? run
+        : {
+            ...run,
+            webhook: random.integer(0, receivers.length - 1),
+            ...(random.chance(30) && { notices: true }),
+            ...(random.chance(15) && { redeliverAfterMs: random.integer(0, 20_000) }),
+          },
+    ),
+    faults: [...plan.faults, ...faults],
   };
 };

@@ -3,6 +3,7 @@ import type { ExecutorLife } from '../executor/executor-life.ts';
 import { executorNameOf, OPERATOR } from '../plan/ids.ts';
 import type { PlannedFault } from '../plan/plan.ts';
 import type { GatewayLife } from '../gateway/gateway-life.ts';
+import type { NotifierLife } from '../notifier/notifier-life.ts';
 import type { SchedulerLife } from '../scheduler/scheduler-life.ts';
 import type { Restartable } from '../virtual-time.ts';
 
@@ -10,13 +11,15 @@ export interface Victims {
   readonly schedulers: readonly Restartable<SchedulerLife>[];
   readonly executors: readonly Restartable<ExecutorLife>[];
   readonly gateways: readonly Restartable<GatewayLife>[];
+  readonly notifiers: readonly Restartable<NotifierLife>[];
 }
 
-export const processesOf = ({ schedulers, executors, gateways }: Victims): readonly Restartable[] => [
-  ...schedulers,
-  ...executors,
-  ...gateways,
-];
+export const processesOf = ({
+  schedulers,
+  executors,
+  gateways,
+  notifiers,
+}: Victims): readonly Restartable[] => [...schedulers, ...executors, ...gateways, ...notifiers];
 
 /** Schedules each fault of the plan, and its end. */
 export const injectFaults = (world: World, victims: Victims): void => {
@@ -35,6 +38,9 @@ export const calmFrom = (faults: readonly PlannedFault[]): number =>
 const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
   const { broker } = world;
   const { kind, forMs, who, clockStepMs } = fault;
+  const victim = processesOf(victims).find(({ process }) => process.name === who);
+  const request = (type: 'ExecutorDrainRequested' | 'ExecutorResumeRequested'): void =>
+    victim && requestDrain(world, executorNameOf(victim.process.name), type);
   switch (kind) {
     case 'broker_change':
     case 'broker_down':
@@ -56,58 +62,36 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
       return world.archive?.fail(forMs);
     case 'archive_slow':
       return world.archive?.slow(forMs);
+    case 'lose_timers':
+      return world.deliveries.loseOldest();
+    case 'stall_timers':
+      return world.deliveries.stall();
     case 'kill':
+      victim?.kill();
+      return victim && startAgainAfter(world, victim, forMs);
     case 'stop':
+      victim?.stop();
+      return victim && startAgainAfter(world, victim, forMs);
     case 'pause':
+      return victim?.process.pause(forMs);
     case 'cut':
+      victim?.process.cut(forMs);
+      return during(world, forMs, () => victim?.onReconnect());
     case 'lag':
+      return victim?.process.lag(forMs);
     case 'hold':
+      return victim?.process.hold(forMs);
     case 'drain':
-    case 'old_views': {
-      const victim = victimOf(victims, who);
-      if (victim) injectInto(world, victim, fault);
-    }
-  }
-};
-
-const injectInto = (world: World, victim: Restartable, { kind, forMs }: PlannedFault): void => {
-  const { process } = victim;
-  switch (kind) {
-    case 'kill':
-      victim.kill();
-      return startAgainAfter(world, victim, forMs);
-    case 'stop':
-      victim.stop();
-      return startAgainAfter(world, victim, forMs);
-    case 'pause':
-      return process.pause(forMs);
-    case 'cut':
-      process.cut(forMs);
-      return during(world, forMs, () => victim.onReconnect());
-    case 'lag':
-      return process.lag(forMs);
-    case 'hold':
-      return process.hold(forMs);
-    case 'drain':
-      requestDrain(world, executorNameOf(process.name), 'ExecutorDrainRequested');
-      return during(world, forMs, () =>
-        requestDrain(world, executorNameOf(process.name), 'ExecutorResumeRequested'),
-      );
+      request('ExecutorDrainRequested');
+      return during(world, forMs, () => request('ExecutorResumeRequested'));
     case 'old_views': {
       const restore = world.views.copy();
       return during(world, forMs, () => {
-        victim.kill();
+        victim?.kill();
         restore();
-        victim.start();
+        victim?.start();
       });
     }
-    case 'broker_change':
-    case 'broker_down':
-    case 'no_room':
-    case 'full':
-    case 'short_log':
-    case 'archive_down':
-    case 'archive_slow':
   }
 };
 
@@ -147,9 +131,6 @@ const requestDrain = (
     time: broker.time,
   });
 
-const victimOf = (victims: Victims, who: string | undefined): Restartable | undefined =>
-  processesOf(victims).find(({ process }) => process.name === who);
-
 const describe = ({ kind, who = '', forMs, clockStepMs }: PlannedFault): string => {
   const time = `${Math.round(forMs) / 1_000} s`;
   switch (kind) {
@@ -178,9 +159,13 @@ const describe = ({ kind, who = '', forMs, clockStepMs }: PlannedFault): string 
     case 'short_log':
       return `for ${time} the log keeps its messages half as long`;
     case 'archive_down':
-      return `the archive cannot be reached for ${time}`;
+      return `objects of every other organisation cannot be reached for ${time}`;
     case 'archive_slow':
-      return `the archive is slow for ${time}`;
+      return `objects of every other organisation are slow for ${time}`;
+    case 'lose_timers':
+      return 'the oldest half of TIMERS is lost';
+    case 'stall_timers':
+      return 'the broker loses the schedules of all that waits in TIMERS';
     case 'old_views':
       return `after ${time} ${who} starts again, and its views are the present ones`;
   }

@@ -9,16 +9,15 @@ export const resultsFrom = (
   onResult: (result: RunResult) => void,
 ): ((stored: Stored) => void) => {
   const times = new Map<string, { queuedMs: number; assignedMs: number | null; startedMs: number | null }>();
-  return ({ event: { type, run_id }, accepted }) => {
-    if (accepted.kind !== 'accepted') return;
+  return ({ event: { type, run_id }, after }) => {
+    if (!after) return;
     const time = times.get(run_id) ?? { queuedMs: timeline.now, assignedMs: null, startedMs: null };
     times.set(run_id, time);
     if (type === 'RunAssigned') Object.assign(time, { assignedMs: timeline.now, startedMs: null });
     else if (type === 'RunStarted') time.startedMs = timeline.now;
-    const { state } = accepted;
-    if (isDeleted(state) || !isEnded(state)) return;
+    if (isDeleted(after) || !isEnded(after)) return;
     times.delete(run_id);
-    const { org_id, request, status, attempt } = state;
+    const { org_id, request, status, attempt } = after;
     onResult({
       ...time,
       run: runOf(run_id),
@@ -26,7 +25,7 @@ export const resultsFrom = (
       deployment: deploymentOf(request.deployment_id),
       status,
       endedMs: timeline.now,
-      gpu: gpuOf(state),
+      gpu: gpuOf(after),
       slot: attempt && `${attempt.executor_id} slot ${attempt.slot}`,
       attempts: attempt?.number ?? 0,
     });

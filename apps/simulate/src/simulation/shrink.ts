@@ -123,7 +123,18 @@ const OF_DEPLOYMENTS = [
 ] as const;
 const OF_ORGANISATIONS = ['limit'] as const;
 const OF_EXECUTORS = ['clockRate', 'labels'] as const;
-const OF_RUNS = ['priority', 'key', 'crashes', 'files', 'cancelAfterMs', 'delay_s', 'startAtMs'] as const;
+const OF_RUNS = [
+  'priority',
+  'key',
+  'crashes',
+  'files',
+  'cancelAfterMs',
+  'delay_s',
+  'startAtMs',
+  'redeliverAfterMs',
+  'notices',
+  'webhook',
+] as const;
 
 const simplerOrganisations = (organisation: PlannedOrganisation): PlannedOrganisation[] =>
   withoutOneOf(organisation, OF_ORGANISATIONS);

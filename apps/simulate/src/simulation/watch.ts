@@ -1,17 +1,14 @@
+import { CoreJudge } from '@runledger/scheduler/invariants/core-judge';
+import { organisationOf, runOf } from '../plan/ids.ts';
 import type { World } from '../broker/world.ts';
 import type { Stored } from '../broker/run-log.ts';
 import { LossCheck } from '../checks/loss-check.ts';
-import { SchedulerChecks } from '../checks/scheduler-checks.ts';
 import type { Violate } from '../checks/violation.ts';
 import type { SchedulerWatcher, WatchedScheduler } from '../scheduler/watcher.ts';
 
 export interface SimulationCounts {
   /** Runs that were accepted. */
   runs: number;
-  facts: number;
-  decisions: number;
-  /** Attempts that got a slot. */
-  starts: number;
   /** Attempts after the first one of their run. */
   retries: number;
   /** Attempts in slots that had their version loaded. */
@@ -22,33 +19,31 @@ export interface SimulationCounts {
   delayed: number;
   /** Runs that a gateway ended because the log forgot them, or was about to. */
   expired: number;
+  /** Final notifications that were settled. */
+  notified: number;
   lostExecutors: number;
   takeovers: number;
 }
 
 export const noCounts = (): SimulationCounts => ({
   runs: 0,
-  facts: 0,
-  decisions: 0,
-  starts: 0,
   retries: 0,
   warm: 0,
   onOtherModels: 0,
   delayed: 0,
   expired: 0,
+  notified: 0,
   lostExecutors: 0,
   takeovers: 0,
 });
 
 export const countFact = (counts: SimulationCounts, { event }: Stored): void => {
-  counts.facts += 1;
   if (event.type === 'RunQueued') {
     counts.runs += 1;
     if (event.data.delay_s !== undefined || event.data.start_at !== undefined) counts.delayed += 1;
   }
   if (event.type === 'RunExpired') counts.expired += 1;
   if (event.type !== 'RunAssigned') return;
-  counts.starts += 1;
   if (event.attempt > 1) counts.retries += 1;
   const { choice, gpu_index = 0 } = event.data.reason ?? {};
   if (choice === 'warm') counts.warm += 1;
@@ -67,16 +62,27 @@ export const watchSchedulers = (
   { counts, violate, compareEveryMs }: WatchOptions,
 ): SchedulerWatcher => {
   const { plan, timeline, broker } = world;
-  const checks = new Map<WatchedScheduler, SchedulerChecks>();
+  const checks = new Map<WatchedScheduler, CoreJudge>();
   const losses = new LossCheck(plan, broker, violate);
   return {
     onStarted: (scheduler) => {
       // Of its life before it, nothing counts any more.
       for (const each of checks.keys()) if (each.name === scheduler.name) checks.delete(each);
-      checks.set(scheduler, new SchedulerChecks({ plan, timeline, violate, compareEveryMs }, scheduler));
+      const judge = new CoreJudge({
+        scheduling: scheduler.scheduling,
+        shareOf: (org_id) => {
+          const { weight = 1, limit = Infinity } = plan.organisations[organisationOf(org_id)] ?? {};
+          return { weight, limit };
+        },
+        heartbeatPeriodMs: plan.heartbeatPeriodMs,
+        instantOf: Date.parse,
+        nameOf: (run_id) => String(runOf(run_id)),
+        violate: (check, what) => violate(check, `${scheduler.name}: ${what}`),
+        ...(compareEveryMs > 0 && { sample: { everyMs: compareEveryMs, now: () => timeline.now } }),
+      });
+      checks.set(scheduler, judge);
     },
     onTaken: (scheduler, input, decisions) => {
-      counts.decisions += decisions.length;
       if (input.type === 'lead') {
         counts.takeovers += 1;
         losses.onLead(scheduler, timeline.now);
@@ -88,6 +94,6 @@ export const watchSchedulers = (
       losses.onLoss(scheduler, loss);
     },
     onGap: (scheduler, sequence) =>
-      violate('one_result', `${scheduler.name} misses a message before number ${sequence}`),
+      violate('one-result', `${scheduler.name} misses a message before number ${sequence}`),
   };
 };

@@ -69,7 +69,6 @@ const foldRun = (line: SliceFact, { open, ended, older }: FoldedRuns): void => {
       }
       return;
     case 'refused':
-    case 'unknown_type':
       open.set(about.run_id, accepted.history);
       return;
     case 'gap':

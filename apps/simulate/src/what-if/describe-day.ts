@@ -1,33 +1,7 @@
-import { duration, percent, table } from '../text.ts';
 import { waitMs } from '../statistics.ts';
 import { quantile } from '@runledger/testing/measuring';
-import type { Changes, FairShareSettings } from './changes.ts';
 import type { CapturedDay } from './captured-day.ts';
 import { waitsOf, type MeasuredDay } from './measure-day.ts';
-import type { Tried, Waits } from './outcome.ts';
-
-const MAX_ORGANISATIONS = 20;
-
-/** What a day was, how well the simulator repeats it, and what the changes would do. */
-export const describeDay = (
-  day: CapturedDay,
-  measured: readonly MeasuredDay[],
-  { before, changes }: Tried,
-): string[] => [
-  ...describeSlice(day, measured[0]),
-  ...(changes ? describeChanges(before, changes, measured[0]) : []),
-  '',
-  ...describeModel(measured),
-  '',
-  ...waitTable(measured),
-  '',
-  ...utilisationTable(measured),
-  '',
-  ...measured.map(
-    ({ title, meanFairness }) =>
-      `Fairness (Jain's index, 1 is fair) ${title}: ${meanFairness === null ? 'nobody wanted a slot' : meanFairness.toFixed(3)}`,
-  ),
-];
 
 /** What is in the slice, and what it leaves out. */
 export const describeSlice = (
@@ -49,23 +23,6 @@ export const describeSlice = (
   ),
 ];
 
-const describeChanges = (
-  before: FairShareSettings,
-  { weights, limits, gpus }: Changes,
-  recorded: MeasuredDay | undefined,
-): string[] => [
-  ...[...weights].map(
-    ([id, weight]) => `Changed: the weight of ${id} from ${before.weights.get(id) ?? 1} to ${weight}.`,
-  ),
-  ...[...limits].map(
-    ([id, limit]) => `Changed: the limit of ${id} from ${before.limits.get(id) ?? 'none'} to ${limit} slots.`,
-  ),
-  ...[...gpus].map(
-    ([gpu, slots]) =>
-      `Changed: the slots of ${gpu} from ${(recorded?.slots.get(gpu) ?? 0).toFixed(1)} to ${slots}.`,
-  ),
-];
-
 /** How close the simulator comes to the day with the settings of the day. */
 export const describeModel = ([recorded, simulated]: readonly MeasuredDay[]): string[] => {
   if (!recorded || !simulated) return [];
@@ -81,46 +38,8 @@ export const describeModel = ([recorded, simulated]: readonly MeasuredDay[]): st
   ];
 };
 
-const waitTable = (measured: readonly MeasuredDay[]): string[] => {
-  const byRuns = [...(measured[0]?.waits ?? [])].toSorted(
-    ([a, one], [b, other]) => other.runs - one.runs || (a < b ? -1 : 1),
-  );
-  const row = (name: string, title: string, { runs, p50, p90, p99, max }: Waits): string[] => [
-    name,
-    title,
-    String(runs),
-    ...[p50, p90, p99, max].map(duration),
-  ];
-  return [
-    ...table([
-      ['organisation', '', 'runs', 'wait p50', 'p90', 'p99', 'max'],
-      ...measured.map((day, n) => row(n === 0 ? 'all' : '', day.title, waitsOf(day.runs))),
-      ...byRuns
-        .slice(0, MAX_ORGANISATIONS)
-        .flatMap(([name]) =>
-          measured.map((day, n) => row(n === 0 ? name : '', day.title, day.waits.get(name) ?? waitsOf([]))),
-        ),
-    ]),
-    ...(byRuns.length > MAX_ORGANISATIONS
-      ? [`(and ${byRuns.length - MAX_ORGANISATIONS} more organisations)`]
-      : []),
-  ];
-};
-
-const utilisationTable = (measured: readonly MeasuredDay[]): string[] => {
-  const gpus = [...new Set(measured.flatMap(({ slotsByGpu }) => [...slotsByGpu.keys()]))].toSorted();
-  return table([
-    ['GPU model', '', 'slots', 'used'],
-    ...gpus.flatMap((gpu) =>
-      measured.map(({ title, slots, utilisation }, n) => {
-        const used = utilisation.get(gpu) ?? null;
-        return [
-          n === 0 ? gpu : '',
-          title,
-          (slots.get(gpu) ?? 0).toFixed(1),
-          used === null ? '' : percent(used),
-        ];
-      }),
-    ),
-  ]);
+const duration = (ms: number): string => {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return ms < 7_200_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 };

@@ -1,5 +1,5 @@
-import { MAX_SERIES } from '@runledger/charts/palette';
-import { drawTimes, type TimePicture, type TimeSeries } from '@runledger/charts/time-picture';
+import { MAX_SERIES } from '../charts/picture.ts';
+import { drawTimes, type TimePicture, type TimeSeries } from '../charts/time-picture.ts';
 import { waitsOverTime, type Steps } from '../statistics.ts';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
 import type { MeasuredDay } from './measure-day.ts';

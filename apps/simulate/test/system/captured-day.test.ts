@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createOrganisation, type CreatedOrganisation } from '@runledger/standalone/create-organisation';
+import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readWhatIf, whatIf } from '../../src/what-if/what-if.ts';
+import { foldDay, type CapturedDay } from '../../src/what-if/captured-day.ts';
+import type { Changes } from '../../src/what-if/changes.ts';
+import { outcomeOf, summaryOf } from '../../src/what-if/outcome-of.ts';
+import type { Waits } from '../../src/what-if/outcome.ts';
 import { call, startRealStack, type RealStack } from '../fixtures/real-stack.ts';
 
 const RUNLEDGER = join(import.meta.dirname, '../../../cli/bin/runledger.mjs');
@@ -19,7 +23,7 @@ const PROGRAMS = JSON.stringify({
 const opened = new AsyncDisposableStack();
 let choosy: CreatedOrganisation;
 let plain: CreatedOrganisation;
-let day: string;
+let day: CapturedDay;
 
 /** Both prefer an L4, and take an A10G after a second; the L4 has no label, and executes nothing but what the machine of `plain` is for. */
 beforeAll(async () => {
@@ -52,11 +56,12 @@ beforeAll(async () => {
         async () => Object(await call(stack, owner, 'GET', `/run/${id}`)).status === 'success',
         { withinMs: 120_000 },
       );
-  day = join(folder, 'day.ndjson.zst');
+  const file = join(folder, 'day.ndjson.zst');
   const to = new Date(Date.now() + 1_000).toISOString();
-  const capture = [RUNLEDGER, 'capture', '--from', from, '--to', to, '--output', day];
+  const capture = [RUNLEDGER, 'capture', '--from', from, '--to', to, '--output', file];
   const { PATH = '', HOME = '' } = process.env;
   await promisify(execFile)(process.execPath, capture, { env: { PATH, HOME, ...stack.account.env } });
+  day = await foldDay(readSliceFile(file));
 }, 300_000);
 afterAll(() => opened.disposeAsync(), 60_000);
 
@@ -69,70 +74,46 @@ const queueRuns = async (stack: RealStack, owner: CreatedOrganisation): Promise<
   return ids;
 };
 
-/** The lines that the command prints. */
-const tellOf = async (...options: string[]): Promise<string[]> => {
-  const lines: string[] = [];
-  await whatIf(readWhatIf(['--day', day, ...options]), (line) => lines.push(line));
-  return lines;
-};
+const NOTHING = { weights: new Map<string, number>(), limits: new Map<string, number>() };
 
-interface Row {
-  readonly runs: number;
-  readonly p50: number;
-  readonly max: number;
-}
+/** That day, simulated and with the changes: the waits of the organisation whose runs prefer a model that is no slot for them. */
+const waitsWith = (changes?: Partial<Changes>): readonly Waits[] =>
+  outcomeOf(day, {
+    before: NOTHING,
+    changes: changes && { ...NOTHING, gpus: new Map(), ...changes },
+  }).days.map(({ byOrganisation }) => byOrganisation.get(choosy.org_id) ?? NONE);
+const NONE: Waits = { runs: 0, p50: NaN, p90: NaN, p99: NaN, max: NaN };
 
-/** Of the table of waits: an organisation, and that day, simulated or with the changes. */
-const rowOf = (lines: readonly string[], { org_id }: CreatedOrganisation, title: string): Row => {
-  const first = lines.findIndex((line) => line.trim().startsWith(org_id));
-  const row = lines.slice(first, first + 3).find((line) => line.includes(title)) ?? '';
-  const [runs = '', ...waits] = row
-    .slice(row.indexOf(title) + title.length)
-    .trim()
-    .split(/ {2,}/);
-  const [p50 = Number.NaN, , , max = Number.NaN] = waits.map(milliseconds);
-  return { runs: Number(runs), p50, max };
-};
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
-const milliseconds = (text: string): number => {
-  const [value, unit = ''] = text.split(' ');
-  return Number(value) * (UNITS[unit] ?? Number.NaN);
-};
+const changed = (changes: Partial<Changes>): Waits => waitsWith(changes)[2] ?? NONE;
+const slots = (model: string, count: number): Partial<Changes> => ({ gpus: new Map([[model, count]]) });
 
 describe('a day of real services', () => {
-  it('is played with its lists of GPU models, labels and machines', async () => {
-    const lines = await tellOf();
-    for (const title of ['that day', 'simulated']) {
-      expect(rowOf(lines, plain, title).runs).toBe(RUNS);
-      const { runs, p50, max } = rowOf(lines, choosy, title);
+  it('is played with its lists of GPU models, labels and machines', () => {
+    expect(waitsWith()).toHaveLength(2);
+    for (const { runs, p50, max } of waitsWith()) {
       expect(runs).toBe(RUNS);
       // The L4 is no slot for them, and they share the A10G, which they take after a second.
       expect(p50).toBeGreaterThan(1_000);
       expect(max).toBeGreaterThan(4_000);
     }
-    const slots = lines.filter((line) => /^ *(L4|A10G) +that day/.test(line));
-    expect(slots).toHaveLength(2);
+    expect(summaryOf(day).gpus.map(([model]) => model)).toEqual(['A10G', 'L4']);
   });
 
-  it('tells what more GPUs of each model would change', async () => {
-    const withA10G = rowOf(await tellOf('--gpus', 'A10G=12'), choosy, 'with the changes');
+  it('tells what more GPUs of each model would change', () => {
+    const { p50, max } = changed(slots('A10G', 12));
     // The time of their list is left.
-    expect(withA10G.p50).toBeGreaterThan(1_000);
-    expect(withA10G.max).toBeLessThan(3_000);
+    expect(p50).toBeGreaterThan(1_000);
+    expect(max).toBeLessThan(3_000);
     // Executors that a change adds execute everything, so that the first model of the list will do.
-    const withL4 = rowOf(await tellOf('--gpus', 'L4=12'), choosy, 'with the changes');
-    expect(withL4.max).toBeLessThan(1_000);
+    expect(changed(slots('L4', 12)).max).toBeLessThan(1_000);
   });
 
-  it('tells what a limit and a weight would change', async () => {
-    const limited = await tellOf('--gpus', 'A10G=12', '--limit', `${choosy.org_id}:1`);
-    expect(rowOf(limited, choosy, 'with the changes').max).toBeGreaterThan(4_000);
-    const waitOf = async (weighted: CreatedOrganisation): Promise<number> => {
-      const lines = await tellOf('--gpus', 'L4=0', '--weight', `${weighted.org_id}:20`);
-      return rowOf(lines, choosy, 'with the changes').p50;
-    };
+  it('tells what a limit and a weight would change', () => {
+    const limits = new Map([[choosy.org_id, 1]]);
+    expect(changed({ ...slots('A10G', 12), limits }).max).toBeGreaterThan(4_000);
     // All share one A10G now.
-    expect(await waitOf(choosy)).toBeLessThan(await waitOf(plain));
+    const waitOf = ({ org_id }: CreatedOrganisation): number =>
+      changed({ ...slots('L4', 0), weights: new Map([[org_id, 20]]) }).p50;
+    expect(waitOf(choosy)).toBeLessThan(waitOf(plain));
   });
 });

@@ -5,7 +5,7 @@ import { aRun } from '@runledger/testing/run-events';
 import { webhookEventSubject } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { foldDay, type CapturedDay } from '../../src/what-if/captured-day.ts';
-import { describeDay } from '../../src/what-if/describe-day.ts';
+import { describeSlice } from '../../src/what-if/describe-day.ts';
 import { capturedSlice } from '../fixtures/captured-slice.ts';
 
 const HOUR_MS = 3_600_000;
@@ -43,10 +43,7 @@ describe('a captured day', () => {
   it('says that others held slots too when it is of some runs only', async () => {
     const day = await dayOf(lines);
     const words = (header: Partial<SliceHeader>): string =>
-      describeDay({ ...day, header: { ...day.header, ...header } }, [], {
-        before: { weights: new Map(), limits: new Map() },
-        changes: undefined,
-      }).join('\n');
+      describeSlice({ ...day, header: { ...day.header, ...header } }, undefined).join();
     expect(words({})).not.toContain('of some runs only');
     for (const list of ['organisations', 'deployments', 'runs'])
       expect(words({ [list]: [newUuid()] })).toContain('The slice is of some runs only.');

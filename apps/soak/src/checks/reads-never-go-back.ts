@@ -1,13 +1,11 @@
-import type { Check, Violation } from '../evidence/evidence.ts';
+import type { Check, Finding } from '../evidence/evidence.ts';
 import { type LoggedRun, factsUntilEnd } from '../evidence/logged-run.ts';
+import { wasUnknown } from './archive.ts';
 import type { Exchange, ClientRecords, ShownRun } from '../clients/client-records.ts';
-import { outageMsIn, type Outage } from '../cluster/outages.ts';
+import { wasBrokerAway, type Outage } from '../cluster/outages.ts';
 
-const guarantee =
-  'Reads never go back. A GET never shows less than what was shown before, and is never 404 after a 200.';
-
-export const readsNeverGoBack: Check = ({ records, runs, faults }) => {
-  const violations: Violation[] = [];
+export const readsNeverGoBack: Check = ({ records, runs, faults, archive }) => {
+  const violations: Finding[] = [];
   const streams = Map.groupBy(records.streams, ({ run }) => run);
   const received = Map.groupBy(records.received, ({ payload }) => payload.run_id);
   for (const [run, exchanges] of Map.groupBy(records.exchanges.filter(isOwn), runOf)) {
@@ -15,9 +13,10 @@ export const readsNeverGoBack: Check = ({ records, runs, faults }) => {
     // Another check is about runs that are not in the log.
     if (!logged) continue;
     const found = (message: string | undefined): void => {
-      if (message !== undefined) violations.push({ guarantee, run, message });
+      if (message !== undefined) violations.push({ run, message });
     };
-    found(notFound(logged, exchanges));
+    const known = exchanges.filter((one) => !wasUnknown(one, archive.faults, faults.outages));
+    found(notFound(logged, known));
     found(neverHappened(logged, exchanges));
     const pushed = { streams: streams.get(run) ?? [], received: received.get(run) ?? [] };
     found(describe(findRegression(observationsOf(logged, exchanges, pushed)), 'its lifecycle'));
@@ -50,9 +49,6 @@ const neverHappened = (logged: LoggedRun, exchanges: readonly Exchange[]): strin
   return undefined;
 };
 
-/** A gateway needs this time to connect to the broker again. */
-const SETTLE_MS = 10_000;
-
 /**
  * Without the log, a gateway shows the webhook status of an ended run from its view. That may be older than what another
  * gateway showed, but not older than what this gateway showed. So gateways are compared only while the broker is up.
@@ -61,10 +57,7 @@ const comparable = (
   exchanges: readonly Exchange[],
   outages: readonly Outage[],
 ): readonly (readonly Exchange[])[] => [
-  exchanges.filter(
-    ({ sentAt: from, seenAt: to }) =>
-      outageMsIn(outages, { roles: ['broker'], settleMs: SETTLE_MS, from, to }) === 0,
-  ),
+  exchanges.filter(({ sentAt: from, seenAt: to }) => !wasBrokerAway(outages, { from, to })),
   ...Map.groupBy(exchanges, ({ gateway }) => gateway).values(),
 ];
 
@@ -190,6 +183,7 @@ const positionsIn = (logged: LoggedRun, { answer }: Exchange): PositionRange | u
       return atLeast(deletedIn(logged));
     case 'refused':
       return answer.status === 404 ? atLeast(deletedIn(logged)) : undefined;
+    case 'history':
     case 'cancelled_many':
     case 'redelivered':
     case 'drain_state':

@@ -7,13 +7,15 @@ import {
   DeleteRunResponse,
 } from '@runledger/contracts/http/runs/run';
 import { CancelRunsResponse, RunPage } from '@runledger/contracts/http/runs/runs';
+import { RunHistory } from '@runledger/contracts/http/runs/run-history';
 import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { Draining } from '@runledger/contracts/http/executors';
 import { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import type { Clock } from '../cluster/clock.ts';
+import { now } from '../cluster/clock.ts';
+import type { Caller } from '../cluster/organisation.ts';
 import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
 
 const File = compiledSchema(UploadedFile);
@@ -26,6 +28,7 @@ const DrainState = compiledSchema(Draining);
 const CreatedRecord = compiledSchema(Type.Union([WorkflowVersion, Deployment]));
 const Deleted = compiledSchema(Type.Union([DeleteRunResponse, DeleteOutputsResponse]));
 const Page = compiledSchema(RunPage);
+const History = compiledSchema(RunHistory);
 
 /** The reason in an answer is cut to this length. */
 const MAX_REASON_LENGTH = 300;
@@ -49,8 +52,8 @@ export interface Request {
 export type SendRequest = (request: Request) => Promise<Answer>;
 
 export const sendAndRecord =
-  (ownKey: string, now: Clock, record: (exchange: Exchange) => void): SendRequest =>
-  async ({ apiKey = ownKey, kind, request, run, key = null, method, path, body, gateway, withinMs }) => {
+  ({ org_id, api_key }: Caller, record: (exchange: Exchange) => void): SendRequest =>
+  async ({ apiKey = api_key, kind, request, run, key = null, method, path, body, gateway, withinMs }) => {
     const sentAt = now();
     const answer = await answerOf(kind, async () => {
       const response = await fetch(`${gateway}${path}`, {
@@ -67,7 +70,8 @@ export const sendAndRecord =
       if (NEVER_ANSWERED.has(kind) && response.ok) return { status: response.status, text: '{}' };
       return { status: response.status, text: await response.text() };
     });
-    record({ kind, what: `${method} ${path}`, request, run, key, gateway, sentAt, seenAt: now(), answer });
+    const what = `${method} ${path}`;
+    record({ kind, org_id, what, request, run, key, gateway, sentAt, seenAt: now(), answer });
     return answer;
   };
 
@@ -134,12 +138,20 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
       return Page.Check(body)
         ? { kind: 'listed', runs: body.runs.map((run) => ({ run: run.id, shown: shownRun(run) })) }
         : undefined;
+    case 'history':
+      return History.Check(body) ? historyOf(body) : undefined;
     case 'after_deletion':
     case 'foreign':
       // Whatever it is, it was not for this caller.
       return undefined;
   }
 };
+
+const historyOf = ({ entries }: RunHistory): Answer => ({
+  kind: 'history',
+  facts: entries.flatMap((entry) => (entry.kind === 'fact' ? [`${entry.sequence} ${entry.type}`] : [])),
+  hasGap: entries.some(({ kind }) => kind === 'gap'),
+});
 
 export const shownRun = (run: WorkflowRun): ShownRun => ({
   status: run.status,

@@ -1,3 +1,4 @@
+import { now } from '../cluster/clock.ts';
 import {
   ANSWER_WITHIN_MS,
   beforeRetry,
@@ -60,7 +61,7 @@ interface NewRecord {
 const createVersion = async (context: CatalogueContext): Promise<CreatedRecord | undefined> => {
   const path = `/workflows/${context.organisation.workflow_id}/versions`;
   while (!context.signal.aborted) {
-    const workflow = { created_at: context.now(), padding: 'x'.repeat(LARGE) };
+    const workflow = { created_at: now(), padding: 'x'.repeat(LARGE) };
     const created = await create(context, { path, body: { workflow }, members: { workflow } });
     if (created !== 'again') return created;
     await beforeRetry(context);

@@ -1,20 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RandomSource } from '@runledger/testing/random-source';
-import type { Clock } from '../cluster/clock.ts';
-import { INPUT_FILE, type Organisation, type Stranger } from '../cluster/organisation.ts';
+import { INPUT_FILE, type Caller, type Organisation } from '../cluster/organisation.ts';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';
 import type { Answer, CreatedRecord, Drain, Exchange, RunStream } from './client-records.ts';
 import type { RunPlan } from './plan.ts';
 import type { Receiver } from './receiver.ts';
 
-export interface ClientOptions {
-  readonly organisation: Organisation;
-  readonly stranger: Stranger;
+/** What clients of all organisations have. */
+export interface LoadOptions {
+  readonly stranger: Caller;
   readonly operatorKey: string;
   readonly executorNames: readonly string[];
   readonly gateways: readonly string[];
   readonly receiver: Pick<Receiver, 'url' | 'unreachableUrl'>;
-  readonly now: Clock;
   /** Chooses the gateway of a request. A seed does not repeat these choices. */
   readonly random: RandomSource;
   readonly exchanges: Exchange[];
@@ -23,6 +21,10 @@ export interface ClientOptions {
   readonly catalogue: CreatedRecord[];
   /** Aborts when clients that still wait should give up. */
   readonly signal: AbortSignal;
+}
+
+export interface ClientOptions extends LoadOptions {
+  readonly organisation: Organisation;
 }
 
 export interface ClientContext extends ClientOptions {
@@ -36,11 +38,11 @@ export interface ClientContext extends ClientOptions {
 }
 
 export const contextOf = (options: ClientOptions): ClientContext => {
-  const { organisation, now, exchanges, gateways, random, signal } = options;
+  const { organisation, exchanges, gateways, random, signal } = options;
   const [first = '', ...others] = gateways;
   return {
     ...options,
-    send: sendAndRecord(organisation.api_key, now, (exchange) => exchanges.push(exchange)),
+    send: sendAndRecord(organisation, (exchange) => exchanges.push(exchange)),
     gateway: () => random.pick([first, ...others]),
     files: new Map(),
     rest: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
@@ -60,6 +62,7 @@ export const SHORTAGES: ReadonlySet<RefusalKind> = new Set([
   'OUTPUTS is full',
   'too many uploads',
   'outlives the log',
+  'archive is away',
 ]);
 
 interface Repeating {
@@ -157,6 +160,7 @@ export const readUntilEnded = async (
 const REFUSAL_TEXTS = [
   [503, 'no room in RUNS', /^The log of runs has no room /],
   [503, 'a store is full', /^The log is full /],
+  [503, 'archive is away', /^The archive, which has the facts of older runs, cannot be read/],
   [507, 'BLOBS is full', /^The store of large inputs is full/],
   [507, 'WORKFLOWS is full', /^The store of workflows is full/],
   [507, 'OUTPUTS is full', /^The object store OUTPUTS of the broker is full/],

@@ -48,6 +48,8 @@ export type Answer =
   | { readonly kind: 'uploaded'; readonly id: string }
   | { readonly kind: 'deleted'; readonly outcome: 'deleted' | 'already_deleted' }
   | { readonly kind: 'listed'; readonly runs: readonly { readonly run: string; readonly shown: ShownRun }[] }
+  /** Its facts, such as `12 RunQueued`. */
+  | { readonly kind: 'history'; readonly facts: readonly string[]; readonly hasGap: boolean }
   /** A record of the catalogue was archived or deleted. */
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
@@ -77,6 +79,7 @@ export type RequestKind =
   | 'delete_outputs'
   /** The list of the runs that were created in the same millisecond. */
   | 'list'
+  | 'history'
   /** With the key of a run that was deleted. */
   | 'queue_deleted'
   /** Of a run or record that was deleted. */
@@ -86,6 +89,8 @@ export type RequestKind =
 
 export interface Exchange {
   readonly kind: RequestKind;
+  /** The organisation of the client. */
+  readonly org_id: string;
   /** The method and the path. */
   readonly what: string;
   /** The number of the client's plan; 0 without one. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Resource } from '@runledger/contracts/http/organisations';
-import type { Clock } from '../cluster/clock.ts';
+import { now } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
 import type { RandomSource } from '@runledger/testing/random-source';
 import { reasonOf } from './api.ts';
@@ -10,7 +10,6 @@ import { cancelAllRuns } from './share-slots.ts';
 export interface GluttonOptions {
   readonly glutton: Organisation;
   readonly gateways: readonly string[];
-  readonly now: Clock;
   readonly random: RandomSource;
   readonly takings: Taking[];
   /** Whether the log has a run of it that has not ended. */
@@ -49,7 +48,7 @@ const QUEUE = '/run/deployment/queue';
  * inputs, outputs, files and records, uploads at many places at once, and opens streams. In the end it cancels its runs and closes its streams.
  */
 export const runGlutton = async (options: GluttonOptions): Promise<void> => {
-  const { glutton, now, forMs } = options;
+  const { glutton, forMs } = options;
   const signal = AbortSignal.timeout(forMs);
   const { ordinary } = glutton.deployments;
   /** That stays queued, so that its streams stay open. */
@@ -115,7 +114,7 @@ const take = async (
   { resource, path, body }: Wish,
   signal: AbortSignal,
 ): Promise<Took> => {
-  const { gateways, random, now, takings } = options;
+  const { gateways, random, takings } = options;
   const [first = '', ...others] = gateways;
   const gateway = random.pick([first, ...others]);
   const record = (status: number, why: string): void =>

@@ -3,7 +3,6 @@ import type { Taking } from './client-records.ts';
 import { runGlutton } from './glutton.ts';
 import type { Receiver } from './receiver.ts';
 import { shareSlots, useLimitsAgain, type SharingOptions } from './share-slots.ts';
-import { steadyClock } from '../cluster/clock.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { RecordedLog } from '../evidence/read-log.ts';
 import { foldRuns, hasEnded } from '../evidence/logged-run.ts';
@@ -48,7 +47,6 @@ export const greedyLoad = (
     ...cluster,
     ...records,
     receiver,
-    now: steadyClock,
     random: randomFrom(seed + 6),
     slots: size.executors,
     hasOpenRuns,
@@ -60,7 +58,6 @@ export const greedyLoad = (
         runGlutton({
           glutton,
           gateways,
-          now: steadyClock,
           random: randomFrom(seed + 5),
           takings,
           hasOpenRuns: () => hasOpenRuns(glutton.org_id),

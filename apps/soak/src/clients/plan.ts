@@ -40,7 +40,7 @@ export interface RunPlan {
 /** The plans of all clients. The same random numbers give the same plans. */
 export const planRuns = (
   random: RandomSource,
-  { minutes, rate, shortLogAgeMs, giveUpS }: Pick<Size, 'minutes' | 'rate' | 'shortLogAgeMs' | 'giveUpS'>,
+  { minutes, rate, shortLogAgeMs, giveUpS }: Size,
 ): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openReceiver } from '@runledger/cli/receiver';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import type { Clock } from '../cluster/clock.ts';
+import { now } from '../cluster/clock.ts';
 import { freePorts } from '@runledger/local-servers/free-port';
 import type { ReceivedNotification } from './client-records.ts';
 
@@ -32,7 +32,7 @@ const behaviourFor = (request: number): 'fails once' | 'gone' | 'disconnects onc
 };
 
 /** A webhook receiver on a real socket. It fails some first delivery attempts, and all attempts for a few runs. */
-export const startReceiver = async (now: Clock): Promise<Receiver> => {
+export const startReceiver = async (): Promise<Receiver> => {
   const received: ReceivedNotification[] = [];
   const attempted = new Set<string>();
 

@@ -13,6 +13,7 @@ import {
   type ClientContext,
   type ClientOptions,
 } from './client-context.ts';
+import { now } from '../cluster/clock.ts';
 import { deleteRun } from './delete-run.ts';
 import type { RunPlan } from './plan.ts';
 import { streamRun } from './stream-run.ts';
@@ -93,14 +94,14 @@ const followRun = async (
   run: string,
   { follow, request }: RunPlan,
 ): Promise<void> => {
-  const { organisation, gateway, now, signal, streams } = context;
+  const { organisation, gateway, signal, streams } = context;
   switch (follow) {
     case 'polls':
       return readUntilEnded(context, run, request, 0);
     case 'waits':
       return readUntilEnded(context, run, request, WAIT_S);
     case 'streams':
-      streams.push(await streamRun({ run, apiKey: organisation.api_key, gateway, now, signal }));
+      streams.push(await streamRun({ run, apiKey: organisation.api_key, gateway, signal }));
       // No later read may show less than the stream.
       await readRun(context, run, request);
   }
@@ -167,7 +168,7 @@ const rerun = async (context: ClientContext, run: string, request: number): Prom
 };
 
 const drainForAWhile = async (context: ClientContext): Promise<void> => {
-  const { random, executorNames, operatorKey, drains, now, rest } = context;
+  const { random, executorNames, operatorKey, drains, rest } = context;
   const [first = '', ...others] = executorNames;
   const name = random.pick([first, ...others]);
   const shared = { request: 0, run: null, method: 'POST', apiKey: operatorKey } as const;
@@ -183,11 +184,6 @@ const drainForAWhile = async (context: ClientContext): Promise<void> => {
   await sendUntilAnswered(context, { ...shared, kind: 'resume', path: `/executors/${name}/resume` });
 };
 
-const BULK_CANCEL_EVERY_MS = 20_000;
-const DRAIN_EVERY_MS = 30_000;
-const CREATE_EVERY_MS = 8_000;
-const DEPLOY_EVERY_MS = 24_000;
-
 /** Starts each plan at its time. Resolves when all clients are done or have given up. */
 export const runPlans = async (
   { runPlan, cancelInBulk, drainForAWhile, createVersion, deployAndDelete }: Clients,
@@ -195,30 +191,20 @@ export const runPlans = async (
 ): Promise<void> => {
   const begunAt = performance.now();
   const all: Promise<void>[] = [];
-  let bulkCancelAt = BULK_CANCEL_EVERY_MS;
-  let drainAt = DRAIN_EVERY_MS;
-  let createAt = CREATE_EVERY_MS;
-  let deployAt = DEPLOY_EVERY_MS / 2;
   // One after the other: of two for the same name, one would resume it too early.
   let draining = Promise.resolve();
+  const others = [
+    { at: 20_000, everyMs: 20_000, begin: () => void all.push(cancelInBulk()) },
+    { at: 8_000, everyMs: 8_000, begin: () => void all.push(createVersion()) },
+    { at: 12_000, everyMs: 24_000, begin: () => void all.push(deployAndDelete()) },
+    { at: 30_000, everyMs: 30_000, begin: () => void (draining = draining.then(drainForAWhile)) },
+  ];
   for (const plan of plans) {
     await pause(Math.max(0, begunAt + plan.at - performance.now()));
     all.push(runPlan(plan));
-    if (plan.at >= bulkCancelAt) {
-      bulkCancelAt += BULK_CANCEL_EVERY_MS;
-      all.push(cancelInBulk());
-    }
-    if (plan.at >= createAt) {
-      createAt += CREATE_EVERY_MS;
-      all.push(createVersion());
-    }
-    if (plan.at >= deployAt) {
-      deployAt += DEPLOY_EVERY_MS;
-      all.push(deployAndDelete());
-    }
-    if (plan.at >= drainAt) {
-      drainAt += DRAIN_EVERY_MS;
-      draining = draining.then(drainForAWhile);
+    for (const other of others.filter(({ at }) => plan.at >= at)) {
+      other.at += other.everyMs;
+      other.begin();
     }
   }
   await Promise.all([...all, draining]);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';
-import type { Organisation, SharingOrganisations } from '../cluster/organisation.ts';
+import type { Caller, Organisation, SharingOrganisations } from '../cluster/organisation.ts';
 import { SHARED_GPU } from '../cluster/service-environment.ts';
 import {
   contextOf,
@@ -9,10 +9,10 @@ import {
   sendUntilAnswered,
   WAIT_S,
   type ClientContext,
-  type ClientOptions,
+  type LoadOptions,
 } from './client-context.ts';
 
-export interface SharingOptions extends Omit<ClientOptions, 'organisation'> {
+export interface SharingOptions extends LoadOptions {
   readonly sharing: SharingOrganisations;
   /** Of the model that they share. */
   readonly slots: number;
@@ -21,7 +21,7 @@ export interface SharingOptions extends Omit<ClientOptions, 'organisation'> {
 }
 
 /** Long, so that a machine that is busy anyway starts few programs for them. */
-const GREEDY_S = 8;
+export const GREEDY_S = 8;
 /** So many of its runs wait for each slot. */
 const DEPTH = 10;
 const MODEST_S = 1;
@@ -123,7 +123,7 @@ const queueOne = async (
 };
 
 interface CancelAllOptions {
-  readonly organisation: Pick<Organisation, 'api_key'>;
+  readonly organisation: Caller;
   readonly gateways: readonly string[];
   /** Whether the log has a run of it that has not ended. */
   readonly hasOpenRuns: () => boolean;

@@ -2,7 +2,7 @@ import { EventParser } from '@runledger/client/source';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { sleep } from '@runledger/resilience/abort';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import type { Clock } from '../cluster/clock.ts';
+import { now } from '../cluster/clock.ts';
 import { reasonOf } from './api.ts';
 import type { RunStream, StreamedFact } from './client-records.ts';
 
@@ -17,14 +17,13 @@ export interface StreamRequest {
   readonly apiKey: string;
   /** A gateway for the next connection. */
   readonly gateway: () => string;
-  readonly now: Clock;
   /** Aborts when the client gives up. */
   readonly signal: AbortSignal;
 }
 
 /** Streams a run to its end as a browser does: after a disconnect it continues after the last event, at any gateway. */
 export const streamRun = async (request: StreamRequest): Promise<RunStream> => {
-  const { run, now, signal } = request;
+  const { run, signal } = request;
   const facts: StreamedFact[] = [];
   const connections: RunStream['connections'][number][] = [];
   let complete = false;
@@ -44,7 +43,7 @@ const NO_MORE_EVENTS = 'no more events';
 
 /** Resolves with how the connection ended. */
 const readStream = async (
-  { run, apiKey, now, signal }: StreamRequest,
+  { run, apiKey, signal }: StreamRequest,
   gateway: string,
   after: string | null,
   facts: StreamedFact[],

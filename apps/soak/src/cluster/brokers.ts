@@ -5,6 +5,7 @@ import { findNatsServer } from '@runledger/local-servers/find-nats-server';
 import { startNatsServer, type StartNatsServerOptions } from '@runledger/local-servers/nats-server';
 import { whyNoSmallDisk, openSmallDisk } from '@runledger/testing/servers/small-disk';
 import { freePorts } from '@runledger/local-servers/free-port';
+import { messageOf } from '@runledger/resilience/errors';
 import type { PartOptions, PartDisk } from './part.ts';
 import { restartable } from './servers.ts';
 
@@ -182,6 +183,6 @@ const whyUnhealthy = async (monitorPort: number): Promise<string | undefined> =>
     const text = await response.text();
     return response.ok ? undefined : text.trim();
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 };

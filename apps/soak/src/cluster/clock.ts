@@ -1,4 +1,2 @@
-/** Milliseconds since the epoch. Everything that is recorded takes its time from one steady clock. */
-export type Clock = () => number;
-
-export const steadyClock: Clock = () => performance.timeOrigin + performance.now();
+/** Milliseconds since the epoch. Everything that is recorded takes its time from this steady clock. */
+export const now = (): number => performance.timeOrigin + performance.now();

@@ -5,9 +5,9 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { Size } from '../size.ts';
+import { openArchiveStore, type ArchiveStore } from './archive-store.ts';
 import { newBrokerAccess, type BrokerAccess, type BrokerUsers } from './broker-access.ts';
 import { brokersOf } from './brokers.ts';
-import type { Clock } from './clock.ts';
 import {
   storeOperatorKey,
   storeOrganisation,
@@ -15,7 +15,7 @@ import {
   storeStranger,
   type Organisation,
   type SharingOrganisations,
-  type Stranger,
+  type Caller,
 } from './organisation.ts';
 import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
 import { freePorts } from '@runledger/local-servers/free-port';
@@ -36,11 +36,15 @@ export interface Cluster extends AsyncDisposable {
   readonly journal: FaultJournal;
   /** The URL of each gateway, without a slash at the end. */
   readonly gateways: readonly string[];
+  /** The URL of the health server of each gateway. */
+  readonly health: readonly string[];
+  /** Undefined where the archive is in the broker. */
+  readonly archive: ArchiveStore | undefined;
   readonly organisation: Organisation;
   /** Uses as much as it can of everything. */
   readonly glutton: Organisation;
   readonly sharing: SharingOrganisations;
-  readonly stranger: Stranger;
+  readonly stranger: Caller;
   readonly operatorKey: string;
   readonly executorNames: readonly string[];
   readonly brokerUsers: BrokerUsers;
@@ -54,19 +58,22 @@ export interface ClusterOptions {
   readonly folder: string;
   readonly size: Size;
   readonly env: NodeJS.ProcessEnv;
-  readonly now: Clock;
   readonly print: (line: string) => void;
+  /** The archive is not in the broker. */
+  readonly hasArchiveStore?: boolean;
   /** Additional environment of a service, by the name of its part. */
   readonly more?: (part: string) => Readonly<Record<string, string>>;
 }
 
 const BASE_PATH = '/api';
+const GATEWAYS = 2;
 
 export const startCluster = async (options: ClusterOptions): Promise<Cluster> => {
   await openToPrograms(options.folder);
   await using opened = new AsyncDisposableStack();
-  const parts = partsIn(opened, options);
-  const [databasePort = 0, ...gatewayPorts] = await freePorts(3);
+  const parts = partsIn(opened);
+  const [databasePort = 0, ...ports] = await freePorts(1 + 2 * GATEWAYS);
+  const [gatewayPorts, healthPorts] = [ports.slice(0, GATEWAYS), ports.slice(GATEWAYS)];
   const executors = Array.from({ length: options.size.executors }, (_, index) => executorNameOf(index));
   const access = newBrokerAccess(executors);
   const { natsUrl, mongoUrl } = await startServers(opened, options, { access, parts, databasePort });
@@ -80,6 +87,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
   const sharing = await storeSharing(log, new Date());
   const stranger = await storeStranger(log, new Date());
   const operatorKey = await storeOperatorKey(log);
+  const archive = options.hasArchiveStore === true ? opened.use(await openArchiveStore()) : undefined;
   const { folder, env, size } = options;
   await startServices(options, parts, {
     folder,
@@ -88,6 +96,8 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     seedOf: access.seedOf,
     mongoUrl: mongoUrl && withDatabase(mongoUrl),
     gatewayPorts,
+    healthPorts,
+    archiveEnv: archive?.env ?? {},
     secretKey: randomBytes(32).toString('base64'),
     size,
     orgLimits: sharing.orgLimits,
@@ -99,6 +109,8 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     parts: parts.all.toSorted((one, other) => one.name.localeCompare(other.name)),
     journal: parts.journal,
     gateways: gatewayPorts.map((port) => `${originOf(port)}${BASE_PATH}`),
+    health: healthPorts.map(originOf),
+    archive,
     organisation,
     glutton,
     sharing,
@@ -118,13 +130,13 @@ interface Parts {
   readonly add: (part: Pick<PartOptions, 'name' | 'role' | 'start' | 'store' | 'disk'>) => Promise<void>;
 }
 
-const partsIn = (opened: AsyncDisposableStack, { now }: ClusterOptions): Parts => {
+const partsIn = (opened: AsyncDisposableStack): Parts => {
   const journal: FaultJournal = { outages: [], missed: [], stops: [], unexpectedEnds: [] };
   const all: Part[] = [];
   return {
     all,
     journal,
-    add: async (part) => void all.push(opened.use(await startPart({ ...part, journal, now }))),
+    add: async (part) => void all.push(opened.use(await startPart({ ...part, journal }))),
   };
 };
 

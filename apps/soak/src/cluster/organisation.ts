@@ -28,21 +28,19 @@ export const MISSING_GPU = 'H100';
 /** The input of each workflow that takes a file. */
 export const INPUT_FILE = 'file';
 
-export interface Organisation {
+/** An organisation with its API key. A stranger owns nothing, and tries to reach what others own. */
+export interface Caller {
   readonly org_id: string;
   readonly api_key: string;
+}
+
+export interface Organisation extends Caller {
   readonly workflow_id: string;
   readonly machine_id: string;
   readonly deployments: Readonly<Record<DeploymentName, string>>;
 }
 
-/** An organisation that owns nothing and tries to reach what others own. */
-export interface Stranger {
-  readonly org_id: string;
-  readonly api_key: string;
-}
-
-export const storeStranger = async (log: EventLog, now: Date): Promise<Stranger> => {
+export const storeStranger = async (log: EventLog, now: Date): Promise<Caller> => {
   const [org_id, user_id] = [newUuid(), newUuid()];
   const created_at = now.toISOString();
   const records = catalogue(log);
@@ -95,7 +93,7 @@ export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak')
   const records = catalogue(log);
   await records.createOrganisation({ id: org_id, name, created_at: owned.created_at });
   await records.createUser({ ...owned, id: user_id, name });
-  await records.putMachine({
+  await records.machines.put({
     ...owned,
     id: machine_id,
     name: 'soaked',
@@ -105,11 +103,11 @@ export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak')
     runner: { kind: 'program', program: PROGRAM },
     archived: false,
   });
-  await records.putWorkflow({ ...owned, id: workflow_id, name: 'work', archived: false });
+  await records.workflows.put({ ...owned, id: workflow_id, name: 'work', archived: false });
   const workflow = {};
   const inputs = [{ name: INPUT_FILE, type: 'file' as const, required: false }];
   const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, inputs };
-  await records.createWorkflowVersion(version);
+  await records.versions.create(version);
   const deployed = async (of: DeploymentName): Promise<string> => {
     const record: Deployment = {
       ...owned,
@@ -123,7 +121,7 @@ export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak')
       retry: { attempts: 20 },
       archived: false,
     };
-    await records.putDeployment(record);
+    await records.deployments.put(record);
     return record.id;
   };
   const { key } = await createApiKey(log, { org_id, user_id, name, scopes: ['runs:write', 'admin'] });

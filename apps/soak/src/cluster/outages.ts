@@ -58,12 +58,15 @@ export interface FaultRecords {
   readonly unexpectedEnds: readonly UnexpectedEnd[];
 }
 
-export interface OutageFilter {
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface OutageFilter extends Span {
   readonly roles: readonly PartRole[];
   /** A part counts as down until it has been back for this time. */
   readonly settleMs: number;
-  readonly from: number;
-  readonly to: number;
 }
 
 /** How many milliseconds of a time span one of these roles was down. */
@@ -87,3 +90,10 @@ export const outageMsIn = (
   }
   return sum;
 };
+
+/** Services need this time to connect to the broker again, and to repeat their requests. */
+const BROKER_SETTLES_MS = 10_000;
+
+/** Whether a broker was away in this time, or had not been back for long. */
+export const wasBrokerAway = (outages: readonly Outage[], span: Span): boolean =>
+  outageMsIn(outages, { roles: ['broker'], settleMs: BROKER_SETTLES_MS, ...span }) > 0;

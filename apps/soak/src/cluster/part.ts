@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from './clock.ts';
+import { messageOf } from '@runledger/resilience/errors';
+import { now } from './clock.ts';
 import type {
   EndKind,
   FaultKind,
@@ -71,7 +72,6 @@ export interface PartOptions {
   readonly store?: PartStore;
   readonly disk?: PartDisk;
   readonly journal: FaultJournal;
-  readonly now: Clock;
 }
 
 interface PartState {
@@ -103,7 +103,7 @@ export const startPart = async (options: PartOptions): Promise<Part> => {
 };
 
 const startProcess = async (options: PartOptions, state: PartState): Promise<void> => {
-  const { name, start, journal, now } = options;
+  const { name, start, journal } = options;
   const begins = start();
   state.starting = begins.catch(() => undefined);
   const running = await begins;
@@ -129,7 +129,7 @@ const injectFault = async (
   state: PartState,
   fault: InjectedFault,
 ): Promise<boolean> => {
-  const { name, role, journal, now } = options;
+  const { name, role, journal } = options;
   // A busy machine starts it later than the schedule thinks, and too few faults take data to lose one.
   if (fault.kind === 'empty' || fault.kind === 'restore') await untilRunning(state);
   const { running } = state;
@@ -147,7 +147,7 @@ const injectFault = async (
     journal.outages[index] = { ...outage, to: now(), ...(changed ? {} : { changedNothing: true }) };
     return changed;
   } catch (error) {
-    const failure = error instanceof Error ? error.message : String(error);
+    const failure = messageOf(error);
     journal.outages[index] = { ...outage, failure };
     return true;
   }
@@ -198,7 +198,7 @@ const fillDisk = async (options: PartOptions, running: RunningProcess, forMs: nu
 };
 
 const endProcess = async (
-  { name, role, journal, now }: PartOptions,
+  { name, role, journal }: PartOptions,
   running: RunningProcess,
   kind: 'kill' | 'stop',
 ): Promise<void> => {

@@ -2,6 +2,7 @@ import { cp, rm } from 'node:fs/promises';
 import { findMongod, startMongod, ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb';
 import { describeExit, type Exit } from '@runledger/local-servers/managed-process';
 import type { ServerProcess } from '@runledger/local-servers/server-process';
+import { messageOf } from '@runledger/resilience/errors';
 import type { EndKind } from './outages.ts';
 import type { PartStore, RunningProcess } from './part.ts';
 
@@ -50,7 +51,7 @@ export const database = async ({ folder, port, env, print }: ServerOptions): Pro
     const secantusDb = await ensureSecantusDb({ env, onProgress: print });
     return restartable(() => startSecantusDb({ secantusDb, storageDir: folder, port }));
   } catch (error) {
-    print(`Run views are in files: ${error instanceof Error ? error.message : String(error)}`);
+    print(`Run views are in files: ${messageOf(error)}`);
     return undefined;
   }
 };

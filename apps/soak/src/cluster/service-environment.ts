@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { HEALTH_TOKEN_ENV } from '@runledger/testing/health-pages';
 import { serviceEnvironment } from '@runledger/standalone/service-environment';
 import type { Size } from '../size.ts';
 import type { ServiceName } from './service.ts';
@@ -15,6 +16,9 @@ export interface ServiceAddresses {
   readonly mongoUrl: string | undefined;
   /** Of each gateway. */
   readonly gatewayPorts: readonly number[];
+  readonly healthPorts: readonly number[];
+  /** Where gateways keep the archive; empty for the broker. */
+  readonly archiveEnv: Readonly<Record<string, string>>;
   readonly secretKey: string;
   readonly size: Size;
   /** The most slots that organisations may hold, by id. */
@@ -87,6 +91,9 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
         ...viewsOf(addresses, index),
         ...listening(gatewayPorts[index]),
         ...quotasOf(size),
+        ...addresses.archiveEnv,
+        ...HEALTH_TOKEN_ENV,
+        RUNLEDGER_HEALTH_PORT: String(addresses.healthPorts[index]),
         RUNLEDGER_ARCHIVE_AFTER_HOURS: String(size.archiveAfterMs / HOUR_MS),
       };
     case 'scheduler':

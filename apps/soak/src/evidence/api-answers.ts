@@ -17,9 +17,50 @@ import type { CreatedRecord } from '../clients/client-records.ts';
 
 const Run = compiledSchema(WorkflowRun);
 const Page = compiledSchema(RunPage);
+const Cursor = compiledSchema(Type.Object({ next_cursor: Type.Union([Type.String(), Type.Null()]) }));
 const PAGE = 100;
 const AT_ONCE = 4;
 const WITHIN_MS = 20_000;
+
+const get = (url: string, apiKey?: string): Promise<Response> =>
+  fetch(url, {
+    ...(apiKey !== undefined && { headers: { authorization: `Bearer ${apiKey}` } }),
+    signal: AbortSignal.timeout(WITHIN_MS),
+  });
+
+const getJson = async (
+  url: string,
+  apiKey: string,
+): Promise<{ readonly status: number; readonly body: unknown }> => {
+  const response = await get(url, apiKey);
+  return { status: response.status, body: await response.json() };
+};
+
+/** A few at once, in any order. */
+const each = async <Item, Result>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<Result>,
+): Promise<Result[]> => {
+  const results: Result[] = [];
+  const left = items.values();
+  const readOn = async (): Promise<void> => {
+    for (const item of left) results.push(await read(item));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, readOn));
+  return results;
+};
+
+/** The pages of a list, up to its end. The address has a query. */
+async function* pagesOf(
+  url: string,
+  apiKey: string,
+): AsyncGenerator<{ readonly status: number; readonly body: unknown }> {
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await getJson(`${url}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`, apiKey);
+    yield page;
+    cursor = Cursor.Check(page.body) ? page.body.next_cursor : null;
+  }
+}
 
 /** What a gateway shows of every run, in its list and one by one. @throws Error for an unexpected answer */
 export const shownByGateway = async (
@@ -27,64 +68,36 @@ export const shownByGateway = async (
   apiKey: string,
   runs: readonly string[],
 ): Promise<ShownByGateway> => {
-  const get = async (path: string): Promise<{ readonly status: number; readonly body: unknown }> => {
-    const headers = { authorization: `Bearer ${apiKey}` };
-    const response = await fetch(`${gateway}${path}`, { headers, signal: AbortSignal.timeout(WITHIN_MS) });
-    return { status: response.status, body: await response.json() };
-  };
   const listed: ShownByGateway['listed'][number][] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const { status, body } = await get(
-      `/runs?limit=${PAGE}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
-    );
+  for await (const { status, body } of pagesOf(`${gateway}/runs?limit=${PAGE}`, apiKey)) {
     if (status !== 200 || !Page.Check(body)) throw new Error(`${gateway} answered its list with ${status}`);
     listed.push(...body.runs.map((run) => ({ run: run.id, shown: shownRun(run) })));
-    cursor = body.next_cursor;
   }
-  const read: ShownByGateway['read'][number][] = [];
-  const left = [...runs];
-  const readOn = async (): Promise<void> => {
-    for (let run = left.pop(); run !== undefined; run = left.pop()) {
-      const { status, body } = await get(`/run/${run}?include=inputs,workflow_api`);
-      if (status !== 404 && !Run.Check(body))
-        throw new Error(`${gateway} answered run ${run} with ${status}`);
-      read.push({ run, shown: Run.Check(body) ? shownRun(body) : null });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, readOn));
+  const read = await each(runs, async (run) => {
+    const { status, body } = await getJson(`${gateway}/run/${run}?include=inputs,workflow_api`, apiKey);
+    if (status !== 404 && !Run.Check(body)) throw new Error(`${gateway} answered run ${run} with ${status}`);
+    return { run, shown: Run.Check(body) ? shownRun(body) : null };
+  });
   return { gateway, listed, read };
 };
 
 /** What all gateways answer for each file that the ends of runs list. */
-export const shownFiles = async (
-  gateways: readonly string[],
-  runs: LoggedRuns,
-): Promise<readonly ShownFile[]> => {
+export const shownFiles = (gateways: readonly string[], runs: LoggedRuns): Promise<readonly ShownFile[]> => {
   const wanted = [...runs].flatMap(([run, logged]) =>
-    filesOf(logged).flatMap(({ key, filename }) =>
-      gateways.map((gateway) => ({ gateway, run, key, filename })),
-    ),
+    filesOf(logged).flatMap((file) => gateways.map((gateway) => ({ gateway, run, ...file }))),
   );
-  const shown: ShownFile[] = [];
-  const readOn = async (): Promise<void> => {
-    for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
-      const { gateway, run, key, filename } = next;
-      const { origin } = new URL(gateway);
-      const url = `${origin}/outputs/${key}/${encodeURIComponent(filename)}`;
-      const response = await fetch(url, { signal: AbortSignal.timeout(WITHIN_MS) });
-      const content = Buffer.from(await response.arrayBuffer());
-      const sha256 = createHash('sha256').update(content).digest('hex');
-      shown.push({ gateway, run, key, status: response.status, sha256 });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, readOn));
-  return shown;
+  return each(wanted, async ({ gateway, run, key, filename }) => {
+    const response = await get(`${new URL(gateway).origin}/outputs/${key}/${encodeURIComponent(filename)}`);
+    const content = Buffer.from(await response.arrayBuffer());
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    return { gateway, run, key, status: response.status, sha256 };
+  });
 };
 
 const Items = Type.Array(Type.Union([RunLogLine, RunLogCut, RunLogNotice]));
 
 /** The logs of each run that was to write some, at one gateway after the other. @throws Error for an unexpected answer */
-export const shownLogs = async (
+export const shownLogs = (
   gateways: readonly string[],
   apiKey: string,
   runs: LoggedRuns,
@@ -93,26 +106,17 @@ export const shownLogs = async (
     const gateway = gateways[at % gateways.length];
     return gateway !== undefined && linesRequestedBy(logged) > 0 ? [{ gateway, run }] : [];
   });
-  const shown: ShownLogs[] = [];
-  const readOn = async (): Promise<void> => {
-    for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
-      const { gateway, run } = next;
-      const headers = { authorization: `Bearer ${apiKey}` };
-      const url = `${gateway}/run/${run}/logs`;
-      const response = await fetch(url, { headers, signal: AbortSignal.timeout(WITHIN_MS) });
-      const lines = (await response.text()).split('\n').filter((line) => line !== '');
-      const items: unknown = response.ok ? lines.map((line) => JSON.parse(line) as unknown) : [];
-      if (!Value.Check(Items, items)) throw new Error(`${gateway} answered with unknown logs of run ${run}`);
-      shown.push({ gateway, run, status: response.status, items });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, readOn));
-  return shown;
+  return each(wanted, async ({ gateway, run }) => {
+    const response = await get(`${gateway}/run/${run}/logs`, apiKey);
+    const lines = (await response.text()).split('\n').filter((line) => line !== '');
+    const items: unknown = response.ok ? lines.map((line) => JSON.parse(line) as unknown) : [];
+    if (!Value.Check(Items, items)) throw new Error(`${gateway} answered with unknown logs of run ${run}`);
+    return { gateway, run, status: response.status, items };
+  });
 };
 
 const PoolsPage = compiledSchema(QueuesPage);
 const POOLS_WITHIN_MS = 60_000;
-const ANSWER_WITHIN_MS = 10_000;
 const AGAIN_AFTER_MS = 1_000;
 
 /** Who waits and who holds slots, as soon as nobody does or the time is up; undefined if no gateway has said so. */
@@ -123,72 +127,47 @@ export const shownPools = async ({
   let pools: readonly Pool[] | undefined;
   const deadline = performance.now() + POOLS_WITHIN_MS;
   for (let tries = 0; performance.now() < deadline; tries += 1) {
-    pools = (await read(gateways[tries % gateways.length] ?? '', operatorKey)) ?? pools;
+    const url = `${gateways[tries % gateways.length] ?? ''}/queues`;
+    const body = await getJson(url, operatorKey).then(
+      (answer) => answer.body,
+      () => undefined,
+    );
+    if (PoolsPage.Check(body)) ({ pools } = body);
     if (pools?.every(isIdle)) return pools;
     await pause(AGAIN_AFTER_MS);
   }
   return pools;
 };
 
-const read = async (gateway: string, operatorKey: string): Promise<readonly Pool[] | undefined> => {
-  try {
-    const response = await fetch(`${gateway}/queues`, {
-      headers: { authorization: `Bearer ${operatorKey}` },
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    });
-    const body: unknown = await response.json();
-    return PoolsPage.Check(body) ? body.pools : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
 const Ids = Type.Array(Type.Object({ id: Type.String() }));
 const RecordsPage = compiledSchema(
-  Type.Object({
-    versions: Type.Optional(Ids),
-    deployments: Type.Optional(Ids),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
-  }),
+  Type.Object({ versions: Type.Optional(Ids), deployments: Type.Optional(Ids) }),
 );
 
 /** What all gateways answer for each record that clients created, and whether they list it. */
 export const shownRecords = async (
-  { gateways, organisation }: Cluster,
+  { gateways, organisation: { api_key } }: Cluster,
   records: readonly CreatedRecord[],
 ): Promise<readonly ShownRecord[]> => {
-  const get = async (url: string): Promise<{ readonly status: number; readonly body: unknown }> => {
-    const headers = { authorization: `Bearer ${organisation.api_key}` };
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(WITHIN_MS) });
-    return { status: response.status, body: await response.json() };
-  };
   const idsListedAt = async (gateway: string): Promise<ReadonlySet<string>> => {
     const ids = new Set<string>();
-    const lists = new Set(records.map((record) => dirname(record.path)));
-    for (const list of lists) {
-      for (const archived of [true, false]) {
-        for (let cursor: string | null = ''; cursor !== null;) {
-          const more = cursor && `&cursor=${encodeURIComponent(cursor)}`;
-          const { body } = await get(`${gateway}${list}?limit=${PAGE}&archived=${archived}${more}`);
+    for (const list of new Set(records.map((record) => dirname(record.path))))
+      for (const archived of [true, false])
+        for await (const { body } of pagesOf(
+          `${gateway}${list}?limit=${PAGE}&archived=${archived}`,
+          api_key,
+        )) {
           if (!RecordsPage.Check(body)) throw new Error(`${gateway} answered ${list} with no list`);
           for (const { id } of body.versions ?? body.deployments ?? []) ids.add(id);
-          cursor = body.next_cursor;
         }
-      }
-    }
     return ids;
   };
-  return (
-    await Promise.all(
-      gateways.map(async (gateway) => {
-        const listed = await idsListedAt(gateway);
-        const shown: ShownRecord[] = [];
-        for (const { path, members } of records) {
-          const isListed = listed.has(String(members['id']));
-          shown.push({ gateway, path, ...(await get(`${gateway}${path}`)), isListed });
-        }
-        return shown;
-      }),
-    )
-  ).flat();
+  const shown = gateways.map(async (gateway) => {
+    const listed = await idsListedAt(gateway);
+    return each(records, async ({ path, members }) => {
+      const isListed = listed.has(String(members['id']));
+      return { gateway, path, ...(await getJson(`${gateway}${path}`, api_key)), isListed };
+    });
+  });
+  return (await Promise.all(shown)).flat();
 };

@@ -1,19 +1,30 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { join } from 'node:path';
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { deletions } from '../checks/deletions.ts';
-import { views } from '../checks/views.ts';
+import { unpackRun } from '@runledger/gateway/archive/run-object';
+import { archive as archiveCheck } from '../checks/archive.ts';
+import { deletions } from '../checks/contents.ts';
+import { views } from '../checks/shown.ts';
 import { reasonOf } from '../clients/api.ts';
 import type { ClientRecords } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
-import type { Check, Evidence, ProgramStart, SharingEvidence, ShownByGateway, Promises } from './evidence.ts';
+import type {
+  ArchiveEvidence,
+  Check,
+  Evidence,
+  ProgramStart,
+  SharingEvidence,
+  ShownByGateway,
+  Promises,
+} from './evidence.ts';
 import { foldRuns, runsOf, type LoggedRuns, everyMessage, vanishedFrom } from './logged-run.ts';
-import type { BrokerFaultMade } from '../faults/broker-faults.ts';
-import type { LimitChange } from '../faults/limit-changes.ts';
-import { brokerRefusals, type Trespass } from '../faults/trespass.ts';
+import { namedAt, type ArchiveTrouble } from '../faults/archive-faults.ts';
+import { brokerRefusals } from '../faults/trespass.ts';
+import type { InjectedTrouble } from '../faults/trouble.ts';
 import type { Size } from '../size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
 import { shownByGateway, shownPools, shownFiles, shownLogs, shownRecords } from './api-answers.ts';
@@ -22,9 +33,7 @@ interface CollectionOptions {
   readonly cluster: Cluster;
   readonly recorded: RecordedLog;
   readonly records: ClientRecords;
-  readonly limits: readonly LimitChange[];
-  readonly trespasses: readonly Trespass[];
-  readonly brokerFaults: readonly BrokerFaultMade[];
+  readonly trouble: InjectedTrouble;
   readonly promises: Promises;
   readonly plans: readonly RunPlan[];
   readonly size: Size;
@@ -40,9 +49,7 @@ export const collectEvidence = async ({
   cluster,
   recorded,
   records,
-  limits,
-  trespasses,
-  brokerFaults,
+  trouble,
   promises,
   plans,
   size,
@@ -55,7 +62,7 @@ export const collectEvidence = async ({
     plans,
     records,
     runs,
-    vanished: vanishedFrom(stored, recorded.messages, limits, size),
+    vanished: vanishedFrom(stored, recorded.messages, trouble.limits, size),
     shown: [],
     files: [],
     logs: [],
@@ -67,9 +74,8 @@ export const collectEvidence = async ({
     programStarts: await readProgramStarts(programStartsPath(folder)),
     deadLetters: await listDeadLetters(cluster.log, { limit: MAX_DEAD_LETTERS }),
     faults: cluster.journal,
-    limits,
-    trespasses,
-    brokerFaults,
+    ...trouble,
+    archive: { ...trouble.archive, stillNamed: [], kept: undefined },
     promises,
     refusedUploads: await refusedUploads(folder),
     unarchived: await unarchivedMessages(folder),
@@ -90,7 +96,33 @@ export const collectEvidence = async ({
     ...caughtUp,
     files: await shownFiles(gateways, ownRuns),
   }));
-  return { ...erased, catalogue, logs };
+  return untilKept(archiveCheck, async () => ({
+    ...erased,
+    catalogue,
+    logs,
+    archive: await archiveNow(cluster, trouble.archive),
+  }));
+};
+
+const archiveNow = async (
+  { health, archive }: Cluster,
+  trouble: ArchiveTrouble,
+): Promise<ArchiveEvidence> => {
+  const stillNamed = [...new Set((await Promise.all(health.map(namedAt))).flat())];
+  if (!archive) return { ...trouble, stillNamed, kept: undefined };
+  const kept = await Promise.all(
+    archive.objects().map(async ({ key, bytes }) => [key.run_id, await sequencesIn(key, bytes)] as const),
+  );
+  return { ...trouble, stillNamed, kept: new Map(kept) };
+};
+
+const sequencesIn = async (key: RunKey, bytes: Buffer): Promise<ReadonlySet<number> | 'damaged'> => {
+  try {
+    const { life, webhook } = await unpackRun(key, bytes, key.run_id);
+    return new Set([...life, ...webhook].map(({ sequence }) => sequence));
+  } catch {
+    return 'damaged';
+  }
 };
 
 const sharingOf = (

@@ -1,9 +1,12 @@
 import type { Pool } from '@runledger/contracts/requests/pools';
 import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { InvariantName } from '@runledger/testing/invariants';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { FaultRecords } from '../cluster/outages.ts';
+import type { ArchiveFailure } from '../cluster/archive-store.ts';
+import type { ArchiveTrouble } from '../faults/archive-faults.ts';
 import type { BrokerFaultMade, BrokerFault } from '../faults/broker-faults.ts';
 import type { Trespass } from '../faults/trespass.ts';
 import type { LimitChange } from '../faults/limit-changes.ts';
@@ -70,6 +73,14 @@ export interface SharingEvidence {
   readonly pools: readonly Pool[] | undefined;
 }
 
+/** Of the archive, whose objects failed for a while. */
+export interface ArchiveEvidence extends ArchiveTrouble {
+  /** Organisations that gateways name as behind, long after the last fault. */
+  readonly stillNamed: readonly string[];
+  /** The messages that the object of each run has, by their sequences. Undefined for an archive in the broker. */
+  readonly kept: ReadonlyMap<string, ReadonlySet<number> | 'damaged'> | undefined;
+}
+
 /** All that is known of a soak when everything is settled. The checks use nothing else. */
 export interface Evidence {
   readonly plans: readonly RunPlan[];
@@ -102,6 +113,7 @@ export interface Evidence {
   /** Of a cluster of brokers, in their order. */
   readonly brokerFaults: readonly BrokerFaultMade[];
   readonly limits: readonly LimitChange[];
+  readonly archive: ArchiveEvidence;
   /** What users of the broker tried and may not do. */
   readonly trespasses: readonly Trespass[];
   /** Lines of the brokers' logs: what else was refused to a user. */
@@ -109,10 +121,8 @@ export interface Evidence {
   readonly size: Pick<Size, 'cancelEnforceS' | 'heartbeatPeriodS' | 'shortLogAgeMs'>;
 }
 
-/** A guarantee that was not kept. */
-export interface Violation {
-  /** In words, as in ARCHITECTURE.md. */
-  readonly guarantee: string;
+/** What shows that an invariant was not kept. */
+export interface Finding {
   /** Null if it concerns no single run. */
   readonly run: string | null;
   /** When it happened, for a violation without a run. */
@@ -120,7 +130,11 @@ export interface Violation {
   readonly message: string;
 }
 
-export type Check = (evidence: Evidence) => Violation[];
+export interface Violation extends Finding {
+  readonly invariant: InvariantName;
+}
+
+export type Check = (evidence: Evidence) => Finding[];
 
 /** Organisations whose runs no client planned. */
 export const unplannedIn = ({ glutton_id, sharing }: Evidence): ReadonlySet<string> =>
@@ -136,6 +150,7 @@ export interface Promises {
   readonly limits: readonly Pick<LimitChange, 'store' | 'kind'>[];
   /** The database is emptied, or gets an older copy back. */
   readonly databaseLosesData: boolean;
+  readonly archive: readonly ArchiveFailure[];
   /** Faults of a cluster of brokers. */
   readonly brokerFaults: readonly Pick<BrokerFault, 'kind' | 'victims'>[];
 }

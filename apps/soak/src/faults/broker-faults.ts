@@ -50,8 +50,6 @@ const ON_A_DISK: Hit = ['fill', 'one with a disk'];
 /** Mostly of RUNS, where an outage shows most. */
 const STREAMS = ['RUNS', 'RUNS', 'RUNS', 'KV_LEASES', 'KV_EXECUTORS', 'TIMERS'] as const;
 
-type Limits = Pick<Size, 'brokerFaultGapMs' | 'brokerDownMs'>;
-
 /**
  * The same random numbers give the same faults. Each comes when the last one is over, so their times depend on how long the
  * brokers need to recover. All kinds come in a random order before the first one comes again. `hasDisk`: a broker has a disk that
@@ -59,22 +57,17 @@ type Limits = Pick<Size, 'brokerFaultGapMs' | 'brokerDownMs'>;
  */
 export function* brokerFaults(
   random: RandomSource,
-  { brokerFaultGapMs, brokerDownMs }: Limits,
+  { brokerFaultGapMs, brokerDownMs }: Size,
   hasDisk: boolean,
 ): Generator<BrokerFault, never> {
   const others = hasDisk ? [...OTHERS, ON_A_DISK] : OTHERS;
   for (;;) {
-    for (const [kind, victims] of [...shuffled(random, FIRST), ...shuffled(random, others)]) {
+    for (const [kind, victims] of [...random.shuffled(FIRST), ...random.shuffled(others)]) {
       const [afterMs, forMs] = [random.integer(...brokerFaultGapMs), random.integer(...brokerDownMs)];
       yield { afterMs, kind, victims, stream: random.pick(STREAMS), forMs };
     }
   }
 }
-
-const shuffled = <Item>(random: RandomSource, items: readonly Item[]): Item[] => {
-  const left = [...items];
-  return items.flatMap(() => left.splice(random.integer(0, left.length - 1), 1));
-};
 
 /** A fault that came, on all brokers that it was to hit. */
 export interface BrokerFaultMade extends Pick<BrokerFault, 'kind' | 'victims'> {

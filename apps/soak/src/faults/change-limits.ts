@@ -8,13 +8,12 @@ import {
   countRuns,
   NO_RUNS,
 } from '@runledger/contracts/fold/log-capacity';
-import type { Clock } from '../cluster/clock.ts';
+import { now } from '../cluster/clock.ts';
 import type { LimitChange, PlannedChange, Store } from './limit-changes.ts';
 
 interface ChangeLimitsOptions extends Pick<KeepFullOptions, 'readRuns'> {
   /** An operator's connection. */
   readonly log: EventLog;
-  readonly now: Clock;
   /** How long a log that forgets keeps its messages. */
   readonly shortLogAgeMs: number;
   /** Gets each change when it begins, and again when it is undone. */
@@ -35,7 +34,7 @@ export const changeLimits = async (
 
 const changeForAWhile = async (
   { store, kind, forMs }: PlannedChange,
-  { log, readRuns, now, shortLogAgeMs, made }: ChangeLimitsOptions,
+  { log, readRuns, shortLogAgeMs, made }: ChangeLimitsOptions,
 ): Promise<void> => {
   const stream = limitedStream(log, store);
   const before = await stream.read();
@@ -86,7 +85,7 @@ const PATIENCE_MS = 30_000;
  * Leaves a store no room. Deliveries settle, files are deleted and runs end in the meantime, so the limit follows what the store
  * holds. Resolves when the time is over and it was full once, or with false when it did not become so for long.
  */
-export const keepFull = async (
+const keepFull = async (
   stream: LimitedStream,
   { kind, forMs, readRuns }: KeepFullOptions,
 ): Promise<boolean> => {
@@ -135,7 +134,7 @@ interface LimitedStream {
   readonly update: (limits: StreamLimits) => Promise<StreamState>;
 }
 
-export const limitedStream = ({ jsm }: EventLog, store: Store): LimitedStream => ({
+const limitedStream = ({ jsm }: EventLog, store: Store): LimitedStream => ({
   read: () => untilDone(() => jsm.streams.info(store)),
   update: (limits) => untilDone(() => jsm.streams.update(store, limits)),
 });

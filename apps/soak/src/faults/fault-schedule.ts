@@ -14,8 +14,6 @@ export interface Fault {
   readonly forMs: number;
 }
 
-type Limits = Pick<Size, 'minutes' | 'faultGapMs' | 'downMs' | 'pauseMs' | 'calmMs'>;
-
 /** How many faults in a hundred are followed by a calm time. */
 const CALM_IN_100 = 8;
 /** Without a rest after a fault, a part would never do any work. */
@@ -27,7 +25,7 @@ const DATABASE = 'database';
 const STORE_IN_100 = 12;
 
 /** The same random numbers give the same faults. A part that is down gets no further fault. */
-export const faultSchedule = (random: RandomSource, parts: readonly string[], limits: Limits): Fault[] => {
+export const faultSchedule = (random: RandomSource, parts: readonly string[], limits: Size): Fault[] => {
   const endsAt = limits.minutes * 60_000;
   const freeAt = new Map<string, number>();
   const faults: Fault[] = [];

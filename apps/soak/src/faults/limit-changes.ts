@@ -59,7 +59,6 @@ export interface PlannedChange extends Pick<LimitChange, 'store' | 'kind'> {
   readonly forMs: number;
 }
 
-type Limits = Pick<Size, 'minutes' | 'limitGapMs' | 'limitedForMs'>;
 type Kind = Pick<PlannedChange, 'store' | 'kind'>;
 
 const SHORTAGES: readonly Kind[] = [
@@ -76,7 +75,7 @@ export const isForgetful = (seed: number): boolean => seed % 2 === 1;
  */
 export const limitSchedule = (
   random: RandomSource,
-  { minutes, limitGapMs, limitedForMs }: Limits,
+  { minutes, limitGapMs, limitedForMs }: Size,
   forgets: boolean,
 ): PlannedChange[] => {
   const endsAt = minutes * 60_000;
@@ -89,16 +88,11 @@ export const limitSchedule = (
       changes.push({ store: 'RUNS', kind: 'forgetful', at, forMs });
       hasForgotten = true;
     } else {
-      if (left.length === 0) left = shuffled(random, SHORTAGES);
+      if (left.length === 0) left = random.shuffled(SHORTAGES);
       const next = left.pop();
       if (next) changes.push({ ...next, at, forMs });
     }
     at += forMs;
   }
   return changes;
-};
-
-const shuffled = (random: RandomSource, kinds: readonly Kind[]): Kind[] => {
-  const left = [...kinds];
-  return kinds.flatMap(() => left.splice(random.integer(0, left.length - 1), 1));
 };

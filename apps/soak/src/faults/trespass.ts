@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { newUuid } from '@runledger/contracts/ids';
-import type { Clock } from '../cluster/clock.ts';
+import { now } from '../cluster/clock.ts';
 import type { BrokerUsers } from '../cluster/broker-access.ts';
 
 /** A user tried what it may not do. */
@@ -28,7 +28,6 @@ const POLL_EVERY_MS = 50;
 export const trespass = async (
   { names, url, seedOf }: BrokerUsers,
   executorNames: readonly string[],
-  now: Clock,
 ): Promise<Trespass[]> => {
   const all: Trespass[] = [];
   for (const user of names) {
@@ -168,7 +167,7 @@ const OF_USERS = new Map<string, OwnForbidden>([
 ]);
 
 /** What a user may not do, written by hand: nothing here comes from the contracts. Every other user is an executor. */
-export const forbiddenTo = (user: string, executorNames: readonly string[]): Forbidden[] => {
+const forbiddenTo = (user: string, executorNames: readonly string[]): Forbidden[] => {
   const [first = '', second = ''] = executorNames.filter((name) => user !== `executor-${name}`);
   return [...toEverybody(), ...(OF_USERS.get(user) ?? toExecutor)(first, second)];
 };

@@ -1,8 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { steadyClock } from '../cluster/clock.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Part } from '../cluster/part.ts';
 import { readLog } from '../evidence/read-log.ts';
+import {
+  archiveSchedule,
+  hasArchiveStore,
+  injectArchiveFaults,
+  type ArchiveTrouble,
+} from './archive-faults.ts';
 import { brokerFaults, type BrokerFault, injectBrokerFaults, type BrokerFaultMade } from './broker-faults.ts';
 import { faultSchedule, type Fault, injectFaults } from './fault-schedule.ts';
 import type { Promises } from '../evidence/evidence.ts';
@@ -26,10 +31,15 @@ export interface InjectedTrouble {
   readonly limits: readonly LimitChange[];
   readonly trespasses: readonly Trespass[];
   readonly brokerFaults: readonly BrokerFaultMade[];
+  readonly archive: ArchiveTrouble;
 }
 
 /** Each kind has random numbers of its own, so that a change of one does not change the others. */
-export const troubleOf = (options: Options, cluster: Cluster): Trouble => {
+export const troubleOf = (
+  options: Options,
+  cluster: Cluster,
+  endedRuns: () => ReadonlySet<string>,
+): Trouble => {
   const { seed, size } = options;
   const faults = faultsOf(options, cluster.parts);
   const limits = limitSchedule(randomFrom(seed + 4), size, forgets(options));
@@ -40,20 +50,30 @@ export const troubleOf = (options: Options, cluster: Cluster): Trouble => {
     ...(limits.some(({ kind }) => kind === 'forgetful') ? ['the log forgets'] : []),
     ...(databaseLosesData ? ['the database loses its data'] : []),
   ];
+  const ofArchive = hasArchiveStore(seed)
+    ? archiveSchedule(randomFrom(seed + 7), size, forgets(options))
+    : [];
   const ofBrokers = brokerFaultsOf(options, parts).take(size.leastBrokerFaults).toArray();
   return {
-    words: `${faults.length} faults${ofBrokers.length > 0 ? `, ${ofBrokers.length} or more of the brokers` : ''} and ${limits.length} changes of limits, where ${loses.join(' and ') || 'nothing is lost'},`,
-    promises: { limits, databaseLosesData, brokerFaults: ofBrokers },
+    words: `${faults.length} faults, ${ofArchive.length} of the archive${ofBrokers.length > 0 ? `, ${ofBrokers.length} or more of the brokers` : ''} and ${limits.length} changes of limits, where ${loses.join(' and ') || 'nothing is lost'},`,
+    promises: {
+      limits,
+      databaseLosesData,
+      brokerFaults: ofBrokers,
+      archive: ofArchive.map(({ kind }) => kind),
+    },
     inject: async () => {
       const made: LimitChange[] = [];
       const brokersDone = injectInCluster(options, cluster);
+      const archiveDone = injectArchiveFaults(ofArchive, cluster, endedRuns);
       const over = Promise.all([
         injectFaults(faults, parts),
         brokersDone,
-        changeLimits(limits, { log, readRuns: () => readLog(log), now: steadyClock, shortLogAgeMs, made }),
+        archiveDone,
+        changeLimits(limits, { log, readRuns: () => readLog(log), shortLogAgeMs, made }),
       ]);
       const trespasses = await trespassUntil(over, cluster);
-      return { limits: made, trespasses, brokerFaults: await brokersDone };
+      return { limits: made, trespasses, brokerFaults: await brokersDone, archive: await archiveDone };
     },
   };
 };
@@ -68,7 +88,7 @@ const trespassUntil = async (
   const state = { isOver: false };
   const ended = over.then(() => void (state.isOver = true));
   do {
-    all.push(...(await trespass(brokerUsers, executorNames, steadyClock)));
+    all.push(...(await trespass(brokerUsers, executorNames)));
     await Promise.race([ended, pause(TRESPASS_EVERY_MS, undefined, { ref: false })]);
   } while (!state.isOver);
   return all;

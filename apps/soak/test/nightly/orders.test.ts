@@ -1,7 +1,6 @@
 import { testNats } from '@runledger/testing/servers/nats';
 import { describe, expect, it } from 'vitest';
 import { startReceiver } from '../../src/clients/receiver.ts';
-import { steadyClock } from '../../src/cluster/clock.ts';
 import type { ServiceName } from '../../src/cluster/service.ts';
 import { openOneLog, SERVICES, type OneLog } from '../system/separate-processes/one-log.ts';
 
@@ -50,7 +49,7 @@ describe('the services, each as a separate process', () => {
         (service) => `${service}: {jetstream: enabled, users: [${JSON.stringify(user(service))}]}`,
       );
       const nats = open.use(await testNats({ authorization: `accounts {\n${accounts.join('\n')}\n}` }));
-      const receiver = open.use(await startReceiver(steadyClock));
+      const receiver = open.use(await startReceiver());
 
       const done = new Set<string>();
       const beginWith = async (first: ServiceName): Promise<void> => {

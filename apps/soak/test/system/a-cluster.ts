@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { violationsIn } from '../../src/checks/all-checks.ts';
 import { runPlans, clientsOf } from '../../src/clients/run-client.ts';
 import type { RunPlan } from '../../src/clients/plan.ts';
+import { NO_ARCHIVE_TROUBLE } from '../../src/faults/archive-faults.ts';
 import { startReceiver } from '../../src/clients/receiver.ts';
-import { steadyClock } from '../../src/cluster/clock.ts';
 import { startCluster, type Cluster, type ClusterOptions } from '../../src/cluster/cluster.ts';
 import type { Part } from '../../src/cluster/part.ts';
 import type { Violation } from '../../src/evidence/evidence.ts';
@@ -38,8 +38,8 @@ export interface TestCluster extends AsyncDisposable {
 export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Promise<TestCluster> => {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-survival-'))).path;
-  const receiver = opened.use(await startReceiver(steadyClock));
-  const options = { folder, size: SIZE, env: process.env, now: steadyClock, print: () => undefined };
+  const receiver = opened.use(await startReceiver());
+  const options = { folder, size: SIZE, env: process.env, print: () => undefined };
   const cluster = opened.use(await startCluster({ ...options, ...(more ? { more } : {}) }));
   const recorded = opened.use(await recordLog(cluster.log));
   const [exchanges, streams, plans]: [Exchange[], RunStream[], RunPlan[]] = [[], [], []];
@@ -53,7 +53,6 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     drains: [],
     catalogue: [],
     receiver,
-    now: steadyClock,
     random: randomFrom(1),
     signal: giveUp.signal,
   });
@@ -92,10 +91,8 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
           cluster,
           recorded,
           records,
-          limits: [],
-          trespasses: [],
-          brokerFaults: [],
-          promises: { limits: [], databaseLosesData: false, brokerFaults: [] },
+          trouble: { limits: [], trespasses: [], brokerFaults: [], archive: NO_ARCHIVE_TROUBLE },
+          promises: { limits: [], databaseLosesData: false, archive: [], brokerFaults: [] },
           plans,
           size: SIZE,
           folder,

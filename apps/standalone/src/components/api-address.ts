@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
+import { codeOf, messageOf } from '@runledger/resilience/errors';
 
 export type ChosenPort =
   | { readonly ok: true; readonly port: number }
@@ -27,12 +28,12 @@ const portOf = (server: Server): number => {
 };
 
 const sentence = (host: string, port: number, error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   const another =
     'Choose another one with RUNLEDGER_PORT, such as RUNLEDGER_PORT=8081 npm start (0 takes any free one).';
   if (code === 'EADDRINUSE') return `Port ${port} of ${host} is taken by another program. ${another}`;
   if (code === 'EACCES') return `This user may not listen on port ${port} of ${host}. ${another}`;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return `The API cannot listen on ${host}: ${why}. Set RUNLEDGER_HOST to an address of this machine.`;
 };
 

@@ -19,7 +19,7 @@ export const awaitWholeLog = (log: EventLog, { views, print, stopping }: WholeLo
     print(
       `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)} (in another terminal). This start waits for that.`,
     );
-    await nameLostRunsIn(gatewaySettings(views), lost, { say: print, atMost: MAX_NAMED_RUNS });
+    await nameLostRunsIn(gatewaySettings(views), lost, print, MAX_NAMED_RUNS);
   });
 
 const gatewaySettings = (views: Views): Parameters<typeof nameLostRunsIn>[0] =>

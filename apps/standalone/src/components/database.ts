@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { whyUnreachable, makeUser } from '@runledger/gateway/views/mongo/reach-server';
+import { whyUnreachable, makeUser } from '@runledger/gateway/views/mongo/mongo-server';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb';
 import { describeExit } from '@runledger/local-servers/managed-process';
 import { sleep } from '@runledger/resilience/abort';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { codeOf, messageOf } from '@runledger/resilience/errors';
 
 /** The default name of the data folder. */
 export const DATA_FOLDER = '.runledger';
@@ -50,8 +51,7 @@ export const readJsonFile = async <Schema extends TSchema>(
     if (Value.Check(schema, content)) return { kind: 'found', path, content };
     return { kind: 'unusable', path, why: 'a member is missing or invalid' };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      return { kind: 'missing', path };
-    return { kind: 'unusable', path, why: error instanceof Error ? error.message : String(error) };
+    if (codeOf(error) === 'ENOENT') return { kind: 'missing', path };
+    return { kind: 'unusable', path, why: messageOf(error) };
   }
 };

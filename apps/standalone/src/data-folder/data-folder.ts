@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf, messageOf } from '@runledger/resilience/errors';
 import { takeLock } from './folder-lock.ts';
 import type { Holder } from './folder-lock.ts';
 import { writePrivateFile } from './write-file.ts';
@@ -43,7 +44,7 @@ export const openDataFolder = async (path: string, now: () => Date): Promise<Ope
       folder: { path, at, publishUrl, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() },
     };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return {
       ok: false,
       why: `The data folder ${path} cannot be used: ${why}. Make it writable, or ${CHOOSE_ANOTHER}.`,
@@ -80,7 +81,7 @@ const readFormat = async (file: string): Promise<string | undefined> => {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

@@ -91,6 +91,6 @@ const updateMachineGpu = async (
   first: FirstOrganisation,
   gpu: GpuModel,
 ): Promise<void> => {
-  const machine = await records.getMachine(first.org_id, first.machine_id);
-  if (machine !== undefined && machine.gpu !== gpu) await records.putMachine({ ...machine, gpu });
+  const machine = await records.machines.get(first.org_id, first.machine_id);
+  if (machine !== undefined && machine.gpu !== gpu) await records.machines.put({ ...machine, gpu });
 };

@@ -25,10 +25,10 @@ export const storeRecords = async (
   const { machine, workflow, version, deployment } = sampleRecords(org_id, ids, created_at, gpu);
   await records.createOrganisation({ id: org_id, name, created_at });
   await records.createUser({ id: user_id, org_id, name: 'operator', created_at });
-  if ((await records.getMachine(org_id, machine.id)) === undefined) await records.putMachine(machine);
-  if ((await records.getWorkflow(org_id, workflow.id)) === undefined) await records.putWorkflow(workflow);
-  await records.createWorkflowVersion(version);
+  if ((await records.machines.get(org_id, machine.id)) === undefined) await records.machines.put(machine);
+  if ((await records.workflows.get(org_id, workflow.id)) === undefined) await records.workflows.put(workflow);
+  await records.versions.create(version);
   // Last: a reader that finds the deployment must find all records that it names.
-  if ((await records.getDeployment(org_id, deployment.id)) === undefined)
-    await records.putDeployment(deployment);
+  if ((await records.deployments.get(org_id, deployment.id)) === undefined)
+    await records.deployments.put(deployment);
 };

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { healthTokenHeader } from '@runledger/service-kit/health-token';
+import { messageOf } from '@runledger/resilience/errors';
 import { EXIT_CONFIG, type ServiceState } from './service-process.ts';
 
 const POLL_EVERY_MS = 50;
@@ -58,6 +59,6 @@ const readinessProblem = async (health: string, token: string): Promise<string |
     const body = await answer.text();
     return answer.ok ? undefined : `/readyz answered ${answer.status}: ${body.slice(0, 500)}`;
   } catch (error) {
-    return `/readyz did not answer: ${error instanceof Error ? error.message : String(error)}`;
+    return `/readyz did not answer: ${messageOf(error)}`;
   }
 };

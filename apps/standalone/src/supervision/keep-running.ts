@@ -1,4 +1,5 @@
 import { sleep } from '@runledger/resilience/abort';
+import { messageOf } from '@runledger/resilience/errors';
 import { restartDelays } from './restart-delays.ts';
 
 /** A process that is kept running. */
@@ -41,7 +42,7 @@ export const keepRunning = async ({ name, start, print }: KeepRunningOptions): P
           running = started;
           return settled(started);
         },
-        (error: unknown) => `did not start: ${error instanceof Error ? error.message : String(error)}`,
+        (error: unknown) => `did not start: ${messageOf(error)}`,
       );
     }
   };

@@ -137,7 +137,6 @@ const gateway: Allowed = {
     ...movingLeaders('LOGS', 'AUDIT', 'AUDIT_RIGHTS', 'KV_ACCOUNTS', 'KV_ARCHIVE', 'OBJ_ARCHIVE'),
   ],
   subscribe: [
-    'request.gateway.archive_check',
     'request.gateway.instances',
     'request.gateway.redrive',
     'request.gateway.view_digests',

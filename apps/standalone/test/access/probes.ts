@@ -142,7 +142,6 @@ const questions = (): string[] => [
     'request.scheduler.consumer',
     'request.executor.a.instances',
     'request.scheduler.receivers',
-    'request.gateway.archive_check',
     'request.gateway.view_digests',
     'request.gateway.rebuild_views',
     'request.scheduler.other',

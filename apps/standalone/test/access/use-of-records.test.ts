@@ -7,6 +7,7 @@ import { readAuditBackwards } from '@runledger/event-log/streams/audit-records';
 import { recordsLeft, ringUse } from '@runledger/event-log/streams/audit-ring';
 import { actionRecorder } from '@runledger/event-log/streams/record-action';
 import { openBucket } from '@runledger/event-log/streams/bucket';
+import { openTable } from '@runledger/event-log/table/table';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
@@ -58,7 +59,13 @@ describe('with only its own key', () => {
       );
       expect(await bucket.get('one.two')).toMatchObject({ value: 'second' });
       expect(await bucket.nextWrite('one', 0)).toBeDefined();
-      await bucket.delete('one.three');
+      await openTable(log, {
+        bucket: name,
+        prefix: 'one',
+        schema: Type.String(),
+        keep: (text) => text,
+        sortKey: (text) => text,
+      }).erase('one.three');
       if (name === 'RATES' || name === 'WEBHOOK_SECRETS') continue;
       expect(await bucket.list('one')).toHaveLength(1);
       await bucket.erase('one.two');

@@ -7,7 +7,7 @@ import { startStandalone, type Standalone } from '../fixtures/start-standalone.t
 
 const GRACE_S = 2;
 
-describe('a standalone with one slot and without webhooks to this machine', () => {
+describe('a cancel in a standalone', () => {
   let standalone: Standalone;
   let api: RunApi;
   beforeAll(async () => {
@@ -15,7 +15,6 @@ describe('a standalone with one slot and without webhooks to this machine', () =
       env: {
         EXECUTOR_GPUS: 'A10G:1',
         EXECUTOR_CANCEL_GRACE_S: String(GRACE_S),
-        RUNLEDGER_WEBHOOK_ALLOW: '',
       },
     });
     api = runApi(standalone);
@@ -30,26 +29,6 @@ describe('a standalone with one slot and without webhooks to this machine', () =
           command.includes('sample/render-image') && !command.includes('supervision/supervisor.'),
       )
       .map(({ pid }) => pid);
-
-  it('cancels a queued run at once, and never starts it', async () => {
-    const busy = await api.queue({ seconds: 60, size: 64 });
-    await api.reaches(busy, 'running', 20_000);
-    const waiting = await api.queue({ seconds: 0, size: 64 });
-    expect(await api.get(waiting)).toMatchObject({ status: 'queued' });
-
-    const cancelled = { run_id: waiting, status: 'cancelled', outcome: 'cancelled' };
-    expect(await api.cancel(waiting)).toEqual(cancelled);
-    const shown = await api.get(waiting);
-    expect(shown).toMatchObject({ status: 'cancelled', end_reason: 'cancelled_by_client', finished: true });
-    expect(await api.cancel(waiting)).toEqual(cancelled);
-
-    expect(await api.cancel(busy)).toMatchObject({ outcome: 'cancellation_requested' });
-    await api.ended(busy, 20_000);
-    // The slot is free again, and the next run gets it.
-    await api.ended(await api.queue({ seconds: 0, size: 64 }), 20_000);
-    const { facts } = await historyOf(standalone.dataFolder, shown);
-    expect(facts.map(({ event }) => event.type)).toEqual(['RunQueued', 'RunCancelRequested']);
-  });
 
   it('ends the processes of a cancelled run within the grace period', async () => {
     const run = await api.queue({ seconds: 60, size: 64 });
@@ -71,17 +50,5 @@ describe('a standalone with one slot and without webhooks to this machine', () =
     // By the broker's clock, with a margin for a slow machine. Without a cancel, the run would take a minute.
     const tookMs = Date.parse(cancelled?.time ?? '') - Date.parse(requested?.time ?? '');
     expect(tookMs).toBeLessThan((GRACE_S + 10) * 1_000);
-  });
-
-  it('changes nothing if a cancelled run has ended', async () => {
-    const run = await api.queue({ seconds: 0, size: 64 });
-    const ended = await api.ended(run, 20_000);
-    expect(await api.cancel(run)).toEqual({ run_id: run, status: 'success', outcome: 'already_ended' });
-    expect(await api.get(run)).toEqual(ended);
-  });
-
-  it('refuses webhooks to this machine', async () => {
-    expect(standalone.output()).toContain('to public addresses only (RUNLEDGER_WEBHOOK_ALLOW)');
-    await expect(api.queue({}, { webhook: 'http://127.0.0.1:8080/hook' })).rejects.toThrow('422');
   });
 });

@@ -104,22 +104,12 @@ describe('kill -9 during 50 runs', () => {
     await expectAllToEndOnce(runs);
   };
 
+  // webhook-kill.test.ts kills everything at once.
   const inGate = ['executor', 'nats-server'];
   it.for(someOf(Object.entries(parts), ([name]) => inGate.includes(name)))(
     'of %s: all 50 end, none twice, and the views equal the log',
     { timeout: ALL_END_WITHIN_MS * 1.5 },
     ([, kill], context) => expectSurvived(() => kill(context)),
-  );
-
-  it(
-    'of everything at once: all 50 end, none twice, and the views equal the log',
-    { timeout: ALL_END_WITHIN_MS * 1.5 },
-    (context) =>
-      expectSurvived(async () => {
-        const { MongoDB, ...own } = parts;
-        await Promise.all(Object.values(own).map((kill) => kill(context)));
-        if (typeof views !== 'string') await MongoDB?.(context);
-      }),
   );
 
   it(

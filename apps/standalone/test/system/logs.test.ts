@@ -77,13 +77,3 @@ it('the logs of a run are live over its attempts, masked, and kept with it until
   expect((await request(`/run/${run}`, { method: 'DELETE' })).status).toBe(200);
   expect((await request(`/run/${run}/logs`)).status).toBe(404);
 });
-
-it('the logs of a run that timed out are kept like any other, to the last line', async () => {
-  rmSync(join(folder, 'go-1'));
-  const run = await api.queue({}, { run_timeout_s: 1 });
-  expect(await api.ended(run, 30_000)).toMatchObject({ status: 'timeout', end_reason: 'run_timeout' });
-  const items = (await (await request(`/run/${run}/logs`)).text()).trimEnd().split('\n');
-  // The shell says in between that it was told to stop.
-  expect(JSON.parse(items.at(0) ?? '')).toMatchObject({ attempt: 1, line: 'attempt 1 has the key ***' });
-  expect(JSON.parse(items.at(-1) ?? '')).toMatchObject({ stream: 'stderr', line: 'it was stopped' });
-});

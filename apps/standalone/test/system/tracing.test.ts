@@ -70,8 +70,8 @@ describe('with a collector', () => {
         'decide assign (scheduler)': {
           'append RunAssigned (scheduler)': {
             'process RunAssigned (gpu-executor)': {
-              'GET workflow (gpu-executor)': {
-                'GET /executions/:org_id/:run_id/:attempt/workflow (gateway)': {},
+              'GET assignment (gpu-executor)': {
+                'GET /executions/:org_id/:run_id/:attempt/assignment (gateway)': {},
               },
               'run workflow (gpu-executor)': { 'append RunStarted (gpu-executor)': {} },
               'append RunUploading (gpu-executor)': {},

@@ -772,28 +772,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/receipt-keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the keys of receipts
-         * @description The public keys with which this installation signs receipts, or has signed them.
-         *
-         *     The API key needs the scope `runs:read`.
-         */
-        get: operations["listReceiptKeys"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/retention": {
         parameters: {
             query?: never;
@@ -1019,28 +997,6 @@ export interface paths {
          *     The API key needs the scope `runs:write`. Its audit records have the action `run.outputs_deleted`.
          */
         delete: operations["deleteRunOutputs"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/run/{run_id}/receipt": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a receipt of a run
-         * @description Every lifecycle fact of the run as it is stored, signed. Each has the hash of the one before, so `runledger receipt check` proves without the service that the history is whole and unaltered. Secret inputs are in it as they are stored: encrypted.
-         *
-         *     The API key needs the scope `admin`.
-         */
-        get: operations["getRunReceipt"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5123,143 +5079,6 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * Receipt
-         * @description What an installation says happened to a run, in a form that proves itself.
-         */
-        Receipt: {
-            /**
-             * @description The version of this form.
-             * @constant
-             */
-            format: 1;
-            /**
-             * Format: uuid
-             * @description The id of the run.
-             * @example 01a21460-ae48-7794-b9bb-ade918a387db
-             */
-            run_id: string;
-            /**
-             * Format: uuid
-             * @description The id of the organisation that it belongs to.
-             * @example 01a21460-0006-7000-8000-000000000006
-             */
-            org_id: string;
-            /**
-             * Format: date-time
-             * @description When the receipt was made.
-             * @example 2026-01-31T09:30:00.000Z
-             */
-            issued_at: string;
-            /** @description The facts of the run, in the order of the log. */
-            facts: components["schemas"]["ReceiptFact"][];
-            /**
-             * @description A public key of Ed25519: SPKI, DER, base64url.
-             * @example MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE
-             */
-            key: string;
-            /**
-             * @description A signature of Ed25519 in base64url, over the receipt as JSON without white space, in the order of its members here, without this member and those behind it.
-             * @example 5Xqf0lqJmQkAqgI3yK4yZC8yL5mXrVx1o0gQm0Hh1bY
-             */
-            signature: string;
-            /** @description Facts of the run that are archived, with a signature of the same key. Only present when some are. */
-            archive?: {
-                /** @description The segments that have facts of the run. */
-                segments: components["schemas"]["ReceiptSegment"][];
-                /**
-                 * @description A signature of Ed25519 in base64url, over run_id, issued_at and segments as a JSON object without white space, in the order of their members here.
-                 * @example 5Xqf0lqJmQkAqgI3yK4yZC8yL5mXrVx1o0gQm0Hh1bY
-                 */
-                signature: string;
-            };
-        };
-        /**
-         * ReceiptFact
-         * @description A fact of the run as it is stored.
-         */
-        ReceiptFact: {
-            /**
-             * @description Its position in the log.
-             * @example 4711
-             */
-            sequence: number;
-            /**
-             * Format: date-time
-             * @description When the broker stored it.
-             * @example 2026-01-31T09:30:00.000Z
-             */
-            time: string;
-            /**
-             * @description The subject under which it is stored in the log.
-             * @example runs.01a21460-0006-7000-8000-000000000006.01a21460-ae48-7794-b9bb-ade918a387db.life.queued.gateway
-             */
-            subject: string;
-            /**
-             * @description The position of the message that it was stored behind, as its fence says; 0 for none.
-             * @example 0
-             */
-            follows: number;
-            /**
-             * @description The text as it is stored. It has the hash of the one before as `previous_sha256`. Null when outputs in it were deleted.
-             * @example {"type":"RunQueued","version":1}
-             */
-            content: string | null;
-            /**
-             * @description The SHA-256 of the content, in base64url.
-             * @example n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg
-             */
-            sha256: string;
-        };
-        /**
-         * ReceiptKeys
-         * @description The keys with which receipts are signed.
-         */
-        ReceiptKeys: {
-            /** @description The public keys. The first one signs; the others have signed before. */
-            keys: string[];
-        };
-        /**
-         * ReceiptSegment
-         * @description Facts that are archived, so that each proves that it is part of a segment.
-         */
-        ReceiptSegment: {
-            /**
-             * @description The first position of the range of the log that was archived.
-             * @example 1
-             */
-            first_sequence: number;
-            /**
-             * @description The last position of that range.
-             * @example 5000
-             */
-            last_sequence: number;
-            /**
-             * @description The number of messages of the segment: the leaves of its tree.
-             * @example 4988
-             */
-            messages: number;
-            /**
-             * @description The root of the Merkle tree over the messages of the segment (RFC 6962), in base64url.
-             * @example n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg
-             */
-            root: string;
-            /** @description The facts of the run that are in the segment, each with the proof of it. */
-            facts: {
-                /**
-                 * @description The position of the fact in the log.
-                 * @example 4711
-                 */
-                sequence: number;
-                /**
-                 * @description The index of its leaf, from 0.
-                 * @example 4702
-                 */
-                index: number;
-                /** @description The hashes beside the way from the leaf to the root, the lowest first. */
-                path: string[];
-            }[];
-        };
-        /**
          * ReceiverFailure
          * @description An attempt of the organisation that failed.
          */
@@ -7654,7 +7473,7 @@ export interface components {
             loc: (string | number)[];
             /**
              * @description What is wrong, for people.
-             * @example Field required
+             * @example This is required: send it
              */
             msg: string;
             /**
@@ -10741,51 +10560,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    listReceiptKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The keys. */
-            200: {
-                headers: {
-                    "API-Version": components["headers"]["API-Version"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReceiptKeys"];
-                };
-            };
-            /** @description The client has the present version already. */
-            304: {
-                headers: {
-                    "API-Version": components["headers"]["API-Version"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["NotAllowed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["TooMany"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     getRetention: {
         parameters: {
             query?: never;
@@ -11328,56 +11102,6 @@ export interface operations {
             403: components["responses"]["NotAllowed"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["TooMany"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    getRunReceipt: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the run. */
-                run_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The receipt. */
-            200: {
-                headers: {
-                    "API-Version": components["headers"]["API-Version"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Receipt"];
-                };
-            };
-            /** @description The client has the present version already. */
-            304: {
-                headers: {
-                    "API-Version": components["headers"]["API-Version"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["NotAllowed"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["Gone"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

@@ -47,7 +47,7 @@ const comfyuiRunner = Type.Object(
           'Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings.',
         'x-refusal': {
           type: 'url_parsing',
-          msg: `Input should be a valid URL: absolute, http or https, without credentials, of at most ${MAX_RUNNER_URL} characters`,
+          msg: `Send a URL: absolute, http or https, without credentials, of at most ${MAX_RUNNER_URL} characters`,
         },
       }),
       'Any server when it is null or omitted.',

@@ -1,4 +1,4 @@
-import { Type, type Static, type TLiteral, type TSchema } from 'typebox';
+import { Type, type Static, type TLiteral, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Format } from 'typebox/format';
 import { compiledSchema } from '../compiled-schema.ts';
 import { UUID_PATTERN } from '../ids.ts';
@@ -8,7 +8,7 @@ import { MAX_EVENT_NESTING } from '../limits.ts';
 const Uuid = Type.String({ format: 'uuid' });
 
 /** Members of every event about a run. */
-export const aboutEvent = {
+const aboutEvent = {
   /** UUIDv7; also the message id by which the broker removes duplicates. */
   event_id: Uuid,
   run_id: Uuid,
@@ -28,31 +28,92 @@ export const aboutEvent = {
   traceparent: Type.Union([Type.String({ pattern: '^[0-9a-f-]{1,64}$' }), Type.Null()]),
 };
 
-/** A reader that skipped it would derive a wrong state, so it stops. */
-interface UnreadableEvent<Type extends string> {
+interface EventType<Name extends string, Fact, Writer, Members extends TProperties> {
+  readonly fact: Fact;
+  readonly writer: Writer;
+  readonly schema: TObject<{ type: TLiteral<Name>; version: TLiteral<number> } & typeof aboutEvent & Members>;
+}
+
+/**
+ * Makes the types of events about a run, each with its data beside `members`: its fact (the word in the subject), its only writer, and the
+ * schema of its current version.
+ */
+export const eventTypes =
+  <Members extends TProperties>(members: Members) =>
+  <
+    const Name extends string,
+    const Fact extends string,
+    const Writer extends WriterRole,
+    Data extends TObject,
+  >(
+    type: Name,
+    version: number,
+    fact: Fact,
+    writer: Writer,
+    data: Data,
+  ): EventType<Name, Fact, Writer, Members & { data: Data }> => ({
+    fact,
+    writer,
+    schema: Type.Object({
+      type: Type.Literal(type),
+      version: Type.Literal(version),
+      ...aboutEvent,
+      ...members,
+      data,
+    }),
+  });
+
+/** The members of an event that depend on chance and time, so they come in as a parameter. Its run has the rest. */
+export interface OwnEnvelope {
+  readonly event_id: string;
+  readonly run_id: string;
+  readonly org_id: string;
+  readonly time: string;
+  readonly writer: { readonly service: string; readonly instance: string };
+}
+
+/** The same of what a request caused, of a run that is there: that has the correlation id. */
+export interface EnvelopeForRun extends OwnEnvelope {
+  readonly traceparent: string | null;
+}
+
+/** The same of the first fact of a run. */
+export interface EventEnvelope extends EnvelopeForRun {
+  readonly correlation_id: string;
+}
+
+/**
+ * Of a later release: in a version that this one does not know, or of a type that it does not know in any version. A reader that skipped it
+ * would derive a wrong state, so it stops.
+ */
+interface UnreadableEvent {
   readonly kind: 'newer_version';
-  readonly type: Type;
+  readonly type: string;
   readonly version: number;
 }
 
 export type ParsedEvent<Type extends string, Event> =
   /** `version`: in which it was written. */
   | { readonly kind: 'event'; readonly type: Type; readonly version: number; readonly event: Event }
-  /** A type of a later release. Readers of this release do not need it, and ignore it. */
-  | { readonly kind: 'unknown_type'; readonly type: string }
-  | UnreadableEvent<Type>
+  | UnreadableEvent
   | { readonly kind: 'invalid'; readonly why: string };
 
 export interface EventReader<Type extends string, Event> {
   /** Reads an event from JSON. */
   readonly parse: (value: unknown) => ParsedEvent<Type, Event>;
   /** As `parse`, for a reader that needs no more: nothing but the envelope is checked. */
-  readonly newerVersionOf: (value: unknown) => UnreadableEvent<Type> | undefined;
+  readonly newerVersionOf: (value: unknown) => UnreadableEvent | undefined;
 }
 
 type EventSchema = TSchema & { readonly properties: { readonly version: TLiteral<number> } };
 
-const Envelope = compiledSchema(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
+/** What every release can read of an event. Executors write types, and logs and slices show those that are not known: so it is one word. */
+export const Envelope = compiledSchema(
+  Type.Object({
+    type: Type.String({ pattern: '^[A-Z][A-Za-z]{0,63}$' }),
+    version: Type.Integer({ minimum: 1 }),
+  }),
+);
 
 /**
  * Reads events of the given types from JSON. Objects are open: unknown members are kept and ignored.
@@ -64,19 +125,19 @@ export const eventReader = <Name extends string, Event>(
   const isKnown = (text: string): text is Name => Object.hasOwn(schemas, text);
   const names = Object.keys(schemas).filter(isKnown);
   const validators = new Map(names.map((name) => [name, compiledSchema(schemas[name].schema)]));
-  const isNewer = (type: Name, version: number): boolean =>
-    version > schemas[type].schema.properties.version.const;
-  const newerVersionOf = (value: unknown): UnreadableEvent<Name> | undefined => {
+  const newerVersionOf = (value: unknown): UnreadableEvent | undefined => {
     if (!Envelope.Check(value)) return undefined;
     const { type, version } = value;
-    return isKnown(type) && isNewer(type, version) ? { kind: 'newer_version', type, version } : undefined;
+    const known = isKnown(type) ? schemas[type].schema.properties.version.const : 0;
+    return version > known ? { kind: 'newer_version', type, version } : undefined;
   };
   const parse = (value: unknown): ParsedEvent<Name, Event> => {
     if (!Envelope.Check(value)) return { kind: 'invalid', why: 'the event has no type and version' };
     const { type, version } = value;
+    const newer = newerVersionOf(value);
+    if (newer) return newer;
     const validator = isKnown(type) ? validators.get(type) : undefined;
-    if (!isKnown(type) || !validator) return { kind: 'unknown_type', type };
-    if (isNewer(type, version)) return { kind: 'newer_version', type, version };
+    if (!isKnown(type) || !validator) throw new Error(`${type} has no schema.`);
     if (!isNestedAtMost(MAX_EVENT_NESTING, value)) {
       return { kind: 'invalid', why: `${type} nests more than ${MAX_EVENT_NESTING} levels` };
     }

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '../compiled-schema.ts';
+import { Envelope } from './event-envelope.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN, executorId, type ExecutorId } from '../ids.ts';
 import { Label, MAX_EXECUTOR_LABELS } from '../run-options.ts';
@@ -124,23 +125,19 @@ export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
 
 type ParsedFleetEvent =
   | { readonly kind: 'event'; readonly event: FleetEvent }
-  /** A type of a later release: ignored. */
-  | { readonly kind: 'unknown_type'; readonly type: string }
-  /** The reader must stop with an error. */
+  /** A version, or a type, of a later release. Of a service, it stops the reader. */
   | { readonly kind: 'newer_version'; readonly type: string; readonly version: number }
   | { readonly kind: 'invalid'; readonly why: string };
 
 /** The version that this release writes and reads. */
 const VERSION = 1;
 const TYPES: ReadonlySet<string> = new Set(FleetEvent.anyOf.map(({ properties }) => properties.type.const));
-const Envelope = compiledSchema(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
 const Known = compiledSchema(FleetEvent);
 
 export const parseFleetEvent = (body: unknown): ParsedFleetEvent => {
   if (!Envelope.Check(body)) return { kind: 'invalid', why: 'the event has no type and version' };
   const { type, version } = body;
-  if (!TYPES.has(type)) return { kind: 'unknown_type', type };
-  if (version > VERSION) return { kind: 'newer_version', type, version };
+  if (!TYPES.has(type) || version > VERSION) return { kind: 'newer_version', type, version };
   if (Known.Check(body)) return { kind: 'event', event: body };
   return { kind: 'invalid', why: `the event does not match the schema of ${type}` };
 };
@@ -184,15 +181,6 @@ const FACTS: Record<ExecutorFact['type'], FleetFact> = {
 
 /** The last token of the subject of a fact of the fleet. */
 export const fleetFactOf = (type: FleetEvent['type']): string => ({ ...FACTS, ...FLEET_REQUEST_FACTS })[type];
-
-/** The last tokens of the subjects that no executor may write to: drains, resumes and losses. */
-const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
-  (['ExecutorLost', 'ExecutorDrainRequested', 'ExecutorResumeRequested'] as const).map(fleetFactOf),
-);
-
-/** Whether only services may write under this subject of FLEET. */
-export const isOfControlPlane = (subject: string): boolean =>
-  OF_CONTROL_PLANE.has(subject.split('.').at(-1) ?? '');
 
 /** Where a fact of the fleet is stored. */
 export const fleetSubjectOf = (event: FleetEvent): string =>

@@ -119,7 +119,7 @@ export const RunCancelRequestedData = Type.Object({
 });
 
 /** By event type. */
-export const FactVersions = Type.Record(Type.String({ maxLength: 64 }), Type.Integer({ minimum: 2 }));
+export const FactVersions = Type.Record(Type.String({ maxLength: 64 }), Type.Integer({ minimum: 1 }));
 export type FactVersions = Static<typeof FactVersions>;
 
 /** What an executor needs to run the attempt. It fetches the workflow from the gateway, and inputs that are a blob. */

@@ -1,7 +1,7 @@
-import { Type, type Static, type TObject } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 import { enumInWords, valuesOf, type InWords } from '../schemas.ts';
-import { aboutEvent, eventReader, type WriterRole } from './event-envelope.ts';
+import { eventReader, eventTypes } from './event-envelope.ts';
 
 /** How a delivery attempt ended. Metrics have these words as labels. A table of the notifier decides the consequence of each. */
 const RESULTS = {
@@ -55,15 +55,10 @@ export const MAX_RESPONSE_EXCERPT_BYTES = 2_048;
 /** The first delivery of a run's final notification, and all redeliveries. */
 export const MAX_ROUNDS = 50;
 
-const event = <const Name extends string, Data extends TObject>(type: Name, version: number, data: Data) =>
-  Type.Object({
-    type: Type.Literal(type),
-    version: Type.Literal(version),
-    ...aboutEvent,
-    /** 1 for the first delivery; one more with every redelivery. */
-    round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
-    data,
-  });
+const event = eventTypes({
+  /** 1 for the first delivery; one more with every redelivery. */
+  round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
+});
 
 const Uuid = Type.String({ format: 'uuid' });
 const WebhookId = Type.String({ minLength: 1, maxLength: 128 });
@@ -108,32 +103,18 @@ const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
 
 /** The outcome of a run's notifications. Attempts are not facts. */
 export const WEBHOOK_EVENTS = {
-  WebhookStarted: {
-    fact: 'started',
-    writer: 'notifier',
-    schema: event('WebhookStarted', 1, WebhookStartedData),
-  },
-  WebhookDelivered: {
-    fact: 'delivered',
-    writer: 'notifier',
-    schema: event('WebhookDelivered', 1, WebhookDeliveredData),
-  },
-  WebhookGivenUp: {
-    fact: 'given_up',
-    writer: 'notifier',
-    schema: event('WebhookGivenUp', 1, WebhookGivenUpData),
-  },
-  WebhookExpired: {
-    fact: 'expired',
-    writer: 'gateway',
-    schema: event('WebhookExpired', 1, WebhookExpiredData),
-  },
-  WebhookRedeliveryRequested: {
-    fact: 'redelivery_requested',
-    writer: 'gateway',
-    schema: event('WebhookRedeliveryRequested', 1, WebhookRedeliveryRequestedData),
-  },
-} as const satisfies Record<string, { fact: string; writer: WriterRole; schema: TObject }>;
+  WebhookStarted: event('WebhookStarted', 1, 'started', 'notifier', WebhookStartedData),
+  WebhookDelivered: event('WebhookDelivered', 1, 'delivered', 'notifier', WebhookDeliveredData),
+  WebhookGivenUp: event('WebhookGivenUp', 1, 'given_up', 'notifier', WebhookGivenUpData),
+  WebhookExpired: event('WebhookExpired', 1, 'expired', 'gateway', WebhookExpiredData),
+  WebhookRedeliveryRequested: event(
+    'WebhookRedeliveryRequested',
+    1,
+    'redelivery_requested',
+    'gateway',
+    WebhookRedeliveryRequestedData,
+  ),
+} as const;
 
 export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
 export type WebhookEventOf<T extends WebhookEventType> = Static<(typeof WEBHOOK_EVENTS)[T]['schema']>;
@@ -141,8 +122,10 @@ export type WebhookEvent = { [T in WebhookEventType]: WebhookEventOf<T> }[Webhoo
 
 export const WEBHOOK_EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as WebhookEventType[];
 
+export const isWebhookEventType = (type: string): type is WebhookEventType =>
+  Object.hasOwn(WEBHOOK_EVENTS, type);
 export const isWebhookEvent = (event: { readonly type: string }): event is WebhookEvent =>
-  Object.hasOwn(WEBHOOK_EVENTS, event.type);
+  isWebhookEventType(event.type);
 
 export const { parse: parseWebhookEvent, newerVersionOf: newerWebhookEvent } = eventReader<
   WebhookEventType,

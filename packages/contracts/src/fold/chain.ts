@@ -51,13 +51,13 @@ export interface Chain<Type extends string, Event, State> {
   readonly parse: EventReader<Type, Event>['parse'];
   readonly newerVersionOf: EventReader<Type, Event>['newerVersionOf'];
   readonly subjectOf: (event: Event) => string;
-  /** Whether events of this type, of any version, are stored under this subject. */
-  readonly belongsUnder: (type: Type, subject: string) => boolean;
+  /** Whether events of this type, of any version, are stored under this subject. One of a type that nobody knows yet may be under any. */
+  readonly belongsUnder: (type: string, subject: string) => boolean;
   /**
-   * The latest version in which the writer of this subject may write an event of this type, after what came before. One in a later
-   * version is no fact, for readers of every release: only so may a reader go on behind a version that it does not know.
+   * The latest version in which the writer of this subject may write an event of this type, after what came before; 0 for none. One in a
+   * later version is no fact, for readers of every release: only so may a reader go on behind a version, or a type, that it does not know.
    */
-  readonly latestVersion: (state: State | undefined, subject: string, type: Type) => number;
+  readonly latestVersion: (state: State | undefined, subject: string, type: string) => number;
   readonly evolve: (state: State | undefined, fact: FactOf<Event>) => State | Impossible;
   readonly needs: (event: Event) => FactNeeds;
 }
@@ -122,8 +122,6 @@ export type Accepted<Event, State> =
       readonly refusal: Refusal;
       readonly why: string;
     }
-  /** A type of a later release, which this one does not need. */
-  | { readonly kind: 'unknown_type'; readonly history: History<State>; readonly type: string }
   /** A redelivery. */
   | { readonly kind: 'known' }
   | Gap
@@ -160,7 +158,6 @@ export const acceptMessage = <Type extends string, Event, State>(
   const follows = mayFollow(needs, { head, state }, expectedSequence);
   if (!follows) return { kind: 'gap', after: head, expected: expectedSequence, sequence };
   if (parsed.kind === 'invalid') return refuse('invalid', parsed.why);
-  if (parsed.kind === 'unknown_type') return { kind: 'unknown_type', history, type: parsed.type };
   const { type, version } = parsed;
   if (parsed.kind === 'event' && ownSubject !== subject) {
     return refuse('wrong_subject', `its content says that it belongs to ${ownSubject}`);
@@ -171,7 +168,11 @@ export const acceptMessage = <Type extends string, Event, State>(
   }
   const latest = chain.latestVersion(state, subject, type);
   if (version > latest) {
-    return refuse('invalid', `${type} is in version ${version}, and its writer may use ${latest} at most`);
+    const why =
+      latest === 0
+        ? `no assignment lets its writer store ${type}`
+        : `${type} is in version ${version}, and its writer may use ${latest} at most`;
+    return refuse('invalid', why);
   }
   if (parsed.kind === 'newer_version') return { ...parsed, sequence };
   const { event } = parsed;

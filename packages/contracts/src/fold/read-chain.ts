@@ -73,8 +73,6 @@ const readFrom = <Type extends string, Event, State>(
       case 'refused':
         refused.push({ message, refusal: next.refusal, why: next.why });
         break;
-      case 'unknown_type':
-        break;
       case 'known':
         continue;
       case 'gap':
@@ -112,13 +110,8 @@ export type ChainStep<Event, State> =
       readonly refusal: Refusal;
       readonly why: string;
     }
-  /** A later release wrote it. `ignored`: this one does not need it. Otherwise it does not know what it changed. */
-  | {
-      readonly kind: 'newer';
-      readonly message: StoredMessage;
-      readonly type: string;
-      readonly ignored: boolean;
-    };
+  /** A later release wrote it: what it changed is not known. */
+  | { readonly kind: 'newer'; readonly message: StoredMessage; readonly type: string };
 
 /**
  * Every message of a chain, in its order. Readers stop at a gap, since they would derive a wrong state; this shows it, and goes on:
@@ -164,9 +157,6 @@ export const walkChain = <Type extends string, Event, State>(
         else steps.push({ kind: 'refused', message, refusal: next.refusal, why: next.why });
         break;
       }
-      case 'unknown_type':
-        steps.push({ kind: 'newer', message, type: next.type, ignored: true });
-        break;
       case 'newer_version':
         steps.push(newerStep(message, next));
         isLost = true;
@@ -185,7 +175,6 @@ const newerStep = (
   kind: 'newer',
   message,
   type: `${type} in version ${version}`,
-  ignored: false,
 });
 
 /** Of a message that is a fact, and follows nothing that is known. */
@@ -206,10 +195,9 @@ export const stateAfter = <Event, State>(
     case 'fact':
       return step.states?.after;
     case 'gap':
+    case 'newer':
       return undefined;
     case 'refused':
       return before;
-    case 'newer':
-      return step.ignored ? before : undefined;
   }
 };

@@ -1,5 +1,6 @@
 import type { FactVersions } from '../events/run-event-data.ts';
 import {
+  isRunEventType,
   newerRunEvent,
   parseRunEvent,
   RUN_EVENTS,
@@ -7,6 +8,7 @@ import {
   type RunEventType,
 } from '../events/run-event.ts';
 import { lifecycleFilter, parseLifecycleSubject, runEventSubject, type RunKey } from '../events/subjects.ts';
+import { isWebhookEventType } from '../events/webhook-event.ts';
 import type { ExecutorId } from '../ids.ts';
 import type { Chain, FactNeeds, History, StoredMessage } from './chain.ts';
 import { evolveRun } from './evolve-run.ts';
@@ -22,14 +24,30 @@ const NEEDS: Readonly<Partial<Record<RunEventType, FactNeeds>>> = {
 };
 
 /**
- * The latest version in which the writer of this subject may write an event of this type. An executor may use those of its
- * assignment; services may use any, and theirs stop a reader that does not know them.
+ * What every executor may write in version 1, whatever its assignment says. This list is for ever: a type of executors that a later release
+ * adds is no fact unless the assignment names it, also for those who know the type.
+ */
+const NEED_NO_NAME: ReadonlySet<string> = new Set<RunEventType>([
+  'RunStarted',
+  'RunUploading',
+  'RunAttemptFailed',
+  'RunSucceeded',
+  'RunFailed',
+  'RunCancelled',
+]);
+
+/**
+ * The latest version in which the writer of this subject may write an event of this type; 0 for none. An executor may use what its
+ * assignment names; services may write anything, and what a reader does not know of theirs stops it.
  */
 export const latestVersionUnder = (
   subject: string,
-  type: RunEventType,
+  type: string,
   assigned: FactVersions | undefined,
-): number => (parseLifecycleSubject(subject)?.writer === 'executor' ? (assigned?.[type] ?? 1) : Infinity);
+): number => {
+  if (parseLifecycleSubject(subject)?.writer !== 'executor') return Infinity;
+  return assigned?.[type] ?? (NEED_NO_NAME.has(type) ? 1 : 0);
+};
 
 /** Undefined unless the subject is about the attempt that is under way. */
 const assignedVersions = (state: RunState | undefined, subject: string): FactVersions | undefined => {
@@ -47,6 +65,7 @@ export const RUN_CHAIN: Chain<RunEventType, RunEvent, RunState> = {
   newerVersionOf: newerRunEvent,
   subjectOf: runEventSubject,
   belongsUnder: (type, subject) => {
+    if (!isRunEventType(type)) return !isWebhookEventType(type);
     const { fact, writer } = parseLifecycleSubject(subject) ?? {};
     return RUN_EVENTS[type].fact === fact && RUN_EVENTS[type].writer === writer;
   },

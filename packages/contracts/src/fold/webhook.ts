@@ -1,5 +1,7 @@
+import { isRunEventType } from '../events/run-event.ts';
 import { parseWebhookSubject, webhookEventSubject, webhookFilter } from '../events/subjects.ts';
 import {
+  isWebhookEventType,
   newerWebhookEvent,
   parseWebhookEvent,
   WEBHOOK_EVENTS,
@@ -96,6 +98,7 @@ export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
   newerVersionOf: newerWebhookEvent,
   subjectOf: webhookEventSubject,
   belongsUnder: (type, subject) => {
+    if (!isWebhookEventType(type)) return !isRunEventType(type);
     const { fact, writer } = parseWebhookSubject(subject) ?? {};
     return WEBHOOK_EVENTS[type].fact === fact && WEBHOOK_EVENTS[type].writer === writer;
   },

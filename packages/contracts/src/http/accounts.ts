@@ -4,7 +4,7 @@ import { enumInWords, nullable, optional, unchanged } from '../schemas.ts';
 import { ShownScope } from './api-keys.ts';
 import { Name, NewName, OrganisationUuid, time, UserUuid } from './fields.ts';
 
-/** As people write it, and as the authentication library accepts it. It is compared in lower case. */
+/** As people write it. It is compared in lower case. */
 export const Email = Type.String({
   maxLength: 254,
   pattern:
@@ -13,7 +13,7 @@ export const Email = Type.String({
   examples: ['ada@example.com'],
   'x-refusal': {
     type: 'value_error',
-    msg: 'Value error, this is no e-mail address, such as ada@example.com',
+    msg: 'This is no e-mail address, such as ada@example.com',
   },
 });
 

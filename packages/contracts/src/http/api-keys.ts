@@ -28,7 +28,7 @@ const RequestedScope = {
   description: ORGANISATION_SCOPES,
   'x-refusal': {
     type: 'enum',
-    msg: "Input should be 'runs:read', 'runs:write' or 'admin'; a key with the scope operator is created with the broker's credentials: runledger keys create --operator",
+    msg: "Send 'runs:read', 'runs:write' or 'admin'; a key with the scope operator is created with the broker's credentials: runledger keys create --operator",
   },
 };
 

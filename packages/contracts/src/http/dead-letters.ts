@@ -12,7 +12,7 @@ const Id = Type.String({
   examples: ['12'],
   'x-refusal': {
     type: 'string_pattern_mismatch',
-    msg: 'Input should be the id of a dead letter: a number from 1, such as 12',
+    msg: 'Send the id of a dead letter: a number from 1, such as 12',
   },
 });
 
@@ -23,7 +23,7 @@ const name = (description: string, example: string): Type.TString =>
     examples: [example],
     'x-refusal': {
       type: 'string_pattern_mismatch',
-      msg: 'Input should be a name: 1 to 100 letters, digits, "_" or "-"',
+      msg: 'Send a name: 1 to 100 letters, digits, "_" or "-"',
     },
   });
 

@@ -22,7 +22,7 @@ const Name = Type.String({
   examples: ['desk'],
   'x-refusal': {
     type: 'string_pattern_mismatch',
-    msg: 'Input should be the name of an executor: 1 to 64 letters, digits, "_" or "-"',
+    msg: 'Send the name of an executor: 1 to 64 letters, digits, "_" or "-"',
   },
 });
 

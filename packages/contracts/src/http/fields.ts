@@ -102,7 +102,7 @@ export const wordsOf = <Schema extends Type.TSchema & { readonly enum: readonly 
     ...options,
     'x-refusal': {
       type: 'enum',
-      msg: `Input should be one or several of ${choice}: a list, or a text with commas`,
+      msg: `Send one or several of ${choice}: a list, or a text with commas`,
     },
   });
 };
@@ -134,7 +134,7 @@ export const NewName = Type.String({
     'For people. Not blank, and without control characters and characters that change the direction of text.',
   'x-refusal': {
     type: 'string_pattern_mismatch',
-    msg: 'Input should be a text of 1 to 128 characters that is not blank, without control characters and characters that change the direction of text',
+    msg: 'Send a text of 1 to 128 characters that is not blank, without control characters and characters that change the direction of text',
   },
 });
 

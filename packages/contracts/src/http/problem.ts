@@ -7,7 +7,7 @@ export const ValidationError = Type.Object(
         'The location: `body`, `path`, `query` or `header`, then the names and indexes down to the value.',
       examples: [['body', 'deployment_id']],
     }),
-    msg: Type.String({ description: 'What is wrong, for people.', examples: ['Field required'] }),
+    msg: Type.String({ description: 'What is wrong, for people.', examples: ['This is required: send it'] }),
     type: Type.String({
       description: 'What is wrong, for programs: an error type of pydantic 2.',
       examples: ['missing'],

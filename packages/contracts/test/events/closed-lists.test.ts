@@ -34,31 +34,3 @@ describe('a reader refuses a value that is not in a closed list: a new value nee
     expect(lists).toEqual(recorded[name]);
   });
 });
-
-/** Readers ignore types that they do not know, so none of these may say what a run is. */
-const TYPES_OF_FACTS = {
-  queued: ['RunQueued'],
-  cancel_requested: ['RunCancelRequested'],
-  assigned: ['RunAssigned'],
-  requeued: ['RunRequeued', 'RunAttemptFailed'],
-  ended: [
-    'RunTimedOut',
-    'RunGivenUp',
-    'RunCancelEnforced',
-    'RunExpired',
-    'RunSucceeded',
-    'RunFailed',
-    'RunCancelled',
-  ],
-  outputs_deleted: ['RunOutputsDeleted'],
-  deleted: ['RunDeleted'],
-  started: ['RunStarted'],
-  uploading: ['RunUploading'],
-};
-
-it('has no further type of a fact that earlier releases know: they would ignore what happened to the run', () => {
-  for (const [fact, known] of Object.entries(TYPES_OF_FACTS)) {
-    const types = Object.entries(RUN_EVENTS).filter(([, event]) => event.fact === fact);
-    expect(types.map(([type]) => type)).toEqual(known);
-  }
-});

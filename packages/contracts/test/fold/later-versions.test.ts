@@ -42,6 +42,15 @@ describe('what an executor writes in a version that no release knows', () => {
     });
   });
 
+  it('is no fact, and the run goes on behind it: a type that no release knows', () => {
+    const invented = stored(anEvent('RunStarted'), 3, 2, { body: { type: 'RunInvented', version: 1 } });
+    expect(read(queued, assigned, invented, stored(anEvent('RunFailed'), 4, 3))).toMatchObject({
+      kind: 'whole',
+      history: { head: 4, state: { status: 'failed' } },
+      refused: [{ refusal: 'invalid', why: 'no assignment lets its writer store RunInvented' }],
+    });
+  });
+
   it.each<[string, readonly StoredMessage[], About]>([
     ['that nobody knows', [], {}],
     ['that is queued', [queued], {}],
@@ -108,15 +117,18 @@ describe('an assignment that names later versions', () => {
   });
 });
 
-/** Reads every fact of an executor in version 2 too: as version 1. */
+/** A type of executors that only the later release knows. */
+const LATER_TYPE = 'RunResting';
+
+/** Reads every fact of an executor in version 2 too: as version 1; and the later type as RunUploading. */
 const LATER_RELEASE: typeof RUN_CHAIN = {
   ...RUN_CHAIN,
   parse: (body) => {
     const { type, version } = Object(body);
-    const parsed = RUN_CHAIN.parse(
-      TYPES.includes(type) && version === 2 ? { ...Object(body), version: 1 } : body,
-    );
-    return parsed.kind === 'event' ? { ...parsed, version } : parsed;
+    const present = type === LATER_TYPE ? 'RunUploading' : type;
+    const known = TYPES.includes(present) && version === 2 ? 1 : version;
+    const parsed = RUN_CHAIN.parse({ ...Object(body), type: present, version: known });
+    return parsed.kind === 'event' ? { ...parsed, type, version } : parsed;
   },
 };
 
@@ -128,16 +140,20 @@ const anyMessage = fc.record({
   version: fc.constantFrom(1, 2, 99),
   attempt: fc.integer({ min: 1, max: 3 }),
   executor: fc.constantFrom(EXECUTOR, OTHER_EXECUTOR),
-  assigned: fc.dictionary(fc.constantFrom(...TYPES), fc.constant(2)),
+  assigned: fc.dictionary(fc.constantFrom(...TYPES, LATER_TYPE), fc.constantFrom(1, 2)),
+  isOfLaterType: fc.boolean(),
 });
 
 /** The body of each has a version that its writer may not have. */
 const logOf = (drawn: readonly (typeof anyMessage extends fc.Arbitrary<infer One> ? One : never)[]) =>
-  drawn.map(({ type, version, attempt, executor, assigned: fact_versions }, n) => {
+  drawn.map(({ type, version, attempt, executor, assigned: fact_versions, isOfLaterType }, n) => {
     const isOfExecutor = TYPES.includes(type);
     const data = type === 'RunAssigned' ? { fact_versions } : {};
     const event = anEvent(type, data, { attempt, executor });
-    return stored(event, n + 2, n + 1, { body: { ...event, version: isOfExecutor ? version : 1 } });
+    const stored_type = type === 'RunUploading' && isOfLaterType ? LATER_TYPE : type;
+    return stored(event, n + 2, n + 1, {
+      body: { ...event, type: stored_type, version: isOfExecutor ? version : 1 },
+    });
   });
 
 /** Whether the assignment of the attempt that is under way allows this version to the executor that the message is from. */
@@ -145,7 +161,11 @@ const isAllowed = (run: RunState | undefined, { body }: StoredMessage): boolean 
   const { type, version, attempt, executor_id } = Object(body);
   if (!run || isDeleted(run) || !isExecuting(run)) return false;
   const { number, executor_id: executor, fact_versions = {} } = run.attempt;
-  return number === attempt && executor === executor_id && version <= (fact_versions[type] ?? 1);
+  return (
+    number === attempt &&
+    executor === executor_id &&
+    version <= (fact_versions[type] ?? (type === LATER_TYPE ? 0 : 1))
+  );
 };
 
 /** Where readers of two releases do not know the same; undefined when they do, or the older one stops where it has to. */

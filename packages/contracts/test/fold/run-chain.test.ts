@@ -174,12 +174,30 @@ describe('a message of a later release', () => {
     });
   });
 
-  it('is ignored if its type is unknown', () => {
-    const paused = { ...stored(anEvent('RunStarted'), 9, 8), body: { type: 'RunPaused', version: 1 } };
-    expect(acceptMessage(RUN_CHAIN, { head: 8, state: undefined }, paused)).toMatchObject({
-      kind: 'unknown_type',
-      history: { head: 9 },
+  const paused = { type: 'RunPaused', version: 1 };
+
+  it.each(['paused', 'ended'])('stops the reader if a service stored a type that is new: %s', (fact) => {
+    const { subject } = stored(anEvent('RunRequeued'), 8, 5);
+    const newer = {
+      ...stored(anEvent('RunRequeued'), 8, 5, { body: paused }),
+      subject: subject.replace('requeued', fact),
+    };
+    expect(readChain(RUN_CHAIN, [...chain.slice(0, 1), newer])).toEqual({
+      kind: 'newer_version',
+      ...paused,
+      sequence: 8,
     });
+  });
+
+  it('stops no reader under a name that is no type, or with a type that belongs to notifications', () => {
+    const under = (type: string) =>
+      acceptMessage(
+        RUN_CHAIN,
+        { head: 8, state: undefined },
+        stored(anEvent('RunRequeued'), 9, 8, { body: { type, version: 1 } }),
+      );
+    expect(under('not a type')).toMatchObject({ kind: 'refused', refusal: 'invalid' });
+    expect(under('WebhookStarted')).toMatchObject({ kind: 'refused', refusal: 'wrong_subject' });
   });
 });
 

@@ -74,11 +74,16 @@ describe('the steps of a chain', () => {
       ...stored(anEvent('RunAssigned'), 8, 5),
       body: { ...anEvent('RunAssigned'), version: 99 },
     };
-    expect(shown([...without(8), newer]).slice(1)).toEqual([
-      ['newer', 'RunAssigned in version 99'],
-      ['RunStarted', undefined, undefined],
-      ['RunSucceeded', undefined, undefined],
-    ]);
+    const paused = { ...newer, body: { type: 'RunPaused', version: 1 } };
+    for (const [message, name] of [
+      [newer, 'RunAssigned in version 99'],
+      [paused, 'RunPaused in version 1'],
+    ] as const)
+      expect(shown([...without(8), message]).slice(1)).toEqual([
+        ['newer', name],
+        ['RunStarted', undefined, undefined],
+        ['RunSucceeded', undefined, undefined],
+      ]);
   });
 
   it('fold to what a reader of each beginning folds', () =>

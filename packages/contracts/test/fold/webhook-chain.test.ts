@@ -161,19 +161,21 @@ describe('a webhook message of a later release', () => {
     });
   });
 
-  it('is ignored if its type is unknown', () => {
+  it('stops the reader if its type is new', () => {
     const paused = { ...givenUp, body: { type: 'WebhookPaused', version: 1 } };
-    expect(readChain(WEBHOOK_CHAIN, [started, paused])).toMatchObject({
-      kind: 'whole',
-      history: { head: 17, state: { status: 'running' } },
-      refused: [],
+    expect(readChain(WEBHOOK_CHAIN, [started, paused])).toEqual({
+      kind: 'newer_version',
+      type: 'WebhookPaused',
+      version: 1,
+      sequence: 17,
     });
   });
 
-  it('is ignored if it is a run event under a webhook subject', () => {
+  it('is no run event under a webhook subject: that is refused', () => {
     const misplaced = { ...givenUp, body: anEvent('RunSucceeded') };
     expect(acceptMessage(WEBHOOK_CHAIN, afterStart, misplaced)).toMatchObject({
-      kind: 'unknown_type',
+      kind: 'refused',
+      refusal: 'wrong_subject',
       history: { head: 17 },
     });
   });

@@ -9,7 +9,6 @@ import { orgId, runId } from '@runledger/contracts/ids';
 import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/observability.ts';
 import { lastOfSubjects } from '../read/direct-read.ts';
-import type { RunLog } from '../read/run-messages.ts';
 import { publishTogether, type FencedPublication } from './group-commit.ts';
 import { previousHash, previousOwnHash, rememberMessage } from './previous-hash.ts';
 import { EventTooLarge, publishUntilAcknowledged } from './publish.ts';
@@ -33,14 +32,12 @@ const utf8 = new TextEncoder();
  *   with the same event id, to find out.
  * @throws {LogFull} @throws {EventTooLarge}
  */
-export const append = (log: RunLog, event: ChainEvent, expected: number): Promise<Appended> =>
+export const append = (log: EventLog, event: ChainEvent, expected: number): Promise<Appended> =>
   observed<Appended>(log, event, async (traceparent) => {
     const previous = follows(event, expected) ? previousHash(log, event, expected) : undefined;
     const linked = withPrevious(event, previous instanceof Promise ? await previous : previous);
     const message = messageOf(linked, expected, traceparent);
-    const published = await ('messages' in log
-      ? log.messages.publish(message)
-      : publishTogether(log, message));
+    const published = await publishTogether(log, message);
     switch (published.kind) {
       case 'stored':
         rememberMessage(log, { ...message, sequence: published.sequence });
@@ -85,7 +82,7 @@ const withPrevious = <Event extends ChainEvent>(event: Event, previous_sha256: s
 
 /** Counts the append, and traces it. */
 const observed = <Stored extends Appended | AppendedBlind>(
-  { observer }: RunLog,
+  { observer }: EventLog,
   event: ChainEvent,
   work: (traceparent: string | undefined) => Promise<Stored>,
 ): Promise<Stored> => observeAppend(observer, () => traceAppend<Stored>(event, work));

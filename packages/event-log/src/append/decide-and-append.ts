@@ -1,4 +1,4 @@
-import type { RunLog } from '../read/run-messages.ts';
+import type { EventLog } from '../connect/event-log.ts';
 import { append, type ChainEvent } from './append.ts';
 
 /** The result of a pure decision on a history. */
@@ -43,7 +43,7 @@ const MAX_ATTEMPTS = 10;
  * @throws what `read` and `decide` throw, and as `append`
  */
 export const decideAndAppend = async <Known, Answer>(
-  log: RunLog,
+  log: EventLog,
   options: DecideAndAppend<Known, Answer>,
 ): Promise<DecidedAndAppended<Answer>> => {
   const { read, decide, maxAttempts = MAX_ATTEMPTS, onConflict, around = once } = options;

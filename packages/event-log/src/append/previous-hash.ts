@@ -7,7 +7,7 @@ import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { EventLog } from '../connect/event-log.ts';
 import { lastOfSubjects } from '../read/direct-read.ts';
-import { messagesOf, type RunLog } from '../read/run-messages.ts';
+import { messagesOf } from '../read/run-messages.ts';
 
 /** Of the bytes of a message, in base64url. */
 export const hashOf = (data: Uint8Array): string => hash('sha256', data, 'base64url');
@@ -15,12 +15,12 @@ export const hashOf = (data: Uint8Array): string => hash('sha256', data, 'base64
 /** As many appends rest on a message that was stored or delivered a moment ago. Some megabytes. */
 const REMEMBERED = 32_768;
 
-const hashes = new WeakMap<RunLog, LRUCache<string, string>>();
+const hashes = new WeakMap<EventLog, LRUCache<string, string>>();
 
 /** By run and sequence: a log that was restored from a copy gives the same sequence to a message of another run. */
 const nameOf = (run_id: string, sequence: number): string => `${run_id} ${sequence}`;
 
-const remembered = (log: RunLog): LRUCache<string, string> => {
+const remembered = (log: EventLog): LRUCache<string, string> => {
   const known = hashes.get(log) ?? new LRUCache<string, string>(atMost(REMEMBERED));
   hashes.set(log, known);
   return known;
@@ -28,7 +28,7 @@ const remembered = (log: RunLog): LRUCache<string, string> => {
 
 /** For a reader whose next append rests on this message: then nothing is read for its hash. */
 export const rememberMessage = (
-  log: RunLog,
+  log: EventLog,
   { subject, sequence, data }: Pick<StoredMessage, 'subject' | 'sequence' | 'data'>,
 ): void => {
   const run = runOfSubject(subject);
@@ -40,7 +40,7 @@ type Hash = string | undefined;
 
 /** The hash of the message that an append rests on; undefined when nobody can read it. @throws {LogUnavailable} */
 export const previousHash = (
-  log: RunLog,
+  log: EventLog,
   { run_id }: Pick<RunEvent, 'run_id'>,
   expected: number,
 ): Hash | Promise<Hash> =>

@@ -37,15 +37,17 @@ export const connectWithoutLimit = async (settings: BrokerSettings): Promise<Nat
     // Doubles the publish throughput, and costs only the stack traces of the driver's own errors.
     noAsyncTraces: true,
   };
-  // The driver reports a refusal before the first connection only when it may give up on it. But a connection in use must
-  // survive a broker that comes back without the user for a moment. So another connection tries first.
   try {
-    const trial = await connect(options);
-    await trial.close();
+    const connected = await connect(options);
+    // The driver reports a refusal before the first connection only when it may give up on it. But a connection in use must
+    // survive a broker that comes back without the user for a moment. The driver asks its options at each refusal.
+    if (!(connected instanceof NatsConnectionImpl))
+      throw new TypeError('The connection is not of this driver.');
+    connected.options.ignoreAuthErrorAbort = true;
+    return connected;
   } catch (error) {
     throw error instanceof AuthorizationError ? notAllowed(settings, error) : error;
   }
-  return coalesceWrites(await connect({ ...options, ignoreAuthErrorAbort: true }));
 };
 
 /**
@@ -95,31 +97,6 @@ export const orClosed = async (
     void connecting.then((late) => late.close()).catch(() => undefined);
     throw error;
   }
-};
-
-/**
- * Sends what one turn of the event loop publishes with one write to the socket. The driver writes after each callback, and a write
- * costs as much processor time as everything else about a message, here and at the broker. Turns that have little to do are short, so
- * nothing waits: Node.js waits for nothing between a callback and `setImmediate`. What is more than the driver's limit (32 KiB) is
- * written at once.
- */
-const coalesceWrites = (nc: NatsConnection): NatsConnection => {
-  if (!(nc instanceof NatsConnectionImpl)) throw new TypeError('The connection is not one of this driver.');
-  const { protocol } = nc;
-  // The driver has no setting for it. Without this method it would fail here, not later.
-  const write = protocol['flushPending'].bind(protocol);
-  let isDue = false;
-  const writeLater = (): void => {
-    if (protocol.outbound.size() >= protocol.pendingLimit) return write();
-    if (isDue) return;
-    isDue = true;
-    setImmediate(() => {
-      isDue = false;
-      write();
-    });
-  };
-  protocol['flushPending'] = writeLater;
-  return nc;
 };
 
 /** The broker does not allow this client to do that. It is available, and a retry does not help. */

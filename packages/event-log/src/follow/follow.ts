@@ -4,7 +4,7 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import type { EventLog } from '../connect/event-log.ts';
 import type { Logger, Readiness } from '../connect/observability.ts';
-import { CannotContinue, type Following, type FollowOptions, type RunLog } from '../read/run-messages.ts';
+import { CannotContinue, type Following, type FollowOptions } from '../read/run-messages.ts';
 import { CREATED, createdOf } from '../read/stream-identity.ts';
 import type { StartPosition } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
@@ -37,14 +37,10 @@ export class StreamReplaced extends Error {
 }
 
 /**
- * Reads a stream in order from a position on, permanently: loses and repeats nothing over restarts of the broker. A log in memory has
- * the stream RUNS only.
+ * Reads a stream in order from a position on, permanently: loses and repeats nothing over restarts of the broker.
  * @throws {PositionBeyondEnd} @throws {LogUnavailable}
  */
-export const follow = (log: RunLog, options: FollowOptions): Promise<Following> =>
-  'messages' in log ? log.messages.follow(options) : followStream(log, options);
-
-const followStream = async (log: EventLog, options: FollowOptions): Promise<Following> => {
+export const follow = async (log: EventLog, options: FollowOptions): Promise<Following> => {
   const { stream, subjects, onCaughtUp, pauseMs = 0 } = options;
   const stop = new AbortController();
   const taker = batchHandler(options, log.logger, stop.signal);
@@ -118,7 +114,7 @@ interface BatchHandler {
 }
 
 /** Gives a batch to `onBatch` again until it is taken, so that nothing is skipped. */
-export const batchHandler = (
+const batchHandler = (
   { stream, after, onBatch }: FollowOptions,
   logger: Logger,
   signal: AbortSignal,

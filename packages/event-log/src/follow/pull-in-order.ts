@@ -3,6 +3,7 @@ import type { ConsumerInfo, StreamInfo } from '@nats-io/jetstream';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
+import { messageOf } from '@runledger/resilience/errors';
 import type { EventLog } from '../connect/event-log.ts';
 import type { Readiness } from '../connect/observability.ts';
 import type { DeliveredMessage } from '../read/stored-message.ts';
@@ -132,8 +133,6 @@ const endingOnError = (pull: PullInOrder): Pick<PullInOrder, 'begin' | 'take'> =
 const endPulling = (cause: unknown): never => {
   throw new Ended('the caller ended the pulling', { cause });
 };
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Finds out when everything is taken that was stored at the start. */
 interface CatchingUp {

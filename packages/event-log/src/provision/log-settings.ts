@@ -73,9 +73,9 @@ export interface LogSettings {
   readonly outputsMaxBytes: number;
   /** Milliseconds for which output files are kept. */
   readonly outputsMaxAgeMs: number;
-  /** Of the segments of the archive: about an eighth of what RUNS held in the time for which runs are kept. */
+  /** Of archived runs, about a kilobyte each. */
   readonly archiveMaxBytes: number;
-  /** Of the records of segments: some 700 bytes each, and 2 more for each run. */
+  /** How far the log is archived, and one record for each organisation that is behind. */
   readonly archiveRecordsMaxBytes: number;
   readonly snapshotsMaxBytes: number;
 }
@@ -111,7 +111,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   outputsMaxBytes: 4 * GiB,
   outputsMaxAgeMs: 90 * DAY_MS,
   archiveMaxBytes: 4 * GiB,
-  archiveRecordsMaxBytes: 256 * MiB,
+  archiveRecordsMaxBytes: 64 * MiB,
   snapshotsMaxBytes: 256 * MiB,
 };
 

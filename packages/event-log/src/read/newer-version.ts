@@ -1,10 +1,16 @@
-import { isOfControlPlane, parseFleetEvent } from '@runledger/contracts/events/fleet-event';
+import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { parseRunEvent } from '@runledger/contracts/events/run-event';
-import { assignmentSubject, parseLifecycleSubject } from '@runledger/contracts/events/subjects';
+import { TERMS } from '@runledger/contracts/events/leader-terms';
+import {
+  assignmentSubject,
+  executorWriterOf,
+  parseLifecycleSubject,
+} from '@runledger/contracts/events/subjects';
 import { fenceOf, type Chain, type StoredMessage } from '@runledger/contracts/fold/chain';
-import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { latestVersionUnder, RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook';
-import { CannotContinue, messagesOf, type RunLog } from './run-messages.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { CannotContinue, messagesOf } from './run-messages.ts';
 
 /** The log holds a fact that only a later release can read. A reader that skipped it would be wrong. */
 export class NewerVersion extends CannotContinue {
@@ -35,7 +41,7 @@ export const newerVersionOf = (stream: string, stored: StoredMessage): NewerVers
   return newer?.isOfService ? new NewerVersion({ ...newer, sequence }) : undefined;
 };
 
-/** What an executor wrote in RUNS in a version that this release cannot read. It is no fact unless the assignment of its attempt names that version. */
+/** What an executor wrote in RUNS that this release cannot read. It is no fact unless the assignment of its attempt names its type with that version. */
 const newerOfExecutor = (stored: StoredMessage): NewerType | undefined => {
   const newer = newerOfRuns('RUNS', stored);
   return newer?.isOfService === false ? newer : undefined;
@@ -51,8 +57,10 @@ interface NewerMessage extends NewerType {
 }
 
 const newerOfFleet = ({ subject, body }: StoredMessage): NewerMessage | undefined => {
-  const parsed = parseFleetEvent(body);
-  return parsed.kind === 'newer_version' ? { ...parsed, isOfService: isOfControlPlane(subject) } : undefined;
+  const parsed = subject === TERMS ? undefined : parseFleetEvent(body);
+  return parsed?.kind === 'newer_version'
+    ? { ...parsed, isOfService: executorWriterOf(subject) === undefined }
+    : undefined;
 };
 
 const newerOfRuns = (stream: string, { subject, fence, body }: StoredMessage): NewerMessage | undefined => {
@@ -77,7 +85,7 @@ const newerOf = <Type extends string, Event, State>(
  * writes assignments, so this is one request, whatever an executor wrote about the run. @throws {LogUnavailable}
  */
 export const newerVersionOfExecutor = async (
-  log: RunLog,
+  log: EventLog,
   stored: StoredMessage,
 ): Promise<NewerVersion | undefined> => {
   const newer = newerOfExecutor(stored);
@@ -89,6 +97,8 @@ export const newerVersionOfExecutor = async (
   const parsed = parseRunEvent(assignment.body);
   if (parsed.kind !== 'event') return newerVersionOf('RUNS', assignment);
   const { event } = parsed;
-  const latest = (event.type === 'RunAssigned' && event.data.fact_versions?.[newer.type]) || 1;
-  return newer.version <= latest ? new NewerVersion({ ...newer, sequence: stored.sequence }) : undefined;
+  const named = event.type === 'RunAssigned' ? event.data.fact_versions : undefined;
+  return newer.version <= latestVersionUnder(stored.subject, newer.type, named)
+    ? new NewerVersion({ ...newer, sequence: stored.sequence })
+    : undefined;
 };

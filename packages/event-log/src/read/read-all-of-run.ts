@@ -3,9 +3,10 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { readChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook';
+import type { EventLog } from '../connect/event-log.ts';
 import { isClean } from './read-run.ts';
 import { earliest, MAX_OF_RUN, MAX_OF_WEBHOOK, partOf, queuedOf, readAllUnder } from './read-whole-chain.ts';
-import { messagesOf, type RunLog, type RunMessages } from './run-messages.ts';
+import { messagesOf, type RunMessages } from './run-messages.ts';
 
 /** All messages of a run, by their chains. */
 export interface MessagesOfRun {
@@ -18,7 +19,7 @@ export interface MessagesOfRun {
  * hides. As a rule these are two requests. When a fact is missing or hidden, all are read one by one from the stream's leader.
  * Undefined for more messages than a run can have. @throws {LogUnavailable}
  */
-export const readAllOfRun = async (log: RunLog, key: RunKey): Promise<MessagesOfRun | undefined> => {
+export const readAllOfRun = async (log: EventLog, key: RunKey): Promise<MessagesOfRun | undefined> => {
   const messages = messagesOf(log);
   const last = (await messages.last(runFilter(key)))?.sequence ?? 0;
   if (last === 0) return { life: [], webhook: [] };
@@ -51,7 +52,7 @@ const readOneByOne = async (
 };
 
 /** What the log still has of a run, in order, from any replica: the last message of each subject. @throws {LogUnavailable} */
-export const messagesOfRun = async (log: RunLog, key: RunKey): Promise<StoredMessage[]> =>
+export const messagesOfRun = async (log: EventLog, key: RunKey): Promise<StoredMessage[]> =>
   [...(await messagesOf(log).lastOfEachSubject(runFilter(key)))].sort(
     (one, other) => one.sequence - other.sequence,
   );

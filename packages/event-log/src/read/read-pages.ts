@@ -41,16 +41,19 @@ export async function* readPages(
   }
 }
 
-const readPage = async (log: EventLog, stream: string, from: number): Promise<readonly StoredMessage[]> => {
-  const { messages } = await readDirect(
-    log,
-    stream,
-    { seq: from, ...PAGE },
-    `reading ${stream} from ${from} on`,
-  );
+/** The messages from a sequence on, as many as a response has; none at the end of the stream. @throws {LogUnavailable} */
+export const readPage = async (
+  log: EventLog,
+  stream: string,
+  from: number,
+  filter = '>',
+): Promise<readonly StoredMessage[]> => {
+  const about = filter === '>' ? PAGE : { ...PAGE, next_by_subj: filter };
+  const query = { seq: from, ...about };
+  const { messages } = await readDirect(log, stream, query, `reading ${stream} from ${from} on`);
   if (messages.length > 0) return messages.map(fromStored);
   // A replica may be behind. The leader knows.
-  const next = await nextMessage(log, stream, from, '>');
+  const next = await nextMessage(log, stream, from, filter);
   return next === null ? [] : [fromStored(next)];
 };
 
@@ -116,3 +119,27 @@ export const readChunk = async (
   if (!found) throw new Error(`A chunk of ${subject} from ${from} on is missing.`);
   return { sequence: found.seq, data: found.data };
 };
+
+const LISTED = { batch: 512, max_bytes: 1024 * 1024 };
+
+interface ListedObject {
+  readonly name: string;
+  /** When it was stored last, by the broker's clock: milliseconds since 1970. */
+  readonly storedMs: number;
+}
+
+/** The objects of an object store in the order in which they were stored. @throws {LogUnavailable} */
+export async function* listObjects(log: EventLog, bucket: string): AsyncGenerator<readonly ListedObject[]> {
+  const about = { ...LISTED, next_by_subj: `$O.${bucket}.M.>` };
+  let query = { seq: 1, ...about };
+  for (;;) {
+    const { messages } = await readDirect(log, `OBJ_${bucket}`, query, `listing the objects of ${bucket}`);
+    const last = messages.at(-1);
+    if (!last) return;
+    yield messages.map(({ subject, time }) => ({
+      name: Buffer.from(subject.split('.').at(-1) ?? '', 'base64url').toString(),
+      storedMs: time.getTime(),
+    }));
+    query = { seq: last.seq + 1, ...about };
+  }
+}

@@ -30,9 +30,9 @@ import {
   type WebhookFact,
   type WebhookHistory,
 } from '@runledger/contracts/fold/webhook';
-import { LogUnavailable } from '../connect/event-log.ts';
+import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { partOf, readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
-import { messagesOf, type RunLog } from './run-messages.ts';
+import { messagesOf } from './run-messages.ts';
 
 export type ReadRun =
   /** No such run. `head` is 0, or the sequence of the last message under its subjects when only invalid ones are stored. */
@@ -67,7 +67,7 @@ interface ReadRunOptions {
  * @throws {LogUnavailable}
  */
 export const readRun = async (
-  log: RunLog,
+  log: EventLog,
   key: RunKey,
   { atLeast = 0 }: ReadRunOptions = {},
 ): Promise<ReadRun> => {
@@ -153,11 +153,11 @@ const summary = (
 };
 
 /** The sequence of the last message of the run's lifecycle, from the stream's leader; 0 for none. */
-export const head = async (log: RunLog, key: RunKey): Promise<number> =>
+export const head = async (log: EventLog, key: RunKey): Promise<number> =>
   (await messagesOf(log).last(lifecycleFilter(key)))?.sequence ?? 0;
 
 /** The same over all messages of the run, including its webhook facts. */
-export const lastOfRun = async (log: RunLog, key: RunKey): Promise<number> =>
+export const lastOfRun = async (log: EventLog, key: RunKey): Promise<number> =>
   (await messagesOf(log).last(runFilter(key)))?.sequence ?? 0;
 
 /** The end of a run's webhook chain, by the subject of its last fact: it is known even when the facts before it are gone. */
@@ -182,11 +182,11 @@ export const endOf = ({ head, state }: WebhookHistory): WebhookEnd => ({
 });
 
 /** Of a run that was read. When its chain has a gap, the last fact is read from the stream's leader. @throws {LogUnavailable} */
-export const webhookEndOf = async (log: RunLog, key: RunKey, read: ReadRun): Promise<WebhookEnd> =>
+export const webhookEndOf = async (log: EventLog, key: RunKey, read: ReadRun): Promise<WebhookEnd> =>
   read.kind === 'found' && read.webhook ? endOf(read.webhook) : readWebhookEnd(log, key);
 
 /** From the stream's leader. @throws {LogUnavailable} */
-export const readWebhookEnd = async (log: RunLog, key: RunKey): Promise<WebhookEnd> => {
+export const readWebhookEnd = async (log: EventLog, key: RunKey): Promise<WebhookEnd> => {
   const last = await messagesOf(log).last(webhookFilter(key));
   const about = last && parseWebhookSubject(last.subject);
   if (!last || !about) return { head: last?.sequence ?? 0, round: 1, status: 'none' };

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { READ_MARKER } from '@runledger/contracts/events/subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { publish, type Publication, type Published } from '../append/publish.ts';
 import { CALL_WITHIN_MS, isTransient } from '../connect/broker-call.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import type { Readiness } from '../connect/observability.ts';
@@ -16,13 +15,8 @@ import {
 } from './leader-read.ts';
 import { fromStored } from './stored-message.ts';
 
-/** The messages of RUNS. `append` and `readRun` need no more than these. */
+/** How the messages of RUNS are read. `readRun` needs no more than these. */
 export interface RunMessages {
-  /**
-   * Atomic: the message is stored only if the last one under the fence's filter is the expected one, and once, also
-   * when it is published several times under its id. @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
-   */
-  publish(message: Publication): Promise<Published>;
   /**
    * The last message of each subject under a filter. May lack what was stored a moment ago, and has nothing that a later read
    * of the last message may lack. @throws {LogUnavailable}
@@ -38,16 +32,6 @@ export interface RunMessages {
    */
   at(sequence: number): Promise<StoredMessage | undefined>;
 }
-
-/** The log in memory: the messages, and how to follow them. */
-export interface InMemoryMessages extends RunMessages {
-  /** @throws {PositionBeyondEnd} */
-  follow(options: FollowOptions): Promise<Following>;
-}
-
-/** A log that runs are appended to and read from: on JetStream, or in memory for tests of one use case. */
-export type RunLog = Pick<EventLog, 'logger' | 'observer'> &
-  (EventLog | { readonly messages: InMemoryMessages });
 
 /** Thrown by `onBatch`, it ends the follower: the same batch can never be taken. */
 export abstract class CannotContinue extends Error {}
@@ -84,12 +68,7 @@ export interface Following extends AsyncDisposable {
   position(): number;
 }
 
-/** The messages of RUNS in this log: on JetStream or in memory. */
-export const messagesOf = (log: RunLog): RunMessages =>
-  'messages' in log ? log.messages : jetStreamMessages(log);
-
-const jetStreamMessages = (log: EventLog): RunMessages => ({
-  publish: (message) => publish(log, message),
+export const messagesOf = (log: EventLog): RunMessages => ({
   lastOfEachSubject: async (filter) => {
     // Too many for one response: the caller reads them from the leader one by one.
     const found = storedIn(await readLast(log, [filter])) ?? [];
@@ -163,14 +142,10 @@ const isTooMany = (error: unknown): boolean =>
  * is waited for. @throws {LogUnavailable}
  */
 export const readStored = async (
-  log: RunLog,
+  log: EventLog,
   sequence: number,
   stream: 'RUNS' | 'FLEET' = 'RUNS',
 ): Promise<StoredMessage | undefined> => {
-  if ('messages' in log) {
-    const next = stream === 'RUNS' ? await log.messages.next('>', sequence) : undefined;
-    return next?.sequence === sequence ? next : undefined;
-  }
   // A later message proves that this one is gone. The state does not: until a former leader hears from the others again, it may give
   // one of the two responses.
   const { next } = await leaderReadUntil(

@@ -151,9 +151,9 @@ type EventOf = (body: unknown, redaction: Redaction) => object | null;
 const runEventOf: EventOf = (body, redaction) => {
   const life = parseRunEvent(body);
   if (life.kind === 'event') return redactedRunEvent(life.event, redaction);
-  if (life.kind === 'newer_version') return { type: life.type, version: life.version };
   const webhook = parseWebhookEvent(body);
-  return webhook.kind === 'event' ? redactedWebhookEvent(webhook.event, redaction) : null;
+  if (webhook.kind === 'event') return redactedWebhookEvent(webhook.event, redaction);
+  return life.kind === 'newer_version' ? { type: life.type, version: life.version } : null;
 };
 
 const fleetEventOf: EventOf = (body, redaction) => {

@@ -17,10 +17,7 @@ export type BucketName =
 
 export type Store = (kv: () => Promise<KV>, data: Uint8Array) => Promise<number>;
 
-interface RecordWrite {
-  readonly bucket: BucketName;
-  readonly key: string;
-  readonly data: Uint8Array;
+interface RecordWrite extends Stored {
   readonly withinMs: number;
 }
 
@@ -46,6 +43,14 @@ export const writeRecord = async (
   }
 };
 
+interface Stored {
+  readonly bucket: BucketName;
+  readonly key: string;
+  readonly data: Uint8Array;
+  /** It says that the key was removed. */
+  readonly isMarker?: boolean;
+}
+
 /** The condition of a write: that this key has this revision; 0 for none. */
 interface Expected {
   readonly key: string;
@@ -58,12 +63,13 @@ interface Expected {
  */
 export const publishRecord = async (
   { js, apiPrefix }: EventLog,
-  { bucket, key, data }: Omit<RecordWrite, 'withinMs'>,
+  { bucket, key, data, isMarker = false }: Stored,
   expected?: Expected,
 ): Promise<number> => {
   const subject = `$KV.${bucket}.${key}`;
   const rollUp = headers();
   rollUp.set('Nats-Rollup', 'sub');
+  if (isMarker) rollUp.set('KV-Operation', 'PURGE');
   // A user with an account of its own writes under the prefix, as the driver does (ADR 25).
   const { seq } = await js.publish(apiPrefix === OWN_API_PREFIX ? subject : `${apiPrefix}.${subject}`, data, {
     headers: rollUp,

@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { KV } from '@nats-io/kv';
-import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
@@ -42,8 +40,7 @@ export interface Bucket<Value> {
   update(key: string, value: Value, revision: number): Promise<number | false>;
   /** As `update`, with a single request: false means for certain that nothing was written; after LogUnavailable it is unknown. */
   updateOnce(key: string, value: Value, revision: number): Promise<number | false>;
-  delete(key: string): Promise<void>;
-  /** Removes the key completely, also through a kill of the broker. `delete` leaves a marker of some 150 bytes permanently. */
+  /** Removes the key completely, also through a kill of the broker. Only the followers of a table learn of it, and only by its own `erase`. */
   erase(key: string): Promise<void>;
   /** Removes the key completely, or returns false when it has a later revision by now. */
   eraseAt(key: string, revision: number): Promise<boolean>;
@@ -61,6 +58,14 @@ export interface Bucket<Value> {
   nextWrite(prefix: string, behind: number): Promise<Write | undefined>;
 }
 
+/** All entries that `next` gives one behind the other, from behind a revision on. */
+export async function* everyEntry<Found extends { readonly revision: number }>(
+  next: (behind: number) => Promise<Found | undefined>,
+  behind = 0,
+): AsyncGenerator<Found, undefined> {
+  for (let entry = await next(behind); entry; entry = await next(entry.revision)) yield entry;
+}
+
 const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
 const MAX_LISTED = 10_000;
 const utf8 = new TextEncoder();
@@ -69,17 +74,39 @@ export const openBucket = <Schema extends TSchema>(
   log: EventLog,
   bucket: BucketName,
   schema: Schema,
-): Bucket<Static<Schema>> => {
+): Bucket<Static<Schema>> => recordsIn(log, bucket, schema).records;
+
+/** A message of a bucket, as a consumer delivers it. */
+export interface RecordMessage {
+  readonly subject: string;
+  readonly sequence: number;
+  readonly storedAt: Date;
+  readonly data: Uint8Array;
+  readonly headers?: { has(name: string): boolean } | undefined;
+}
+
+/** A bucket, and what a reader of its messages needs. */
+export interface RecordsIn<Value> {
+  readonly records: Bucket<Value>;
+  /** @throws {InvalidRecord} */
+  readonly entryOf: (message: RecordMessage) => Entry<Value>;
+  /** Puts a marker in place of a key. False when the key has another revision than the given one. */
+  readonly mark: (key: string, revision?: number) => Promise<boolean>;
+  /** Removes what a key has up to a revision, a marker too. */
+  readonly eraseUpTo: (key: string, revision: number) => Promise<void>;
+}
+
+export const recordsIn = <Schema extends TSchema>(
+  log: EventLog,
+  bucket: BucketName,
+  schema: Schema,
+): RecordsIn<Static<Schema>> => {
   type Value = Static<Schema>;
   const validate = recordValidator(bucket, schema);
   const kv = bucketOpener(log, bucket);
-  const entryOf = (
-    { subject, data }: Pick<DeliveredMessage, 'subject' | 'data'>,
-    revision: number,
-    changedAt: Date,
-  ): Entry<Value> => {
+  const entryOf = ({ subject, data, sequence, storedAt }: RecordMessage): Entry<Value> => {
     const key = keyIn(bucket, subject);
-    return { key, value: validate(key, parseJson(data)), revision, changedAt };
+    return { key, value: validate(key, parseJson(data)), revision: sequence, changedAt: storedAt };
   };
 
   const get = async (key: string): Promise<Entry<Value> | undefined> => {
@@ -103,7 +130,9 @@ export const openBucket = <Schema extends TSchema>(
     return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
   };
 
-  return {
+  const eraseUpTo = (key: string, revision: number): Promise<void> =>
+    purge(log, bucket, key, { seq: revision + 1 });
+  const records: Bucket<Value> = {
     get,
     create: (key, value) => write(key, value, async (open, data) => (await open()).create(key, data)),
     put: async (key, value) => {
@@ -118,13 +147,23 @@ export const openBucket = <Schema extends TSchema>(
     },
     update: (key, value, revision) => write(key, value, replacing(log, bucket, { key, revision })),
     updateOnce: (key, value, revision) => write(key, value, replacing(log, bucket, { key, revision }), 0),
-    ...removals(log, bucket, kv),
+    erase: (key) => purge(log, bucket, key),
     eraseAt: async (key, revision) => {
-      await purge(log, bucket, key, { seq: revision + 1 });
+      await eraseUpTo(key, revision);
       return (await get(key)) === undefined;
     },
     ...readsInOrder(log, bucket, entryOf),
   };
+  const mark = async (key: string, revision?: number): Promise<boolean> => {
+    checkKey(bucket, key);
+    const expected = revision === undefined ? undefined : { key, revision };
+    const marker: Store = (_open, data) =>
+      publishRecord(log, { bucket, key, data, isMarker: true }, expected);
+    const write = { bucket, key, data: new Uint8Array(), withinMs: CALL_WITHIN_MS };
+    const written = await writeRecord(write, kv, marker);
+    return written === 'unclear' ? (await get(key)) === undefined : written !== false;
+  };
+  return { records, entryOf, mark, eraseUpTo };
 };
 
 const replacing =
@@ -135,23 +174,16 @@ const replacing =
 const readsInOrder = <Value>(
   log: EventLog,
   bucket: BucketName,
-  entryOf: (
-    message: Pick<DeliveredMessage, 'subject' | 'data'>,
-    revision: number,
-    changedAt: Date,
-  ) => Entry<Value>,
+  entryOf: RecordsIn<Value>['entryOf'],
 ): Pick<Bucket<Value>, 'list' | 'next' | 'nextWrite'> => {
   const next = (prefix: string, behind: number): Promise<StoredMsg | null> =>
     nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(bucket, prefix));
   return {
-    list: async (prefix = '') =>
-      (await listed(log, bucket, filterOf(bucket, prefix))).map((message) =>
-        entryOf(message, message.sequence, message.storedAt),
-      ),
+    list: async (prefix = '') => (await listed(log, bucket, filterOf(bucket, prefix))).map(entryOf),
     next: async (prefix, behind) => {
       let message = await next(prefix, behind);
       while (message !== null && isDeletion(message.header)) message = await next(prefix, message.seq);
-      return message === null ? undefined : entryOf(message, message.seq, message.time);
+      return message === null ? undefined : entryOf(recordMessage(message));
     },
     nextWrite: async (prefix, behind) => {
       const message = await next(prefix, behind);
@@ -160,26 +192,23 @@ const readsInOrder = <Value>(
   };
 };
 
-const keyIn = (bucket: BucketName, subject: string): string => subject.slice(`$KV.${bucket}.`.length);
+/** A message that the leader was asked for. */
+export const recordMessage = ({ subject, data, header, seq, time }: StoredMsg): RecordMessage => ({
+  subject,
+  data,
+  headers: header,
+  sequence: seq,
+  storedAt: time,
+});
+
+export const keyIn = (bucket: BucketName, subject: string): string => subject.slice(`$KV.${bucket}.`.length);
 
 /** The keys under a prefix. */
-const filterOf = (bucket: BucketName, prefix: string): string => {
+export const filterOf = (bucket: BucketName, prefix: string): string => {
   if (prefix === '') return `$KV.${bucket}.>`;
   checkKey(bucket, prefix);
   return `$KV.${bucket}.${prefix}.>`;
 };
-
-const removals = (
-  log: EventLog,
-  bucket: BucketName,
-  kv: () => Promise<KV>,
-): Pick<Bucket<never>, 'delete' | 'erase'> => ({
-  delete: async (key) => {
-    checkKey(bucket, key);
-    await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).purge(key));
-  },
-  erase: (key) => purge(log, bucket, key),
-});
 
 /** Removes all revisions of a key, or those before `seq`. */
 const purge = async (
@@ -207,7 +236,8 @@ const checkKey = (bucket: string, key: string): void => {
   );
 };
 
-const isDeletion = (headers: MsgHdrs | undefined): boolean => headers?.has('KV-Operation') === true;
+export const isDeletion = (headers: RecordMessage['headers']): boolean =>
+  headers?.has('KV-Operation') === true;
 
 /** A stored or new record of a bucket does not match its schema. */
 export class InvalidRecord extends TypeError {

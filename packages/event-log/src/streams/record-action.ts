@@ -1,6 +1,7 @@
 import { AUDIT_ACTIONS } from '@runledger/contracts/audit-actions';
 import type { AuditDetails, AuditOutcome, AuditRecord, AuditTarget } from '@runledger/contracts/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
+import { messageOf } from '@runledger/resilience/errors';
 import type { EventLog } from '../connect/event-log.ts';
 import { storeAuditRecord } from './audit-records.ts';
 
@@ -99,6 +100,6 @@ const notStored = ({ action }: AuditRecord, cause: unknown): AuditNotStored =>
   cause instanceof AuditNotStored
     ? cause
     : new AuditNotStored(
-        `The audit record of ${action} could not be stored, so nothing was done: ${cause instanceof Error ? cause.message : String(cause)}`,
+        `The audit record of ${action} could not be stored, so nothing was done: ${messageOf(cause)}`,
         { cause },
       );

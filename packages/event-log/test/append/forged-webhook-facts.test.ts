@@ -1,9 +1,4 @@
-import {
-  lifecycleFilter,
-  runFilter,
-  webhookFilter,
-  webhookEventSubject,
-} from '@runledger/contracts/events/subjects';
+import { webhookEventSubject } from '@runledger/contracts/events/subjects';
 import { aRun, queued } from '@runledger/testing/run-events';
 import {
   redeliveryRequested,
@@ -28,46 +23,6 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 describe('a forged webhook fact is stored by the broker, and the run stays readable', () => {
-  it('without a fence', async () => {
-    const key = await aQueuedRun(log);
-    await appendChain(log, webhookStarted(key));
-    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
-    expect(await readRun(log, key)).toMatchObject({
-      kind: 'found',
-      run: { status: 'queued' },
-      webhook: { head: forged, state: { status: 'running' } },
-      refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
-    });
-  });
-
-  it.each([
-    ['the lifecycle', lifecycleFilter],
-    ['the whole run', runFilter],
-  ])('with a fence on %s', async (_what, filterOf) => {
-    const key = await aQueuedRun(log);
-    const fence = { filter: filterOf(key), sequence: key.first };
-    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key), fence);
-    const read = await readRun(log, key);
-    expect(read).toMatchObject({
-      kind: 'found',
-      webhook: { head: forged },
-      refused: [{ refusal: 'forged_fence' }],
-    });
-    expect(read).not.toHaveProperty('webhook.state.status');
-  });
-
-  it('with an unknown subject', async () => {
-    const key = await aQueuedRun(log);
-    const last = await appendChain(log, webhookStarted(key));
-    const fence = { filter: webhookFilter(key), sequence: last };
-    await forge(log, `runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
-    expect(await readRun(log, key)).toMatchObject({
-      kind: 'found',
-      webhook: { state: { status: 'running' } },
-      refused: [{ refusal: 'wrong_subject' }],
-    });
-  });
-
   it('when it hides an earlier genuine one under its subject', async () => {
     const key = await aQueuedRun(log);
     const last = await appendChain(log, webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key));

@@ -43,14 +43,6 @@ describe('webhook facts', () => {
     });
   });
 
-  it('are read between two facts', async () => {
-    const key = await aQueuedRun(log);
-    const last = await appendChain(log, webhookStarted(key, 'intermediate'));
-    expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, state: { status: 'running', round: 1 } },
-    });
-  });
-
   it('are appended by one of several writers', async () => {
     const key = await aQueuedRun(log);
     const before = await appendChain(log, webhookStarted(key));
@@ -114,20 +106,6 @@ describe('webhook facts', () => {
 });
 
 describe('a webhook fact of a later release', () => {
-  it('is reported, and nothing is folded', async () => {
-    const key = await aQueuedRun(log);
-    const last = await appendChain(log, webhookStarted(key));
-    const event = { ...webhookGivenUp(key), version: 2 };
-    const fence = { filter: webhookFilter(key), sequence: last };
-    const sequence = await forge(log, webhookEventSubject(webhookGivenUp(key)), event, fence);
-    expect(await readRun(log, key)).toEqual({
-      kind: 'newer_version',
-      type: 'WebhookGivenUp',
-      version: 2,
-      sequence,
-    });
-  });
-
   it('stops followers of the log, unless its fence is forged', async () => {
     const key = await aQueuedRun(log);
     const event = { ...webhookStarted(key), version: 2 };
@@ -149,19 +127,5 @@ describe('a webhook fact of a later release', () => {
     const key = await aQueuedRun(log);
     await forge(log, webhookEventSubject(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', refused: { length: 1 } });
-  });
-
-  it('is skipped when its type is unknown, and the next one is fenced on it', async () => {
-    const key = await aQueuedRun(log);
-    const last = await appendChain(log, webhookStarted(key));
-    const fence = { filter: webhookFilter(key), sequence: last };
-    const subject = `runs.${key.org_id}.${key.run_id}.webhook.paused.notifier.1`;
-    const paused = await forge(log, subject, { type: 'WebhookPaused', version: 1 }, fence);
-    expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: paused, state: { status: 'running' } },
-      refused: [],
-    });
-    await sequenceOf(append(log, webhookDelivered(key), paused));
-    expect(await readRun(log, key)).toMatchObject({ webhook: { state: { status: 'success' } } });
   });
 });

@@ -1,19 +1,13 @@
-import { NatsConnectionImpl } from '@nats-io/transport-node';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { aLog, type TestLog } from '../fixtures/test-log.ts';
-
-let test: TestLog;
-beforeAll(async () => {
-  test = await aLog();
-  return () => test[Symbol.asyncDispose]();
-});
+import { setImmediate as turn } from 'node:timers/promises';
+import { NatsConnectionImpl, type NatsConnection } from '@nats-io/transport-node';
+import { expect, it } from 'vitest';
+import { aLog } from '../fixtures/test-log.ts';
 
 /** Of a PING or a PONG, which the driver may send at any time. */
 const PONG_BYTES = 6;
 
-/** A connection, the sizes of its writes, and what another connection receives of its messages. */
-const aSender = async () => {
-  const { nc } = await test.open();
+/** The sizes of what a connection writes from now on. */
+const writesOf = (nc: NatsConnection): readonly number[] => {
   if (!(nc instanceof NatsConnectionImpl)) return expect.fail('It is not a connection of the driver.');
   const { transport } = nc.protocol;
   const writes: number[] = [];
@@ -22,42 +16,35 @@ const aSender = async () => {
     if (frame.byteLength > PONG_BYTES) writes.push(frame.byteLength);
     send(frame);
   };
+  return writes;
+};
+
+it('sends what callbacks of one turn request with one write, in their order', async () => {
+  await using test = await aLog();
+  const { nc } = await test.open();
   const other = await test.open();
   const subject = `test.${crypto.randomUUID()}`;
   const received: string[] = [];
-  const taken = other.nc.subscribe(subject, {
-    callback: (_error, message) => void received.push(message.string()),
+  other.nc.subscribe(subject, {
+    callback: (_error, message) => {
+      received.push(message.string());
+      message.respond(message.data);
+    },
   });
-  onTestFinished(() => taken.unsubscribe());
   await other.nc.flush();
-  await nc.flush();
-  writes.length = 0;
-  return { nc, writes, subject, received };
-};
-
-describe('a connection to the broker', () => {
-  it('writes once for all that callbacks of one turn publish, in their order', async () => {
-    const { nc, writes, subject, received } = await aSender();
-    const expected = Array.from({ length: 50 }, (_, number) => String(number));
-    for (const number of expected) {
-      nc.publish(subject, number);
-      await Promise.resolve();
-    }
-    await nc.flush();
-    expect(writes).toHaveLength(1);
-    await expect.poll(() => received).toEqual(expected);
-  });
-
-  it('writes at once what is more than the limit of the driver, so little is held back', async () => {
-    const { nc, writes, subject, received } = await aSender();
-    const message = 'm'.repeat(1_000);
-    for (let count = 0; count < 500; count += 1) {
-      nc.publish(subject, message);
-      expect(nc.protocol.outbound.size()).toBeLessThan(nc.protocol.pendingLimit);
-    }
-    const written = writes.length;
-    expect(written).toBeGreaterThan(10);
-    await expect.poll(() => received).toHaveLength(500);
-    expect(writes.length).toBeLessThanOrEqual(written + 1);
-  });
+  // Opens what takes the responses.
+  await nc.request(subject, 'first');
+  const writes = writesOf(nc);
+  const texts = Array.from({ length: 50 }, (_, number) => String(number));
+  const responses: Promise<{ string(): string }>[] = [];
+  // A microtask each, as callbacks of sockets are.
+  for (const text of texts) {
+    responses.push(nc.request(subject, text));
+    await Promise.resolve();
+  }
+  await turn();
+  await Promise.resolve();
+  expect(writes).toHaveLength(1);
+  expect((await Promise.all(responses)).map((message) => message.string())).toEqual(texts);
+  expect(received.slice(1)).toEqual(texts);
 });

@@ -6,7 +6,7 @@ import { append } from '../../src/append/append.ts';
 import { consume, done, NewerVersion, retryIn, type Outcome } from '../../src/follow/consume.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, assigned, queued } from '@runledger/testing/run-events';
+import { aRun, assigned, queued, requeued, started, storeOfLaterType } from '@runledger/testing/run-events';
 
 import { consumerOf, history } from '../fixtures/consumed-runs.ts';
 
@@ -143,6 +143,21 @@ describe('an event of a later release', () => {
       const { num_ack_pending } = await log.jsm.consumers.info('RUNS', 'older-release');
       return num_ack_pending === 1;
     });
+  });
+
+  it.each([
+    ['stops the consumption with a type that a service has added', requeued, false],
+    ['does not stop it with a type that an executor made up', started, true],
+  ] as const)('%s', async (_what, like, ok) => {
+    const key = aRun();
+    const [, , third = 0] = await history(log, key);
+    await storeOfLaterType(log, like(key), third);
+    let handled = 0;
+    await using consumption = await consume(log, consumerOf(`of-later-type-${ok}`, key), async () => {
+      handled += 1;
+      return done;
+    });
+    await expect.poll(() => [handled, consumption.state().ok], { timeout: 10_000 }).toEqual([ok ? 4 : 3, ok]);
   });
 
   it('does not stop the consumption when its fence is forged', async () => {

@@ -14,11 +14,13 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 /** Stores it at the head of the run. Returns what a reader of this message alone finds. */
-const foundOf = async (key: RunKey, event: RunEvent) => {
+const foundUnder = async (subject: string, key: RunKey, event: RunEvent) => {
   const fence = { filter: lifecycleFilter(key), sequence: await head(test.log, key) };
-  const stored = await readStored(test.log, await forge(test.log, runEventSubject(event), event, fence));
+  const stored = await readStored(test.log, await forge(test.log, subject, event, fence));
   return stored && newerVersionOfExecutor(test.log, stored);
 };
+const foundOf = (key: RunKey, event: RunEvent) => foundUnder(runEventSubject(event), key, event);
+const underStarted = (key: RunKey, event: RunEvent) => foundUnder(runEventSubject(started(key)), key, event);
 const inVersion = (event: RunEvent, version: number): RunEvent => ({ ...event, version });
 
 describe('a fact of an executor that only a later release can read', () => {
@@ -32,6 +34,15 @@ describe('a fact of an executor that only a later release can read', () => {
     expect(await foundOf(key, inVersion(started(key, 1, OTHER_EXECUTOR), 3))).toBeUndefined();
     expect(await foundOf(key, inVersion(started(key, 2), 3))).toBeUndefined();
     expect(await foundOf(key, inVersion(requeued(key), 3))).toBeUndefined();
+  });
+
+  it('has a type that the assignment of its attempt names', async () => {
+    const key = aRun();
+    await foundOf(key, queued(key));
+    await foundOf(key, assigned(key, { data: { fact_versions: { RunPaused: 1 } } }));
+    const ofType = (type: string): RunEvent => ({ ...started(key), type }) as RunEvent;
+    expect(await underStarted(key, ofType('RunPaused'))).toMatchObject({ type: 'RunPaused', version: 1 });
+    expect(await underStarted(key, ofType('RunInvented'))).toBeUndefined();
   });
 
   it('is none where the assignment names nothing', async () => {

@@ -1,8 +1,18 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { newUuid } from '@runledger/contracts/ids';
 import { NO_CONTENT, type SliceContent, type SliceLine } from '@runledger/contracts/slices/slice';
-import { aRun, assigned, queued, requeued, runEvent, started } from '@runledger/testing/run-events';
+import {
+  aRun,
+  assigned,
+  LATER_TYPE,
+  queued,
+  requeued,
+  runEvent,
+  started,
+  storeOfLaterType,
+} from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -152,12 +162,14 @@ describe('a slice of the log', () => {
     await storedAt(append(log, assigned(key), await head(log, key)));
     const first = await of(started(key));
     await log.js.publish('fleet.a.1.left', JSON.stringify({ type: 'ExecutorLeft', version: 9 }));
+    const madeUp = await storeOfLaterType(log, started(key), first);
     const lines = await linesOf({}, log);
     const eventOf = (stream: string, sequence: number): unknown =>
       lines.flatMap((line) =>
         line.kind === 'fact' && line.stream === stream && line.sequence === sequence ? [line.event] : [],
       )[0];
     expect(eventOf('RUNS', first)).toEqual({ type: 'RunStarted', version: 9 });
+    expect(eventOf('RUNS', madeUp)).toEqual({ type: LATER_TYPE, version: 1 });
     expect(eventOf('FLEET', 1)).toBeNull();
     await of(requeued(key));
     await expect(linesOf({}, log)).rejects.toThrow(
@@ -255,6 +267,9 @@ describe('a slice of runs', () => {
     const { log } = test;
     const first = await storedAt(append(log, queued(run), 0));
     await append(log, queued(aRun()), 0);
+    // A span is given in milliseconds.
+    const millisecond = Date.now();
+    while (Date.now() === millisecond) await setImmediate();
     const second = await storedAt(append(log, assigned(run), first));
     await append(log, webhookStarted(run), 0);
     await recordDeliveryAttempt(log, run, attempt);

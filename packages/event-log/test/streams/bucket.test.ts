@@ -1,15 +1,24 @@
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBucket, InvalidRecord, type Bucket } from '../../src/streams/bucket.ts';
+import { openTable } from '../../src/table/table.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
 const Machine = Type.Object({ name: Type.String({ minLength: 1 }) });
 
 let test: TestLog;
 let machines: Bucket<{ name: string }>;
+/** Its erasures leave a marker. */
+let marking: Bucket<{ name: string }>;
+const NAMED = {
+  prefix: 'machines',
+  schema: Machine,
+  keep: () => true,
+} as const;
 beforeAll(async () => {
   test = await aLog();
   machines = openBucket(test.log, 'CATALOGUE', Machine);
+  marking = openTable(test.log, { bucket: 'CATALOGUE', ...NAMED });
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
@@ -30,7 +39,7 @@ describe('a bucket', () => {
     const first = await files.put('n.1', { name: 'one' });
     for (const key of ['n.2', 'nn.1', 'n.3']) await files.put(key, { name: key });
     await files.update('n.1', { name: 'changed' }, first);
-    await files.delete('n.2');
+    await openTable(test.log, { bucket: 'FILES', ...NAMED }).erase('n.2');
     const third = await files.next('n', 0);
     expect(third).toMatchObject({ key: 'n.3', value: { name: 'n.3' }, changedAt: expect.any(Date) });
     const changed = await files.next('n', third?.revision ?? 0);
@@ -53,7 +62,7 @@ describe('a bucket', () => {
     const tries = Array.from({ length: 8 }, (_, n) => machines.create('machines.b.1', { name: `n${n}` }));
     const created = (await Promise.all(tries)).filter((revision) => revision !== false);
     expect(created).toHaveLength(1);
-    await machines.delete('machines.b.1');
+    await marking.erase('machines.b.1');
     expect(await machines.get('machines.b.1')).toBeUndefined();
     expect(await machines.create('machines.b.1', { name: 'again' })).toBeGreaterThan(0);
     expect(await machines.create('machines.b.1', { name: 'twice' })).toBe(false);
@@ -113,7 +122,7 @@ describe('a bucket', () => {
       await machines.put(key, { name: key });
     }
     await machines.put('machines.d.2', { name: 'changed' });
-    await machines.delete('machines.d.3');
+    await marking.erase('machines.d.3');
     const listed = await machines.list('machines.d');
     expect(listed.map(({ key, value }) => [key, value.name])).toEqual([
       ['machines.d.1', 'machines.d.1'],
@@ -145,7 +154,7 @@ describe('a bucket', () => {
     await machines.put('machines.h.2', { name: 'two' });
     await read();
     await machines.update('machines.h.1', { name: 'changed' }, first);
-    await machines.delete('machines.h.2');
+    await marking.erase('machines.h.2');
     await machines.put('machines.h.3', { name: 'three' });
     await machines.erase('machines.h.3');
     await read();

@@ -51,8 +51,9 @@ describe('the fleet', () => {
       version: 2,
     });
     expect(parseFleetEvent({ ...left(), type: 'ExecutorPainted' })).toEqual({
-      kind: 'unknown_type',
+      kind: 'newer_version',
       type: 'ExecutorPainted',
+      version: 1,
     });
     expect(parseFleetEvent({ ...left(), executor_id: '' })).toMatchObject({ kind: 'invalid' });
     expect(parseFleetEvent(undefined)).toMatchObject({ kind: 'invalid' });

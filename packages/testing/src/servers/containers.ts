@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePort } from '@runledger/local-servers/free-port';
+import { messageOf } from '@runledger/resilience/errors';
 import type * as Testcontainers from 'testcontainers';
 
 /** The time limit of a first build, with its downloads, and the start of all containers. */
@@ -21,7 +22,7 @@ export const whyNoContainers = async (): Promise<string | undefined> => {
     await getContainerRuntimeClient();
     return undefined;
   } catch (error) {
-    return `there is no Docker engine (${error instanceof Error ? error.message : String(error)})`;
+    return `there is no Docker engine (${messageOf(error)})`;
   }
 };
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findNatsServer, type NatsServerBinary } from '@runledger/local-servers/find-nats-server';
 import { readConfig } from '@runledger/service-kit/config';
+import { messageOf } from '@runledger/resilience/errors';
 import { Type } from 'typebox';
 import type { TestProject } from 'vitest/node';
 import { environment } from './environment.ts';
@@ -54,7 +55,7 @@ const sharedMongo = async (): Promise<SharedMongo | null> => {
   try {
     return await openSharedMongo(environment, open, say);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Error(`${why}\nOr set RUNLEDGER_SKIP_MONGODB=1 to skip the tests that need MongoDB.`, {
       cause: error,
     });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { findMongod, startMongod, ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb';
+import { messageOf } from '@runledger/resilience/errors';
 import { MongoClient } from 'mongodb';
 import { describe, inject } from 'vitest';
 import { environment } from './environment.ts';
@@ -61,6 +62,6 @@ const findStartable = async (): Promise<Startable> => {
     return { kind: 'found', source: 'SecantusDB', start };
   } catch (error) {
     // The shared server comes from MONGODB_URL or Docker, and a test may not kill it.
-    return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'unavailable', reason: messageOf(error) };
   }
 };

@@ -9,6 +9,7 @@ import {
 } from '@runledger/local-servers/mongodb';
 import { secret } from '@runledger/service-kit/config-schemas';
 import { readConfig } from '@runledger/service-kit/config';
+import { messageOf } from '@runledger/resilience/errors';
 import { MongoClient } from 'mongodb';
 import { Type } from 'typebox';
 import { serversFolder } from './servers-folder.ts';
@@ -70,7 +71,7 @@ const checkGivenServer = async (url: string): Promise<void> => {
     await client.db('admin').command({ ping: 1 });
   } catch (error) {
     // Without the URL, which may hold a password.
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Error(
       `The server of MONGODB_URL does not answer (${why}). Correct it, or unset it to use another server.`,
       { cause: error },
@@ -106,7 +107,7 @@ const startContainer = async (open: AsyncDisposableStack, say: Say): Promise<str
     });
     return `mongodb://${container.getHost()}:${container.getMappedPort(27017)}/?directConnection=true`;
   } catch (error) {
-    say(`Docker is skipped: ${error instanceof Error ? error.message : String(error)}`);
+    say(`Docker is skipped: ${messageOf(error)}`);
     return undefined;
   }
 };

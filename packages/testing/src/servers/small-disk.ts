@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '@runledger/resilience/errors';
 
 /** A tmpfs in a mount namespace of the command. It needs no privileges where users may create user namespaces. */
 const IN_NAMESPACE = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c'];
@@ -72,7 +73,7 @@ export const fillDisk = (pid: number, folder: string): (() => void) => {
     try {
       writeSync(file, piece);
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+      if (codeOf(error) !== 'ENOSPC') throw error;
       piece = piece.subarray(0, piece.length / 2);
     }
   }

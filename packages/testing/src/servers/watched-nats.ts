@@ -8,6 +8,7 @@ import { findNatsServer } from '@runledger/local-servers/find-nats-server';
 import { type NatsClusterSettings, natsServerConfig } from '@runledger/local-servers/nats-server';
 import type { Exit } from '@runledger/local-servers/managed-process';
 import { startServer, type ServerProcess } from '@runledger/local-servers/server-process';
+import { codeOf } from '@runledger/resilience/errors';
 import { commandsIn } from '../stand-ins/image-commands.ts';
 import { brokerAccess } from './broker-access.ts';
 import { environment } from './environment.ts';
@@ -201,6 +202,6 @@ const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(-leader, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 };

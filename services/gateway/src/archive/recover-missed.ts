@@ -1,73 +1,106 @@
+import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import pLimit from 'p-limit';
 import { goPastMissed } from '../views/project-batch.ts';
-import { hasMissed, type Missed, type ProjectionPosition } from '../views/projection-start.decide.ts';
-import { recoveredView } from '../views/recovered-view.decide.ts';
-import { inBatches } from '../views/rebuild/compare-views.decide.ts';
+import { hasMissed, type ProjectionPosition } from '../views/projection-start.decide.ts';
 import type { RunProjection } from '../views/run-projection.ts';
 import type { Kit } from '../kit.ts';
+import { ArchiveUnavailable } from './archive-objects.ts';
 import type { Archive } from './archive.ts';
-
-/**
- * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has. An archive that cannot be read is waited for.
- */
-export const recoverMissed = async (
-  kit: Kit,
-  archive: Archive,
-  between: RunProjection['between'],
-  stop: AbortSignal,
-): Promise<void> => {
-  const { log, views } = kit;
-  // The log may have lost them while no message came by which the projection could notice it.
-  const identity = await runsIdentity(log);
-  const position = await views.position();
-  if (position && hasMissed(position, identity)) await between((at) => goPastMissed(kit, at, identity));
-  const missed = (await views.position())?.missed;
-  const passed = missed ? await archive.passedUpTo() : 0;
-  if (!missed || passed < missed.up_to) return;
-  let runs = 0;
-  for await (const keys of inBatches(keysOf(archive.runs(missed.after)), RUNS_AT_ONCE)) {
-    if (stop.aborted || !(await between((at) => recoverRuns(kit, archive, keys, at)))) return;
-    runs += keys.length;
-  }
-  // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
-  if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
-  await between((at) => endMissed(kit, { missed, runs }, at));
-};
-
-async function* keysOf(runs: ReturnType<Archive['runs']>): AsyncGenerator<readonly RunKey[]> {
-  for await (const { key } of runs) yield [key];
-}
 
 /** The projection stands still meanwhile, so that no fact comes between the read of a run and its view. */
 const RUNS_AT_ONCE = 32;
 const MAX_CONCURRENT = 8;
+/** Of the time that it took: a store that does not answer holds up the projection no more than a quarter of it. */
+const PAUSE = 3;
 
-const recoverRuns = async (
-  { views }: Kit,
+/** Organisations of which an object could not be read. */
+interface Left {
+  readonly up_to: number;
+  /** What was archived when the others were read. */
+  readonly passed: number;
+  readonly orgs: ReadonlySet<OrgId>;
+  readonly againAt: number;
+}
+
+/**
+ * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has. An archive that cannot be read is waited for;
+ * where that is an object of one organisation, only its runs wait, and are read again.
+ */
+export const recoverMissed = (
+  kit: Kit,
   archive: Archive,
-  keys: readonly RunKey[],
-  at: ProjectionPosition,
-): Promise<ProjectionPosition> => {
-  const present = new Map((await views.load(keys)).map((view) => [view.run.run_id, view]));
-  const recovered = await pLimit(MAX_CONCURRENT).map(keys, async (key) => {
-    const messages = await archive.read(key);
-    return messages && recoveredView(present.get(key.run_id), messages);
-  });
-  await views.save(recovered.filter((view) => view !== undefined));
-  return at;
+  between: RunProjection['between'],
+): ((stop: AbortSignal) => Promise<void>) => {
+  const { log, views, logger, clock } = kit;
+  let left: Left | undefined;
+  return async (stop) => {
+    // The log may have lost them while no message came by which the projection could notice it.
+    const identity = await runsIdentity(log);
+    const position = await views.position();
+    if (position && hasMissed(position, identity)) await between((at) => goPastMissed(kit, at, identity));
+    const missed = (await views.position())?.missed;
+    if (!missed) return;
+    const rest = left?.up_to === missed.up_to ? left : undefined;
+    if (rest && clock() < rest.againAt) return;
+    const passed = rest?.passed ?? (await archive.passedUpTo());
+    if (passed < missed.up_to) return;
+    const failed = new Map<OrgId, ArchiveUnavailable>();
+    const began = clock();
+    let runs = 0;
+    for await (const page of runsOf(archive, rest)) {
+      for (let from = 0; from < page.length; from += RUNS_AT_ONCE) {
+        const keys = page.slice(from, from + RUNS_AT_ONCE);
+        const recover = async (at: ProjectionPosition): Promise<ProjectionPosition> => {
+          await recoverRuns(kit, archive, keys, failed);
+          return at;
+        };
+        if (stop.aborted || !(await between(recover))) return;
+        runs += keys.length;
+      }
+    }
+    // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
+    left = undefined;
+    if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
+    if (failed.size > 0) {
+      const againAt = clock() + PAUSE * (clock() - began);
+      left = { up_to: missed.up_to, passed, orgs: new Set(failed.keys()), againAt };
+      throw new AggregateError(failed.values(), `views of ${failed.size} organisations lack facts`);
+    }
+    await between(async (at) => {
+      // More was missed meanwhile.
+      if (at.missed?.up_to !== missed.up_to) return undefined;
+      const to = { ...at, missed: null };
+      if (!(await views.advance([], at, to))) return undefined;
+      logger.warn({ missed, runs }, 'the run views have what the archive has of the facts that they lacked');
+      return to;
+    });
+  };
 };
 
-const endMissed = async (
-  { views, logger }: Kit,
-  { missed, runs }: { readonly missed: Missed; readonly runs: number },
-  at: ProjectionPosition,
-): Promise<ProjectionPosition | undefined> => {
-  // More was missed meanwhile.
-  if (at.missed?.up_to !== missed.up_to) return undefined;
-  const to = { ...at, missed: null };
-  if (!(await views.advance([], at, to))) return undefined;
-  logger.warn({ missed, runs }, 'the run views have what the archive has of the facts that they lacked');
-  return to;
+async function* runsOf({ keys }: Archive, rest: Left | undefined): AsyncGenerator<readonly RunKey[]> {
+  if (!rest) return yield* keys();
+  for (const org_id of rest.orgs) yield* keys(org_id);
+}
+
+/** Each organisation ends with its first failure, so a store that does not answer is waited for once. */
+const recoverRuns = async (
+  { views }: Kit,
+  { run }: Archive,
+  keys: readonly RunKey[],
+  failed: Map<OrgId, ArchiveUnavailable>,
+): Promise<void> => {
+  const present = new Map((await views.load(keys)).map((view) => [view.run.run_id, view]));
+  const read = await pLimit(MAX_CONCURRENT).map(keys, async (key) => {
+    if (failed.has(key.org_id)) return undefined;
+    try {
+      return await run(key, present.get(key.run_id));
+    } catch (error) {
+      if (!(error instanceof ArchiveUnavailable)) throw error;
+      failed.set(key.org_id, error);
+      return undefined;
+    }
+  });
+  await views.save(read.filter((view) => view !== undefined));
 };

@@ -1,273 +1,89 @@
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { parseLifecycleSubject, lifecycleFilter, type RunKey } from '@runledger/contracts/events/subjects';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createdAt } from '@runledger/event-log/read/stream-identity';
+import type { RunKey } from '@runledger/contracts/events/subjects';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readAllOfRun, type MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
-import type { ReceiptSegment } from '@runledger/contracts/http/receipts';
-import { merklePath } from '@runledger/event-log/read/merkle';
-import { LRUCache } from 'lru-cache';
-import { messageOfLine, leafOfLine, DamagedSegment, type SegmentLine } from './segment-line.ts';
-import {
-  erasureKey,
-  logName,
-  positionKey,
-  listSegments,
-  type ArchivedErasure,
-  type ArchiveRecords,
-  type SegmentRecord,
-} from './archive-records.ts';
-import { readWholeSegment, readIndex, readRunLines } from './read-segment.ts';
+import pLimit from 'p-limit';
+import type { Kit } from '../kit.ts';
+import type { KeptSince } from '../records/retention.ts';
+import { recoveredView } from '../views/recovered-view.decide.ts';
+import type { StoredView } from '../views/run-view.ts';
 import { ArchiveUnavailable, type ArchiveObjects } from './archive-objects.ts';
-import { mayHaveRun, type Frame } from './pack-segment.ts';
+import { beginsWithRun, joinRun } from './join.decide.ts';
+import { countOf, MOST_MESSAGES, unpackRun } from './run-object.ts';
 
 /** All that the log and the archive have of a run. */
 interface ReadMessages extends MessagesOfRun {
-  /** They are of another log, in whose positions nobody can name a moment of this one. */
+  /** The log has nothing of it, and the archive has it from another log, in whose positions nobody can name a moment of this one. */
   readonly isOfOtherLog: boolean;
-  /** What segments have of it. */
-  readonly archived: readonly ArchivedPart[];
+  /** The archive has something that the log does not. */
+  readonly isArchived: boolean;
 }
 
 /**
- * Undefined for more messages than a run can have. A run that is older than its organisation keeps runs, or whose deletion the log does
- * not have any more, has none. @throws {LogUnavailable} @throws {ArchiveUnavailable}
+ * Undefined for more messages than a run can have. A run that is older than its organisation keeps runs has none. It costs a read of the
+ * log, and where that does not begin with the run one object. @throws {LogUnavailable} @throws {ArchiveUnavailable}
  */
 export type ReadRunMessages = (key: RunKey) => Promise<ReadMessages | undefined>;
 
-interface RunMessagesOptions {
-  readonly log: EventLog;
-  /** Undefined where nothing is archived. */
-  readonly archive:
-    | {
-        readonly segments: ArchivedSegments;
-        readonly records: ArchiveRecords;
-        /** Runs that were created before are not kept: milliseconds since 1970. */
-        readonly keptSince: (org_id: RunKey['org_id']) => Promise<number>;
-      }
-    | undefined;
-}
-
-/** A run has some hundreds of messages at most: more are forged. */
-const MOST = 2_500;
-
+/** Of the log alone, without an archive. `keptSince`: runs that were created before are not kept. */
 export const runMessages =
-  ({ log, archive }: RunMessagesOptions): ReadRunMessages =>
+  ({ log }: Kit, objects: ArchiveObjects | undefined, keptSince: KeptSince): ReadRunMessages =>
   async (key) => {
     const stored = await readAllOfRun(log, key);
     if (!stored) return undefined;
-    const only = { ...stored, isOfOtherLog: false, archived: [] };
-    if (!archive || beginsWithRun(stored)) return only;
-    const erasure = await archive.records.erasures.get(erasureKey({ ...key, what: 'run' }));
-    const found = behindErasure(await archive.segments.find(key), erasure?.value);
-    if (found.length === 0) return only;
-    const created = await createdAt(log, 'RUNS');
-    const position = await archive.records.positions.get(positionKey(created));
-    const name = position && logName(position.value);
-    const merged = merge(key, stored, found, name);
-    if (merged.life.length + merged.webhook.length > MOST) return undefined;
-    const isForgotten = stored.life.length + stored.webhook.length === 0;
-    if (isForgotten && firstTime(merged) < (await archive.keptSince(key.org_id))) return only;
-    return merged;
+    const only = { ...stored, isOfOtherLog: false, isArchived: false };
+    if (!objects || beginsWithRun(stored)) return only;
+    const bytes = await objects.get(key);
+    if (!bytes) return only;
+    const joined = joinRun(stored, await unpackRun(key, bytes, objects.placeOf(key)));
+    if (countOf(joined) > MOST_MESSAGES) return undefined;
+    const isArchived = countOf(joined) > countOf(stored);
+    if (countOf(stored) > 0) return { ...joined, isOfOtherLog: false, isArchived };
+    const all = [...joined.life, ...joined.webhook];
+    const first = Math.min(...all.map(({ time }) => Date.parse(time)), Infinity);
+    if (first < (await keptSince(key.org_id))) return only;
+    const last = Math.max(...all.map(({ sequence }) => sequence), 0);
+    return { ...joined, isOfOtherLog: last > (await runsIdentity(log)).lastSequence, isArchived };
   };
 
-/** Of a run that was deleted, what segments have before that is about to be erased. */
-const behindErasure = (
-  found: readonly ArchivedPart[],
-  erasure: ArchivedErasure | undefined,
-): readonly ArchivedPart[] =>
-  erasure === undefined
-    ? found
-    : found.flatMap(({ segment, lines }) => {
-        const left = lines.filter(
-          ({ sequence }) => segment.log === erasure.log && sequence >= erasure.sequence,
-        );
-        return left.length === 0 ? [] : [{ segment, lines: left }];
-      });
-
-/** Then the log has all of it. */
-const beginsWithRun = ({ life: [first] }: MessagesOfRun): boolean =>
-  first !== undefined && parseLifecycleSubject(first.subject)?.fact === 'queued';
-
-/** Milliseconds since 1970. */
-export const firstTime = ({ life, webhook }: MessagesOfRun): number =>
-  Math.min(...[...life, ...webhook].map(({ time }) => Date.parse(time)), Infinity);
-
 /**
- * Segments of this log continue what the log has. Those of another one count only when this one has nothing of the run: of several, the
- * one that has its latest message.
+ * A run by its facts in the archive and in the log, and by the view that lacks some of them, if there is one; undefined when the archive has
+ * nothing of it, or not enough. Of another log its heads are 0, as those of its view. @throws {LogUnavailable} @throws {ArchiveUnavailable}
  */
-const merge = (
+export type ReadArchivedRun = (
   key: RunKey,
-  stored: MessagesOfRun,
-  found: readonly ArchivedPart[],
-  present: string | undefined,
-): ReadMessages => {
-  const ofPresent = found.filter(({ segment }) => segment.log === present);
-  const isStored = stored.life.length + stored.webhook.length > 0;
-  if (isStored || ofPresent.length > 0)
-    return { ...together(key, stored, ofPresent), isOfOtherLog: false, archived: ofPresent };
-  const latest = found.toSorted((a, b) => compare(a.segment.last_time, b.segment.last_time)).at(-1);
-  const parts = found.filter(({ segment }) => segment.log === latest?.segment.log);
-  return { ...together(key, stored, parts), isOfOtherLog: true, archived: parts };
-};
+  present: StoredView | undefined,
+) => Promise<StoredView | undefined>;
 
-const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
-
-const together = (key: RunKey, stored: MessagesOfRun, parts: readonly ArchivedPart[]): MessagesOfRun => {
-  const all = new Map<number, StoredMessage>();
-  for (const { lines } of parts)
-    for (const message of messagesOfLines(lines)) all.set(message.sequence, message);
-  // What the log has is whole, and may have been withheld since.
-  for (const message of [...stored.life, ...stored.webhook]) all.set(message.sequence, message);
-  return messagesByChain(key, [...all.values()]);
-};
-
-/** Without those that are erased. */
-export const messagesOfLines = (lines: readonly SegmentLine[]): StoredMessage[] =>
-  lines.flatMap((line) => messageOfLine(line) ?? []);
-
-/** In the order of the log. */
-export const messagesByChain = (key: RunKey, all: readonly StoredMessage[]): MessagesOfRun => {
-  const ordered = all.toSorted((a, b) => a.sequence - b.sequence);
-  const prefix = `runs.${key.org_id}.${key.run_id}`;
-  return {
-    life: ordered.filter(({ subject }) => subject.startsWith(`${prefix}.life.`)),
-    webhook: ordered.filter(({ subject }) => subject.startsWith(`${prefix}.webhook.`)),
-  };
-};
-
-/**
- * The paths from the lifecycle facts of a run to the Merkle roots of their segments. Each segment is read as a whole, since a path has hashes of
- * other messages. @throws {ArchiveUnavailable}
- */
-export type ProveFacts = (key: RunKey, parts: readonly ArchivedPart[]) => Promise<ReceiptSegment[]>;
-
-export const provenFacts =
-  (objects: ArchiveObjects): ProveFacts =>
-  async (key, parts) => {
-    const proven: ReceiptSegment[] = [];
-    for (const part of parts) {
-      const { first_sequence, last_sequence, messages, root } = part.segment;
-      const facts = await pathsOf(objects, key, part);
-      if (facts.length > 0) proven.push({ first_sequence, last_sequence, messages, root, facts });
-    }
-    return proven;
+export const archivedRun =
+  (read: ReadRunMessages): ReadArchivedRun =>
+  async (key, present) => {
+    const messages = await read(key);
+    if (messages?.isArchived !== true) return undefined;
+    if (!messages.isOfOtherLog) return recoveredView(present, messages);
+    const view = recoveredView(undefined, messages);
+    return view && { ...view, head: 0, webhook: { ...view.webhook, head: 0 } };
   };
 
-const pathsOf = async (
+const READ_AT_ONCE = 16;
+
+/** Whether somebody else has all of a run whose object cannot be read. */
+export type IsKnown = (key: RunKey) => Promise<boolean>;
+
+/** Every run that has an object, with what that and the log have of it. Those of another log have no place in views of this one. */
+export async function* archivedRuns(
   objects: ArchiveObjects,
-  key: RunKey,
-  { segment, lines }: ArchivedPart,
-): Promise<ReceiptSegment['facts']> => {
-  const fence = lifecycleFilter(key);
-  // Only what is fenced as a fact: a receipt says nothing of other messages.
-  const wanted = new Set(lines.flatMap((line) => (line.fence === fence ? [line.sequence] : [])));
-  if (wanted.size === 0) return [];
-  const read = await objects.find(segment.object);
-  if (!read) throw new ArchiveUnavailable(`The object ${segment.object} of a segment is missing.`);
-  const all = await orDamaged(readWholeSegment(segment, read));
-  const leaves = all.map(leafOfLine);
-  return all.flatMap(({ sequence }, index) =>
-    wanted.has(sequence) ? [{ sequence, index, path: merklePath(leaves, index) }] : [],
-  );
-};
-
-/** What one segment has of a run. */
-export interface ArchivedPart {
-  readonly segment: SegmentRecord;
-  /** In the order of the log. */
-  readonly lines: readonly SegmentLine[];
-}
-
-export interface ArchivedSegments {
-  /** All that was archived when it is called. @throws {ArchiveUnavailable} @throws {LogUnavailable} */
-  find(key: RunKey): Promise<ArchivedPart[]>;
-  /** The segments of an organisation are other ones now. */
-  forget(org_id: string): void;
-}
-
-interface ArchivedSegmentsOptions {
-  readonly records: ArchiveRecords;
-  /** The revision of how far the present log is archived; undefined when nothing is. */
-  readonly revision: () => Promise<number | undefined>;
-  readonly objects: ArchiveObjects;
-}
-
-/** For segments that were rewritten by another gateway. New ones are seen by the revision. */
-const KNOWN_FOR_MS = 30_000;
-const MOST_BYTES = 64 * 1024 ** 2;
-const BYTES_OF_RECORD = 1_000;
-const MOST_FRAMES = 100_000;
-
-interface Known {
-  readonly revision: number | undefined;
-  readonly segments: readonly { readonly segment: SegmentRecord; readonly filter: Buffer }[];
-}
-
-/** Finds runs in the segments of their organisation: as a rule in one or two of them, and of each a part of its object is read. */
-export const archivedSegments = ({
-  records,
-  revision,
-  objects,
-}: ArchivedSegmentsOptions): ArchivedSegments => {
-  const known = new LRUCache<string, Known>({
-    maxSize: MOST_BYTES,
-    sizeCalculation: ({ segments }) =>
-      segments.reduce((sum, { filter }) => sum + filter.length + BYTES_OF_RECORD, BYTES_OF_RECORD),
-    ttl: KNOWN_FOR_MS,
-  });
-  const indices = new LRUCache<string, readonly Frame[]>({
-    maxSize: MOST_FRAMES,
-    sizeCalculation: (frames) => frames.length + 1,
-  });
-  const list = async (org_id: string): Promise<Known['segments']> => {
-    // Before the list is read, which then has at least that.
-    const present = await revision();
-    const before = known.get(org_id);
-    if (before && before.revision === present) return before.segments;
-    const segments = (await listSegments(records, org_id)).flatMap(({ value: segment }) =>
-      segment.removed ? [] : [{ segment, filter: Buffer.from(segment.run_filter, 'base64') }],
-    );
-    known.set(org_id, { revision: present, segments });
-    return segments;
-  };
-  const readFrom = async (segment: SegmentRecord, { run_id }: RunKey): Promise<SegmentLine[] | undefined> => {
-    const read = await objects.find(segment.object);
-    if (!read) return undefined;
-    const frames = indices.get(segment.object) ?? (await readIndex(segment, read));
-    indices.set(segment.object, frames);
-    return readRunLines(frames, read, run_id);
-  };
-  const find = async (key: RunKey): Promise<ArchivedPart[] | undefined> => {
-    const parts: ArchivedPart[] = [];
-    for (const { segment, filter } of await list(key.org_id)) {
-      if (!mayHaveRun(filter, key.run_id)) continue;
-      const lines = await readFrom(segment, key);
-      if (!lines) return undefined;
-      if (lines.length > 0) parts.push({ segment, lines });
+  read: ReadRunMessages,
+  isKnown: IsKnown,
+): AsyncGenerator<MessagesOfRun> {
+  const readOne = async ({ org_id, run_id }: RunKey): ReturnType<ReadRunMessages> => {
+    try {
+      return await read({ org_id, run_id });
+    } catch (error) {
+      if (error instanceof ArchiveUnavailable && (await isKnown({ org_id, run_id }))) return undefined;
+      throw error;
     }
-    return parts;
   };
-  return {
-    find: async (key) => {
-      const parts = await orDamaged(find(key));
-      if (parts) return parts;
-      // It was rewritten or removed since its record was read.
-      known.delete(key.org_id);
-      const again = await orDamaged(find(key));
-      if (again) return again;
-      throw new ArchiveUnavailable(`A segment of organisation ${key.org_id} has no object.`);
-    },
-    forget: (org_id) => void known.delete(org_id),
-  };
-};
-
-/** @throws {ArchiveUnavailable} for a segment that is damaged */
-export const orDamaged = async <Result>(reading: Promise<Result>): Promise<Result> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if (!(error instanceof DamagedSegment)) throw error;
-    throw new ArchiveUnavailable(`A segment is damaged: ${error.message}`, { cause: error });
-  }
-};
+  for await (const page of objects.list())
+    for (const messages of await pLimit(READ_AT_ONCE).map(page, readOne))
+      if (messages?.isArchived === true && !messages.isOfOtherLog) yield messages;
+}

@@ -144,7 +144,7 @@ export const REFUSAL_COMPONENTS: readonly RefusalComponent[] = Object.entries<De
 });
 
 /** The refusals with which an operation can answer. */
-export const refusalsOf = ({ request, rawBody, refusals }: Operation): RefusalComponent[] => {
+export const refusalsOf = ({ request, rawBody, refusals = [] }: Operation): RefusalComponent[] => {
   const hasBody = request.body !== undefined || rawBody !== undefined;
   const listed: readonly number[] = refusals;
   const applies: Record<DescribedRefusals['of'], boolean> = {

@@ -5,7 +5,7 @@ import { ConfigError } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import { contentOf, ownFiles, sendContent, type Content } from '../files/content.ts';
 import type { PlainRoute } from '../door/operation.ts';
-import { noSuchPath } from '../door/nearest-name.ts';
+import { noSuchPath } from '../door/refusal.ts';
 
 /** Where the console is. */
 export const CONSOLE_PATH = '/console';

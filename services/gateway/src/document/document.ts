@@ -16,6 +16,23 @@ export type OpenApiDocument = Readonly<Record<string, unknown>> & {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
+/** The document with other operations. */
+export const withOperations = (
+  document: OpenApiDocument,
+  change: (operation: object, path: string, method: string) => object,
+): OpenApiDocument => ({
+  ...document,
+  paths: mapObject(document.paths, (operations, path) =>
+    mapObject(operations, (operation, method) => change(Object(operation), path, method)),
+  ),
+});
+
+const mapObject = <Value, Result>(
+  members: Readonly<Record<string, Value>>,
+  change: (value: Value, name: string) => Result,
+): Record<string, Result> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value, name)]));
+
 /** The OpenAPI 3.1 document of the operations. `server`: the address of the API with its base path. */
 export const openApiDocument = (operations: readonly Operation[], server: string): OpenApiDocument => {
   const schemas = components();

@@ -17,14 +17,22 @@ export const homeRoute = (
   method: 'GET',
   path: '/',
   serve: async (ctx: Context) => {
-    const links = homeLinks(publicUrl(), basePath, packageJson.version, consolePath);
+    const api = `${publicUrl()}${basePath}`;
+    const links = {
+      name: 'Runledger',
+      version: packageJson.version,
+      api,
+      reference: `${api}/docs`,
+      openapi: `${api}/openapi.json`,
+      ...(consolePath !== undefined && { console: `${publicUrl()}${consolePath}` }),
+    };
     const isJson = ctx.accepts('html', 'json') === 'json';
     ctx.status = 200;
     ctx.vary('Accept');
     ctx.set('Cache-Control', 'no-cache');
     ctx.type = isJson ? 'application/json' : 'text/html';
     if (!isJson) ctx.set('Content-Security-Policy', HOME_POLICY);
-    sendTagged(ctx, isJson ? JSON.stringify(homeDocument(links)) : homePage(links, basePath, consolePath));
+    sendTagged(ctx, isJson ? JSON.stringify(links) : homePage(links, basePath, consolePath));
   },
 });
 
@@ -67,7 +75,7 @@ const HOME_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256'
 
 /** What is here, and where to go on. It needs no script. Links stay on the host by whose name the reader came. */
 const homePage = (
-  { version, api }: HomeLinks,
+  { version, api }: { readonly version: string; readonly api: string },
   basePath: string,
   consolePath: string | undefined,
 ): string => `<!doctype html>
@@ -110,37 +118,3 @@ ${PAGES.map(([file, title]) => `        <dt>${title}</dt>\n        <dd><code>${f
 /** As text of HTML. */
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
-/** Where `/` leads, with the address of the gateway as clients know it. */
-interface HomeLinks {
-  readonly version: string;
-  /** With the base path. */
-  readonly api: string;
-  readonly reference: string;
-  readonly openapi: string;
-  /** Left out where the console is off. */
-  readonly console?: string;
-}
-
-/** `consolePath`: undefined where the console is off. */
-const homeLinks = (
-  publicUrl: string,
-  basePath: string,
-  version: string,
-  consolePath: string | undefined,
-): HomeLinks => {
-  const api = `${publicUrl}${basePath}`;
-  return {
-    version,
-    api,
-    reference: `${api}/docs`,
-    openapi: `${api}/openapi.json`,
-    ...(consolePath !== undefined && { console: `${publicUrl}${consolePath}` }),
-  };
-};
-
-/** As JSON, for a client that asks for it. */
-const homeDocument = (links: HomeLinks): Readonly<Record<string, string>> => ({
-  name: 'Runledger',
-  ...links,
-});

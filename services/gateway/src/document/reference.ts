@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Operation, PlainRoute } from '../door/operation.ts';
-import { openApiDocument, type OpenApiDocument } from './document.ts';
+import { openApiDocument, withOperations, type OpenApiDocument } from './document.ts';
 import { contentOf, ownFiles, sendContent, type Content, type OwnFile } from '../files/content.ts';
 import { withCodeSamples } from './code-samples.ts';
 import { apiUrl, type Kit } from '../kit.ts';
@@ -121,17 +121,8 @@ type Described = Readonly<Record<string, unknown>>;
 const withoutSessions = (document: OpenApiDocument): OpenApiDocument => {
   const { securitySchemes, ...components } = document['components'] as Described;
   const { session: _cookie, sessionToken: _token, ...schemes } = securitySchemes as Described;
-  const paths = Object.entries(document.paths).map(([path, operations]) => [
-    path,
-    Object.fromEntries(
-      Object.entries(operations).map(([method, operation]) => [method, withoutIn(operation as object)]),
-    ),
-  ]);
-  return {
-    ...withoutIn(document),
-    components: { ...components, securitySchemes: schemes },
-    paths: Object.fromEntries(paths),
-  };
+  const changed = { ...withoutIn(document), components: { ...components, securitySchemes: schemes } };
+  return withOperations(changed, withoutIn);
 };
 
 const withoutIn = <Part extends object>(described: Part): Part =>

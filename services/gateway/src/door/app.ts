@@ -2,15 +2,21 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import Koa from 'koa';
 import type { Middleware, Context } from 'koa';
-import { Router, type Layer, type RouterMiddleware } from '@koa/router';
 import { statusOf } from '@runledger/contracts/http/refusal-codes';
 import { isRunId } from '@runledger/contracts/ids';
-import { inSpan, markFailed } from '@runledger/service-kit/spans';
-import { cors, type ClientAddresses, type MethodsAt, WAIT_FOR_LOG_MS, waitForLog } from './edge.ts';
-import { noteAnswers, requestOf, type PlainRoute, type Route } from './operation.ts';
-import { Refused, responseTo, refusalOf, type KnownFailure, type RefusalResponse } from './refusal.ts';
-import { noSuchPath, nearestPath } from './nearest-name.ts';
+import { inSpan, makesTraces, markFailed } from '@runledger/service-kit/spans';
+import { cors, type ClientAddresses, WAIT_FOR_LOG_MS, waitForLog } from './edge.ts';
+import { requestOf, type PlainRoute, type Route } from './operation.ts';
+import {
+  Refused,
+  responseTo,
+  refusalOf,
+  noSuchPath,
+  type KnownFailure,
+  type RefusalResponse,
+} from './refusal.ts';
 import { commonHeaders } from './responses.ts';
+import { openPaths, type Paths, type Place } from './paths.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 import { drainRequestBody } from './http-server.ts';
 import type { Kit } from '../kit.ts';
@@ -29,14 +35,14 @@ export const createApp = (kit: Kit, served: Served): Koa => {
   const { config, log, logger } = kit;
   const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_CORS_ORIGINS: origins } = config;
   const { routes, plainRoutes, serving, clients, failures } = served;
-  const routers = openRouters(basePath);
-  const withLog = onceAvailable(log);
+  const paths = openPaths(basePath);
+  const whenAvailable = onceAvailable(log);
   for (const route of routes) {
     const { path, method } = route.operation;
-    routers.register(`${basePath}${inRouterForm(path)}`, method, [serveOperation(route, serving)]);
+    paths.register(`${basePath}${inRouterForm(path)}`, method, serveOperation(route, serving));
   }
   for (const { path, method, serve, needsLog } of plainRoutes) {
-    routers.register(path, method, needsLog ? [withLog, serve] : [serve]);
+    paths.register(path, method, needsLog ? whenAvailable(serve) : serve);
   }
 
   const app = new Koa();
@@ -45,48 +51,41 @@ export const createApp = (kit: Kit, served: Served): Koa => {
   app.use(measure(kit, clients));
   app.use(answerRefusals({ logger, headers: commonHeaders(config.RUNLEDGER_PUBLIC_URL), failures }));
   app.use(refuseUnreadableTargets);
-  if (origins.length > 0) app.use(cors(origins, methodsOf(routers)));
-  app.use(routers.serve);
-  app.use(refuseTheRest(routers, { basePath, routes }));
+  if (origins.length > 0) app.use(cors(origins, (path) => paths.at(path)?.methods ?? []));
+  app.use(paths.serve);
+  app.use(refuseTheRest(paths, basePath));
   return app;
 };
 
 const inRouterForm = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-const onceAvailable = (log: EventLog): Middleware => {
+const onceAvailable = (log: EventLog): ((serve: Middleware) => Middleware) => {
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
-  return async (_ctx, next) => {
+  return (serve) => async (ctx, next) => {
     await logAvailable();
-    await next();
+    await serve(ctx, next);
   };
 };
 
-const measure = ({ metrics, logger, clock }: Kit, clients: ClientAddresses): Middleware => {
-  const note = noteAnswers({ onResponse: metrics.answered, logger });
-  return async (ctx, next) => {
+/** Counts and logs each response, by the id of its operation, or by the pattern of a plain route's path. */
+const measure =
+  ({ metrics, logger, clock }: Kit, clients: ClientAddresses): Middleware =>
+  async (ctx, next) => {
     const began = clock();
     // The connection may be closed at the end.
     const client_ip = clients.of(ctx.req);
     await next();
     const ms = clock() - began;
-    const route = String(ctx['_matchedRoute'] ?? 'none');
-    const operation: unknown = ctx.state['operation'];
     const { method, status } = ctx;
-    const org_id: unknown = ctx.state['org_id'];
-    note(ctx.req, {
-      client_ip,
-      method,
-      route,
-      operation: typeof operation === 'string' ? operation : route,
-      status,
-      ms,
-      org_id,
-    });
+    const route = ctx['_matchedRoute'] ?? 'none';
+    const { operation = route, org_id }: Record<string, unknown> = ctx.state;
+    metrics.answered(String(operation), status, ms / 1000);
+    const { request_id } = requestOf(ctx);
+    logger.debug({ request_id, method, route, status, client_ip, org_id, ms: Math.round(ms) }, 'answered');
   };
-};
 
 /** Also refuses targets that no URL parser accepts, such as `GET http://[ HTTP/1.1`. */
-const refuseUnreadableTargets: Middleware = async (ctx, next) => {
+const refuseUnreadableTargets: Middleware = (ctx, next) => {
   let path: unknown;
   try {
     path = ctx.path;
@@ -98,90 +97,27 @@ const refuseUnreadableTargets: Middleware = async (ctx, next) => {
   if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
     throw new Refused({ code: 'malformed_request', why: 'Send the header Host' });
   }
-  await next();
+  return next();
 };
 
-interface Routers {
-  /** `path` is in the syntax of the router. @throws {RangeError} when its beginning is not fixed */
-  readonly register: (path: string, method: string, serve: Middleware[]) => void;
-  readonly serve: RouterMiddleware;
-  /** The routes of a path, whatever their method. */
-  readonly at: (path: string) => readonly Pick<Layer, 'path' | 'methods'>[];
-}
-
-/**
- * The routes, divided by the beginning of their paths: `/api/run`, `/api/files`. A router tries all its routes in turn for each
- * request, and the API has more than a hundred.
- */
-export const openRouters = (basePath: string): Routers => {
-  const routers = new Map<string, { readonly router: Router; readonly serve: RouterMiddleware }>();
-  const beginningOf = (path: string): string => {
-    const begins = path.startsWith(`${basePath}/`) ? basePath.length + 1 : 1;
-    const ends = path.indexOf('/', begins);
-    return ends === -1 ? path : path.slice(0, ends);
-  };
-  const open = (beginning: string): Router => {
-    if (!FIXED.test(beginning)) throw new RangeError(`the path ${beginning} has to begin with a fixed name`);
-    const router = new Router({ sensitive: true, strict: true });
-    routers.set(beginning, { router, serve: router.routes() });
-    return router;
-  };
-  /** Paths without parameters: `/invitations/accept` is no invitation with the id `accept`. */
-  const named = new Set<string>();
-  const at: Routers['at'] = (path) => {
-    const routes = routers.get(beginningOf(path))?.router.match(path, 'OPTIONS').path ?? [];
-    return named.has(path) ? routes.filter((route) => route.path === path) : routes;
-  };
-  return {
-    register: (path, method, serve) => {
-      if (!path.includes(':')) named.add(path);
-      const beginning = beginningOf(path);
-      (routers.get(beginning)?.router ?? open(beginning)).register(path, [method], serve);
-    },
-    serve: (ctx, next) => {
-      const serve =
-        named.has(ctx.path) && !hasMethod(at(ctx.path), ctx.method)
-          ? undefined
-          : routers.get(beginningOf(ctx.path))?.serve;
-      return serve?.(ctx, next) ?? next();
-    },
-    at,
-  };
-};
-
-const hasMethod = (routes: readonly Pick<Layer, 'methods'>[], method: string): boolean =>
-  routes.some(({ methods }) => methods.includes(method));
-
-const FIXED = /^[\w./~-]+$/;
-
-/** No route matched: the path is unknown, or it has other methods. The refusal says which, or the nearest path. */
-const refuseTheRest = (
-  routers: Routers,
-  { basePath, routes }: { readonly basePath: string; readonly routes: readonly Route[] },
-): Middleware => {
-  const methodsAt = methodsOf(routers);
-  const known = routes.map(({ operation: { method, path } }) => ({ method, path: `${basePath}${path}` }));
+/** Nothing is served at the path, or other methods are. The refusal says which, or what is missing of the path. */
+const refuseTheRest = (paths: Paths, basePath: string): Middleware => {
   const all = `${basePath}/docs lists all operations.`;
-  return async (ctx) => {
+  return (ctx) => {
     const { method, path } = ctx;
-    const allowed = methodsAt(path).join(', ');
-    if (allowed !== '') {
-      const why = `${method} is not allowed on ${patternAt(routers, path)}. Allowed: ${allowed}.`;
+    const present = paths.at(path);
+    if (present) {
+      const allowed = present.methods.join(', ');
+      const why = `${method} is not allowed on ${documented(present)}. Allowed: ${allowed}.`;
       throw new Refused({ code: 'method_not_allowed', why, headers: { Allow: allowed } });
     }
-    const nearest = nearestPath({ method, path }, { known, basePath });
-    throw noSuchPath(ctx, nearest ? `Did you mean ${nearest.method} ${nearest.path}? ${all}` : all);
+    const meant = paths.at(`${basePath}${path}`) ?? paths.at(path.replace(/\/+$/, ''));
+    throw noSuchPath(ctx, meant ? `Did you mean ${documented(meant)}? ${all}` : all);
   };
 };
 
-const methodsOf =
-  ({ at }: Routers): MethodsAt =>
-  (path) =>
-    [...new Set(at(path).flatMap(({ methods }) => methods))].sort();
-
 /** As the API documents it: `/api/run/{run_id}`. */
-const patternAt = ({ at }: Routers, path: string): string =>
-  String(at(path)[0]?.path ?? '').replaceAll(/:(\w+)/g, '{$1}');
+const documented = ({ pattern }: Place): string => pattern.replaceAll(/:(\w+)/g, '{$1}');
 
 interface AnswerRefusals {
   readonly logger: Logger;
@@ -191,12 +127,13 @@ interface AnswerRefusals {
 }
 
 /** The client gets a response in the form of the API for everything that is thrown inside. */
-export const answerRefusals =
-  ({ logger, headers, failures }: AnswerRefusals): Middleware =>
-  async (ctx, next) => {
+export const answerRefusals = ({ logger, headers, failures }: AnswerRefusals): Middleware => {
+  const always = Object.entries(headers);
+  return async (ctx, next) => {
+    const { req, res } = ctx;
     const { request_id } = requestOf(ctx);
-    ctx.set(headers);
-    ctx.set('X-Request-Id', request_id);
+    for (const [name, value] of always) res.setHeader(name, value);
+    res.setHeader('X-Request-Id', request_id);
     try {
       await next();
     } catch (error) {
@@ -207,8 +144,9 @@ export const answerRefusals =
       }
       answer(ctx, responseTo(refusal, request_id));
     }
-    drainRequestBody(ctx.req, ctx.res);
+    drainRequestBody(req, res);
   };
+};
 
 const answer = (ctx: Context, { status, headers, body }: RefusalResponse): void => {
   if (ctx.res.headersSent) {
@@ -229,6 +167,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DEL
  * queries: those of output files are secrets.
  */
 const traceRequests: Middleware = (ctx, next) => {
+  if (!makesTraces()) return next();
   const method = METHODS.has(ctx.method) ? ctx.method : '_OTHER';
   const parent = ctx.get('traceparent') || null;
   return inSpan(

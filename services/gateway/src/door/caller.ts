@@ -8,7 +8,7 @@ import { Refused } from './refusal.ts';
 import { rateHeaders } from './rate-limit.decide.ts';
 import type { LimitRate } from './rate-limit.ts';
 import { type RunToken, halfSession, type SessionHalves } from './credentials.ts';
-import { TOKEN_PARAMETER } from './ignored-members.ts';
+import { TOKEN_PARAMETER } from './unknown-names.ts';
 import type { ClientAddresses } from './edge.ts';
 
 /** A valid API key, and the token if the request has one that the key made. Of a session, what it permits in the form of a key. */
@@ -177,6 +177,14 @@ export const lacksScope = (scope: KeyScope, instead?: string): Refused =>
     code: 'scope_missing',
     why: `This API key lacks the scope ${scope}${instead === undefined ? '' : `. ${instead}`}`,
   });
+
+/** Whose records a caller sees: an operator all, unless one organisation is named; anybody else their own. @throws {Refused} */
+export const seenOrganisation = ({ org_id, key }: Caller, named: string | undefined): string | undefined => {
+  const isOperator = allows(key.scopes, 'operator');
+  if (named !== undefined && named !== org_id && !isOperator)
+    throw lacksScope('operator', 'Leave organisation out to see your own');
+  return isOperator ? named : org_id;
+};
 
 /** Of a person who is signed in. */
 const roleLacks = (scope: KeyScope): Refused =>

@@ -1,13 +1,13 @@
 import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
-import type { TObject, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import { compareNumbers, doubleOf, isExactNumber, type ExactNumber } from '@runledger/contracts/exact-number';
 import type { CheckedRequest, Route, RequestSchemas } from './operation.ts';
 import { invalid, invalidRequest, type Invalid } from './refusal.ts';
 import { isNode, own, fits, isRecord, type Node } from './compiled.ts';
-import { MAX_PROBLEMS, pydanticProblems, type Source } from './pydantic-problems.ts';
-import { MISSING } from './pydantic-words.decide.ts';
-import { knownParameters, unknownParameters } from './ignored-members.ts';
+import { MAX_PROBLEMS, problemsOf, type Source } from './problems.ts';
+import { MISSING } from './words.decide.ts';
+import { knownParameters, unknownParameters } from './unknown-names.ts';
 
 /** Returns a request that fits its schemas. Refuses others with everything that is wrong, in the order path, query, header, body. */
 type CheckRequest = (ctx: Context, body: JsonValue | undefined) => CheckedRequest<RequestSchemas>;
@@ -30,7 +30,7 @@ export const checkedRequest = ({ operation, extraCheck }: Route): CheckRequest =
       headers: headers((name) => textsOf(own(ctx.req.headers, name.toLowerCase())), wrong),
       body: request.body && body !== undefined ? withDoubles(request.body, body) : body,
     };
-    if (request.body && body !== undefined) wrong.push(...pydanticProblems(request.body, given.body, 'body'));
+    if (request.body && body !== undefined) wrong.push(...problemsOf(request.body, given.body, 'body'));
     else if (request.body && bodyOptional !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
     if (ofSpecification !== true) wrong.push(...unknownParameters(ctx.query, known));
     wrong.push(...(extraCheck?.(given) ?? []));
@@ -64,13 +64,30 @@ const sorted = (problems: readonly Invalid[], locations: readonly string[]): Inv
   return [...first.values()].slice(0, MAX_PROBLEMS);
 };
 
+/** The texts of a list, or of a text with commas, each once. */
+export const textsIn = (given: string | readonly string[]): string[] => [
+  ...new Set(typeof given === 'string' ? partsOf(given) : given),
+];
+
+/** The values of a list, or of a text with commas, each once; undefined when left out. The schema has refused other values. */
+export const wordsIn = <Schema extends TSchema & { readonly enum: readonly string[] }>(
+  schema: Schema,
+  given: string | readonly unknown[] | null | undefined,
+): Static<Schema>[] | undefined => {
+  if (given === null || given === undefined) return undefined;
+  const isWord = (word: unknown): word is Static<Schema> =>
+    typeof word === 'string' && schema.enum.includes(word);
+  return [...new Set((typeof given === 'string' ? partsOf(given) : given).filter(isWord))];
+};
+
 type ReadTexts = (given: TextSource, wrong: Invalid[]) => Record<string, unknown> | undefined;
 
 const textReader = (schema: TObject | undefined, source: Source): ReadTexts => {
   if (schema === undefined) return () => undefined;
+  const members = Object.entries(schema.properties);
   return (given, wrong) => {
-    const value = readTexts(schema, given);
-    for (const { loc, type, msg } of pydanticProblems(schema, value, source)) {
+    const value = readTexts(members, given);
+    for (const { loc, type, msg } of problemsOf(schema, value, source)) {
       // The index of a text says little, since texts may be separated by commas.
       wrong.push(invalid(loc.slice(0, 2), type, msg));
     }
@@ -85,9 +102,9 @@ type TextSource = (name: string) => readonly string[];
  * Parses texts as a schema describes them. A text that cannot be parsed stays a text, which the schema then refuses. Of a
  * repeated name the last one counts. Lists take all of them, and also split texts at commas.
  */
-const readTexts = (schema: TObject, source: TextSource): Record<string, unknown> => {
+const readTexts = (members: readonly [string, TSchema][], source: TextSource): Record<string, unknown> => {
   const read: [string, unknown][] = [];
-  for (const [name, member] of Object.entries(schema.properties)) {
+  for (const [name, member] of members) {
     const texts = source(name);
     const last = texts.at(-1);
     if (last === undefined) continue;
@@ -176,6 +193,6 @@ const MAX_LEVELS = 32;
  */
 export const nestingProblems = (value: unknown, loc: Invalid['loc']): Invalid[] => {
   if (isNestedAtMost(MAX_LEVELS, value)) return [];
-  const msg = `Invalid JSON: recursion limit exceeded, ${MAX_LEVELS} levels of arrays and objects are the most`;
+  const msg = `Send at most ${MAX_LEVELS} levels of arrays and objects`;
   return [invalid(loc, 'json_invalid', msg)];
 };

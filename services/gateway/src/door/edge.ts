@@ -75,10 +75,7 @@ export interface ClientAddresses {
  * have written anything before its own address. Reading also ends at a text that is not an address. That an untrusted host sent the
  * header is logged once: if it is a proxy after all, all its clients count as one.
  */
-export const clientAddresses = (
-  trustedProxies: readonly string[],
-  logger: Pick<Logger, 'warn'>,
-): ClientAddresses => {
+export const clientAddresses = (trustedProxies: readonly string[], logger: Logger): ClientAddresses => {
   const isTrusted = compile([...trustedProxies]);
   let untrusted: string | undefined;
   const noteUntrusted = (address: string): void => {
@@ -107,7 +104,7 @@ export const clientAddresses = (
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
 
 /** The methods of a path; none when the path is unknown. */
-export type MethodsAt = (path: string) => readonly string[];
+type MethodsAt = (path: string) => readonly string[];
 
 const ALLOWED_HEADERS = [
   'Authorization',
@@ -186,10 +183,7 @@ export const WAIT_FOR_LOG_MS = 3_000;
  * While the log is unavailable, a request waits here before it begins: a broker needs a second to restart. Once an outage
  * has lasted for `withinMs`, each request is refused at once, so that requests do not pile up.
  */
-export const waitForLog = (
-  log: Pick<EventLog, 'connected' | 'onReconnect'>,
-  withinMs: number,
-): WaitForLog => {
+export const waitForLog = (log: EventLog, withinMs: number): WaitForLog => {
   /** Of the present outage: true once it is over, false when it has lasted too long. */
   let outage: Promise<boolean> | undefined;
   const begin = (): Promise<boolean> => {

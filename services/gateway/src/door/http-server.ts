@@ -13,9 +13,6 @@ import type Koa from 'koa';
 import { responseTo, type Refusal } from './refusal.ts';
 import { isHeldBack } from './json-body.ts';
 
-/** Responds to a request, or calls `otherwise`, and then has done nothing. */
-export type QuickAnswer = (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void;
-
 interface HttpServer extends AsyncDisposable {
   /** Without a slash at the end. */
   readonly url: string;
@@ -29,8 +26,6 @@ export interface HttpServerOptions {
   readonly finishWithinMs: number;
   /** On responses that Node would write by itself. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Before the app. */
-  readonly quick?: QuickAnswer;
   /** Called when the stop begins, before it waits: to end requests that are held open, such as streams. */
   readonly onStopping: () => void;
 }
@@ -46,7 +41,7 @@ const MAX_HEADERS_BYTES = 16 * 1024;
 /** Serves the app. Responses that Node would write by itself have the form of the API. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
-  { host, port, finishWithinMs, headers: ownHeaders, quick, onStopping }: HttpServerOptions,
+  { host, port, finishWithinMs, headers: ownHeaders, onStopping }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const connections = new Set<Duplex>();
   /** The last response of a connection. A set of responses would keep many of them from the collections of young garbage. */
@@ -55,8 +50,7 @@ export const openHttpServer = async (
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     answering.set(request.socket, response);
     if (!server.listening) closeAfter(response);
-    if (quick) quick(request, response, () => void handle(request, response));
-    else void handle(request, response);
+    void handle(request, response);
   };
   const server = createServer(
     {

@@ -132,7 +132,7 @@ const refuse = (why: string, position?: number): ReadJson => ({
   problem: invalid(
     position === undefined ? ['body'] : ['body', position],
     'json_invalid',
-    `JSON decode error: ${why}`,
+    `Send JSON in UTF-8: ${why}`,
   ),
 });
 

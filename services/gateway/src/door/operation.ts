@@ -7,7 +7,6 @@ import type { JsonValue } from '@runledger/contracts/json';
 import type { Context, Middleware } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
 import { childTraceparent, activeTraceparent } from '@runledger/service-kit/spans';
-import type { Logger } from '@runledger/event-log/connect/observability';
 import type { AuditDetails, AuditTarget } from '@runledger/contracts/audit-record';
 import type { OwnRefusal, Invalid } from './refusal.ts';
 import type { RenderedJson } from './responses.ts';
@@ -89,7 +88,8 @@ interface DescribedOperation<
   readonly response: Response;
   /** Other responses that are not refusals, such as 204 instead of a stream, each with its description. */
   readonly otherResponses?: Readonly<Record<number, string>>;
-  readonly refusals: readonly OwnRefusal[];
+  /** Statuses beside those that follow from its schemas. */
+  readonly refusals?: readonly OwnRefusal[];
 }
 
 /** What may change something says what its audit records are, or why it has none. */
@@ -185,13 +185,13 @@ interface UncheckedRequest {
 /** What is wrong with a request beyond its schemas. The refusal lists both together. */
 export type ExtraCheck = (request: UncheckedRequest) => readonly Invalid[];
 
-interface ScopedRoute {
+export interface ScopedRoute {
   readonly operation: ScopedOperation;
   readonly extraCheck: ExtraCheck | undefined;
   readonly handle: Handle<RequestSchemas, SuccessResponse>;
 }
 
-interface OpenRoute {
+export interface OpenRoute {
   readonly operation: OpenOperation;
   readonly extraCheck: ExtraCheck | undefined;
   readonly handleVisitor: Handle<RequestSchemas, SuccessResponse, Visitor>;
@@ -245,7 +245,7 @@ const CONTEXT = Symbol('context');
 type Remembering = Context['req'] & { [CONTEXT]?: RequestContext };
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-export const requestOf = ({ req }: Pick<Context, 'req'>): RequestContext => {
+export const requestOf = ({ req }: Context): RequestContext => {
   const remembering: Remembering = req;
   return (remembering[CONTEXT] ??= new ContextOfRequest(req));
 };
@@ -278,34 +278,6 @@ export interface PlainRoute {
   /** The request waits while the log is unavailable, as operations do until they know the caller. */
   readonly needsLog?: true;
 }
-
-export interface NotedAnswers {
-  /** `operation` is its id, or the pattern of a plain route's path. */
-  readonly onResponse: (operation: string, status: number, seconds: number) => void;
-  readonly logger: Logger;
-}
-
-/** Counts and logs a response. */
-export type NoteAnswer = (
-  request: Context['req'],
-  answered: {
-    readonly method: string;
-    readonly route: string;
-    readonly operation: string;
-    readonly status: number;
-    readonly client_ip: string | undefined;
-    readonly org_id: unknown;
-    readonly ms: number;
-  },
-) => void;
-
-export const noteAnswers =
-  ({ onResponse, logger }: NotedAnswers): NoteAnswer =>
-  (req, { operation, ms, ...answered }) => {
-    onResponse(operation, answered.status, ms / 1000);
-    const { request_id } = requestOf({ req });
-    logger.debug({ request_id, ...answered, ms: Math.round(ms) }, 'answered');
-  };
 
 /** What the audit records of an operation say. */
 interface RecordedOperation<Request> {

@@ -1,3 +1,5 @@
+import { own } from './compiled.ts';
+import type { ExtraCheck } from './operation.ts';
 import { invalid, type Invalid } from './refusal.ts';
 
 /** Items on a page when the request does not say how many. */
@@ -22,6 +24,12 @@ export const cursorProblems = (
         invalid(
           [source, 'cursor'],
           'value_error',
-          'Value error, the cursor is invalid: use `next_cursor` of an earlier page',
+          'The cursor is invalid: use `next_cursor` of an earlier page',
         ),
       ];
+
+/** Checks the cursor in the query, or in the body, of a list. */
+export const checkCursor =
+  (isSortKey: (text: string) => boolean, source: 'query' | 'body' = 'query'): ExtraCheck =>
+  (request) =>
+    cursorProblems(own(request[source], 'cursor'), source, isSortKey);

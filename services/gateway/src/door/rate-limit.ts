@@ -26,12 +26,6 @@ type LimitedKey = Pick<ApiKey, 'id' | 'rate_key'>;
 /** Undefined when there is no limit. */
 export type LimitRate = (key: LimitedKey) => Promise<RateDecision | undefined>;
 
-export interface RateLimiter {
-  readonly limit: LimitRate;
-  /** Counts a request that is allowed by what this gateway knows; undefined otherwise, and nothing is counted. */
-  readonly atOnce: (key: LimitedKey) => RateDecision | 'no_limit' | undefined;
-}
-
 /** A request that waits longer for the broker is let through. */
 const TIMEOUT_MS = 1_000;
 const MAX_LEASES = 10_000;
@@ -43,10 +37,10 @@ const MAX_LEASES = 10_000;
 export const rateLimit = (
   { config, log, clock, metrics: { rate: counters } }: Kit,
   timeoutMs = TIMEOUT_MS,
-): RateLimiter => {
+): LimitRate => {
   /** Requests a minute of each key and the keys derived from it, at all gateways together. */
   const limit = config.RUNLEDGER_RATE_LIMIT;
-  if (limit === 0) return { limit: async () => undefined, atOnce: () => 'no_limit' };
+  if (limit === 0) return async () => undefined;
   const shared = sharedTokens(log, limit);
   /** A request never fails because its limit is unknown. */
   const note = (error: unknown, rate_key: string, what: string): void => {
@@ -76,11 +70,7 @@ export const rateLimit = (
         later,
       }),
   });
-  const atOnce: RateLimiter['atOnce'] = ({ id, rate_key = id }) => {
-    const decision = leases.memo(rate_key).decide();
-    return decision?.allowed === true ? decision : undefined;
-  };
-  const decide: LimitRate = async ({ id, rate_key = id }) => {
+  return async ({ id, rate_key = id }) => {
     const lease = leases.memo(rate_key);
     const letThrough = (): RateDecision => {
       counters.letThrough();
@@ -99,7 +89,6 @@ export const rateLimit = (
       }
     }
   };
-  return { limit: decide, atOnce };
 };
 
 /** Keeps no process alive: the bucket refills the tokens of a gateway that stops. */

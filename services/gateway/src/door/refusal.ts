@@ -9,6 +9,12 @@ export interface Invalid {
 
 export const invalid = (loc: Invalid['loc'], type: string, msg: string): Invalid => ({ loc, msg, type });
 
+/** What is wrong with a value beyond its schema. `why` may begin with a small letter. */
+export const wrongValue = (loc: Invalid['loc'], why: string): Invalid =>
+  invalid(loc, 'value_error', sentence(why));
+
+export const sentence = (why: string): string => `${why.slice(0, 1).toUpperCase()}${why.slice(1)}`;
+
 /**
  * Every refusal that a client can get. A new one is a code in `packages/contracts/src/http/refusal-codes.ts`: its status, its page and its part of
  * the OpenAPI document follow from there.
@@ -72,6 +78,30 @@ const NOT_FOUND = {
 /** The refusal for what the caller's organisation does not have. */
 export const notFound = (what: keyof typeof NOT_FOUND): Refused =>
   new Refused({ code: NOT_FOUND[what], why: `${what} not found` });
+
+/** What there is. @throws {Refused} when the caller's organisation does not have it */
+export const found = <Found>(one: Found | undefined, what: keyof typeof NOT_FOUND): Found => {
+  if (one === undefined) throw notFound(what);
+  return one;
+};
+
+const MAX_SHOWN = 120;
+
+/** The refusal of a path that the service does not have. `next` says where to look. */
+export const noSuchPath = (
+  { method, url }: { readonly method: string; readonly url: string },
+  next?: string,
+): Refused =>
+  new Refused({
+    code: 'path_unknown',
+    why: `There is no ${method} ${shown(url)}.${next === undefined ? '' : ` ${next}`}`,
+  });
+
+/** Without the query, which may hold a secret. */
+const shown = (url: string): string => {
+  const path = url.replace(/[?#].*$/s, '');
+  return path.length <= MAX_SHOWN ? path : `${path.slice(0, MAX_SHOWN).toWellFormed()}…`;
+};
 
 /** How the OpenAPI document describes the refusals of a status. */
 export interface DescribedRefusals {

@@ -53,13 +53,10 @@ export class RenderedJson {
   /** With the numbers that `text` has as strings. */
   readonly exact: string;
   readonly tag: string;
-  /** Of the text, in UTF-8. */
-  readonly bytes: number;
 
   constructor(value: unknown) {
     this.exact = JSON.stringify(value);
     this.text = withLongIntegersAsTexts(this.exact);
-    this.bytes = Buffer.byteLength(this.text);
     this.tag = etag(this.text);
   }
 }

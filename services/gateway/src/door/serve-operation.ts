@@ -7,9 +7,9 @@ import {
   unknownMembers,
   knownParameters,
   unknownInQuery,
-  pathText,
+  warningsOf,
   type UnknownMember,
-} from './ignored-members.ts';
+} from './unknown-names.ts';
 import { checkedRequest } from './checked-request.ts';
 import type { JsonBody } from './json-body.ts';
 import type {
@@ -18,10 +18,12 @@ import type {
   IdentifyCaller,
   IdentifyVisitor,
   Operation,
+  OpenRoute,
   RequestSchemas,
   Route,
+  ScopedRoute,
+  Visitor,
 } from './operation.ts';
-import { nearestName } from './nearest-name.ts';
 
 export interface Serving {
   readonly identifyCaller: IdentifyCaller;
@@ -50,7 +52,11 @@ export const serveOperation = (route: Route, serving: Serving): Middleware => {
   const known = knownParameters(operation);
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
-    const execute = await admitted(route, serving, ctx);
+    // Before anything else of the request is read.
+    const execute =
+      'handleVisitor' in route
+        ? ofVisitor(route, serving.identifyVisitor(ctx), ctx)
+        : ofCaller(route, await serving.identifyCaller(ctx, route.operation), serving, ctx);
     const given = check(ctx, request.body ? await serving.body(ctx) : undefined);
     warn(ctx, unknownMembers(request.body, given.body), known);
     const answer = await execute(given);
@@ -61,20 +67,18 @@ export const serveOperation = (route: Route, serving: Serving): Middleware => {
   };
 };
 
-/** Finds who calls, before anything else of the request is read, and returns what executes the operation for them. */
-const admitted = async (
-  route: Route,
-  { identifyCaller, identifyVisitor, audited }: Serving,
-  ctx: Context,
-): Promise<(given: CheckedRequest<RequestSchemas>) => Promise<unknown>> => {
-  if ('handleVisitor' in route) {
-    const visitor = identifyVisitor(ctx);
-    return (given) => route.handleVisitor(given, visitor, ctx);
-  }
-  const { operation, handle } = route;
-  const caller = await identifyCaller(ctx, operation);
-  return (given) => audited(operation, { given, caller, ctx }, () => handle(given, caller, ctx));
-};
+/** What executes the operation for whoever calls. */
+type Execute = (given: CheckedRequest<RequestSchemas>) => Promise<unknown>;
+
+const ofVisitor =
+  ({ handleVisitor }: OpenRoute, visitor: Visitor, ctx: Context): Execute =>
+  (given) =>
+    handleVisitor(given, visitor, ctx);
+
+const ofCaller =
+  ({ operation, handle }: ScopedRoute, caller: Caller, { audited }: Serving, ctx: Context): Execute =>
+  (given) =>
+    audited(operation, { given, caller, ctx }, () => handle(given, caller, ctx));
 
 /** Names what the operation ignores. Parameters of a query are here only where an operation does not refuse them. */
 const warn = (ctx: Context, members: readonly UnknownMember[], known: readonly string[]): void => {
@@ -86,11 +90,14 @@ const warn = (ctx: Context, members: readonly UnknownMember[], known: readonly s
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+/** As Koa would write it, which looks it up for each response. */
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => {
   const isExact = wantsExactNumbers(ctx.get('accept'));
   const text = textOf(answer, isExact);
   ctx.vary('Accept');
-  ctx.type = 'application/json';
+  ctx.set('Content-Type', JSON_TYPE);
   if (!isCacheable) {
     ctx.body = text;
     return;
@@ -103,27 +110,4 @@ const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => 
 const textOf = (answer: unknown, isExact: boolean): string => {
   if (answer instanceof RenderedJson) return isExact ? answer.exact : answer.text;
   return isExact ? JSON.stringify(answer) : answerJson(answer);
-};
-
-/** Each may be as long as a name: together they must fit into the headers of a response. */
-const MAX_WARNINGS = 8;
-
-/** What a response warns of, in words that a header may have: names that the operation does not know, and ignored. */
-export const warningsOf = (
-  members: readonly UnknownMember[],
-  /** Of the query. */
-  parameters: readonly string[],
-  known: readonly string[],
-): string[] => {
-  const all = [
-    ...members.map((member) => warning('body member', member)),
-    ...parameters.map((name) => warning('query parameter', { path: [name], known })),
-  ];
-  return all.slice(0, MAX_WARNINGS);
-};
-
-const warning = (what: string, { path, known }: UnknownMember): string => {
-  const nearest = nearestName(String(path.at(-1)), known);
-  const meant = nearest === undefined ? '' : `; did you mean "${pathText([...path.slice(0, -1), nearest])}"?`;
-  return `unknown ${what} "${pathText(path)}"${meant}`;
 };

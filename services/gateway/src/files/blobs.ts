@@ -1,4 +1,4 @@
-import type { BlobStore, StoredBlob, StoredBlobs } from '@runledger/blob-store/blob-store';
+import type { BlobStore, IsFree, StoredBlob, StoredBlobs } from '@runledger/blob-store/blob-store';
 import type { BlobRef, BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
@@ -10,30 +10,17 @@ import type { RunViews } from '../views/run-views.ts';
  */
 export type EraseBlobs = (org_id: OrgId, blobs: readonly BlobRef[]) => Promise<boolean>;
 
-/**
- * A request may begin to refer to a blob while it is erased. One whose reference was stored until the second look gets the bytes back;
- * a later one finds out by `confirm` that they are gone, and stores them.
- */
 export const eraseBlobs =
   (store: BlobStore, unreferenced: FindUnreferenced, onErased: (blob: StoredBlob) => void): EraseBlobs =>
   async (org_id, blobs) => {
-    const eraseOne = async (blob: StoredBlob): Promise<boolean> => {
-      const bytes = await store.get(org_id, blob.sha256);
-      await store.erase(blob);
-      const free = await unreferenced([blob]).catch((error: unknown) => error);
-      if (Array.isArray(free) && free.length > 0) {
-        onErased(blob);
-        return true;
-      }
-      if (bytes) await store.put(org_id, bytes);
-      if (free instanceof Error) throw free;
-      return free !== undefined;
+    const isFree: IsFree = async (copy) => {
+      const free = await unreferenced([copy]);
+      return free && free.length > 0;
     };
     for (const { sha256 } of blobs) {
-      const copy = await store.find(org_id, sha256);
-      const free = copy ? await unreferenced([copy]) : [];
-      if (free === undefined) return false;
-      for (const blob of free) if (!(await eraseOne(blob))) return false;
+      const erasure = await store.eraseIfFree(org_id, sha256, isFree);
+      if (erasure.kind === 'unknown') return false;
+      if (erasure.kind === 'erased') onErased(erasure.copy);
     }
     return true;
   };
@@ -49,7 +36,7 @@ const without = async (
   referred: (org_id: OrgId, hashes: readonly string[]) => Promise<ReadonlySet<string>>,
 ): Promise<StoredBlob[]> => {
   const free: StoredBlob[] = [];
-  for (const [org_id, own] of byOrganisation(blobs)) {
+  for (const [org_id, own] of Map.groupBy(blobs, ({ org_id }) => org_id)) {
     const kept = await referred(
       org_id,
       own.map(({ sha256 }) => sha256),
@@ -100,6 +87,3 @@ export const oldBlobs = ({ blobs, now }: StoredBlobs, erasedAfterMs: number): St
 /** The blobs that were stored after a time. */
 const storedAfter = (blobs: readonly StoredBlob[], time: Date): StoredBlob[] =>
   blobs.filter(({ storedAt }) => storedAt.getTime() > time.getTime());
-
-const byOrganisation = (blobs: readonly StoredBlob[]): Map<OrgId, StoredBlob[]> =>
-  Map.groupBy(blobs, ({ org_id }) => org_id);

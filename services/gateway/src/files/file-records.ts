@@ -1,8 +1,10 @@
 import { Sha256 } from '@runledger/contracts/blobs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Bucket, type Entry } from '@runledger/event-log/streams/bucket';
+import { openTables, type Tables } from '@runledger/event-log/table/table';
 import { Type, type Static } from 'typebox';
 import type { OrgId } from '@runledger/contracts/ids';
+import { sortKeyOf } from '../records/catalogue/records.ts';
 import { OutputStoreUnavailable, type ByteSpan, type OutputStore } from './output-store.ts';
 
 /** Of what is stored of a file: the key of its object. */
@@ -45,10 +47,30 @@ const Upload = Type.Object({
 });
 export type Upload = Static<typeof Upload>;
 
+/** What is held in memory of a file: its parts may be many. */
+const kept = ({ id, filename, content_type, bytes, sha256, stored_at }: StoredFile) => ({
+  id,
+  filename,
+  content_type,
+  bytes,
+  sha256,
+  stored_at,
+});
+export type KeptFile = ReturnType<typeof kept>;
+
+/** The order of the list of files. */
+export const fileSortKey = ({ id, stored_at }: KeptFile): string => sortKeyOf({ id, created_at: stored_at });
+
 /** Records by `<kind>.<organisation>.<id>`. Each change is a compare-and-set, and counts as a use: records expire in the order of changes. */
 export interface FileRecords {
-  readonly files: Bucket<StoredFile>;
+  readonly files: Tables<StoredFile, KeptFile>;
   readonly uploads: Bucket<Upload>;
+}
+
+/** The records, and what they name. */
+export interface StoredFiles {
+  readonly records: FileRecords;
+  readonly store: OutputStore;
 }
 
 export const FILES = 'files';
@@ -63,7 +85,13 @@ export const fileKey = ({ org_id, id }: Owned): string => `${FILES}.${org_id}.${
 export const uploadKey = ({ org_id, id }: Owned): string => `${UPLOADS}.${org_id}.${id}`;
 
 export const fileRecords = (log: EventLog): FileRecords => ({
-  files: openBucket(log, 'FILES', StoredFile),
+  files: openTables(log, {
+    bucket: 'FILES',
+    prefix: FILES,
+    schema: StoredFile,
+    keep: kept,
+    sortKey: fileSortKey,
+  }),
   uploads: openBucket(log, 'FILES', Upload),
 });
 
@@ -89,7 +117,7 @@ export interface FileTimes {
 
 /** Milliseconds since 1970. */
 export const fileExpiresAt = (
-  { value, changedAt }: Entry<StoredFile>,
+  { value, changedAt }: Entry<KeptFile>,
   { fileKeptMs, partKeptMs }: FileTimes,
 ): number => Math.min(changedAt.getTime() + fileKeptMs, Date.parse(value.stored_at) + partKeptMs);
 
@@ -118,10 +146,7 @@ export async function* readParts(
 }
 
 /** Those that are gone already count as removed. After a failure, what is left expires with the store's own age. */
-export const removeParts = async (
-  store: Pick<OutputStore, 'remove'>,
-  parts: readonly PartKey[],
-): Promise<void> => {
+export const removeParts = async (store: OutputStore, parts: readonly PartKey[]): Promise<void> => {
   for (const { key } of parts) await store.remove(key);
 };
 
@@ -130,11 +155,8 @@ export const sumFiles = async (
   { files, uploads }: FileRecords,
   org_id: OrgId,
 ): Promise<{ readonly files: number; readonly bytes: number }> => {
-  const [stored, begun] = await Promise.all([
-    files.list(`${FILES}.${org_id}`),
-    uploads.list(`${UPLOADS}.${org_id}`),
-  ]);
+  const [stored, begun] = await Promise.all([files.of(org_id).now(), uploads.list(`${UPLOADS}.${org_id}`)]);
   const unfinished = begun.filter(({ value }) => value.file_id === null);
-  const bytes = [...stored, ...unfinished].reduce((sum, { value }) => sum + value.bytes, 0);
-  return { files: stored.length + begun.length, bytes };
+  const bytes = [...stored.all(), ...unfinished].reduce((sum, { value }) => sum + value.bytes, 0);
+  return { files: stored.size + begun.length, bytes };
 };

@@ -1,16 +1,16 @@
 import { FileUuid } from '@runledger/contracts/http/fields';
 import { FilePage, FilesQuery, UploadedFile } from '@runledger/contracts/http/files';
-import { apiUrl, type Kit } from '../kit.ts';
+import type { Kit } from '../kit.ts';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { checkRecordCursor, recordSpan } from '../records/catalogue/record-answers.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { notFound, Refused } from '../door/refusal.ts';
+import { found, notFound, Refused } from '../door/refusal.ts';
 import { lengthRequired, requestBody } from '../door/json-body.ts';
 import { sendFile } from './send-file.ts';
 import type { OutputStore } from './output-store.ts';
-import { presentFile, type Files } from './files.ts';
+import type { Files } from './files.ts';
 import { readParts } from './file-records.ts';
 
 const tag = 'Files';
@@ -58,7 +58,6 @@ const listFiles = operation({
   scope: 'runs:read',
   request: { query: FilesQuery },
   response: { status: 200, description: 'A page of files.', body: FilePage },
-  refusals: [],
 });
 
 const getFile = operation({
@@ -104,39 +103,28 @@ const deleteFile = operation({
 export const fileRoutes = (kit: Kit, files: Files, store: OutputStore): Route[] => [
   route(uploadFile, async ({ query }, { org_id }, ctx) => {
     const file = { filename: query.filename ?? '', ...sentFile(ctx) };
-    const stored = await files.store(org_id, file, requestBody(ctx));
-    return presentFile(stored, await files.times(), apiUrl(kit));
+    return files.shown(await files.store(org_id, file, requestBody(ctx)));
   }),
   route(
     listFiles,
     async ({ query }, { org_id }) => {
       const { items, end } = await files.list(org_id, recordSpan(query));
-      const times = await files.times();
-      return {
-        files: items.map(({ file }) => presentFile(file, times, apiUrl(kit))),
-        next_cursor: cursorAt(end),
-      };
+      return { files: [...items], next_cursor: cursorAt(end) };
     },
     checkRecordCursor,
   ),
-  route(getFile, async ({ path }, { org_id }) => {
-    const file = await files.find(org_id, path.id);
-    if (!file) throw noFile();
-    return presentFile(file, await files.times(), apiUrl(kit));
-  }),
+  route(getFile, async ({ path }, { org_id }) =>
+    files.shown(found(await files.find(org_id, path.id), 'File')),
+  ),
   route(getFileContent, async ({ path }, { org_id }, ctx) => {
-    const file = await files.find(org_id, path.id);
-    if (!file) throw noFile();
-    const { parts, ...described } = file.value;
+    const { parts, ...described } = found(await files.find(org_id, path.id), 'File').value;
     const read = readParts.bind(undefined, store, parts);
     await sendFile(ctx, { file: described, cacheControl: 'private, no-cache', read }, kit.logger);
   }),
   route(deleteFile, async ({ path }, { org_id }) => {
-    if (!(await files.remove(org_id, path.id))) throw noFile();
+    if (!(await files.remove(org_id, path.id))) throw notFound('File');
   }),
 ];
-
-const noFile = (): Refused => notFound('File');
 
 /** The type that curl sends unless it is told another one. */
 const OF_A_FORM = 'application/x-www-form-urlencoded';

@@ -1,25 +1,22 @@
-import type { OrgId } from '@runledger/contracts/ids';
+import { newUuid, type OrgId } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { FileUpload, UploadedFile } from '@runledger/contracts/http/files';
-import {
-  listed,
-  recordPage,
-  type Listed,
-  type RecordPage,
-  type RecordSpan,
-} from '../records/catalogue/known-records.ts';
+import { recordPage, type RecordPage, type RecordSpan } from '../records/catalogue/records.ts';
 import { Refused } from '../door/refusal.ts';
+import { fileKeptMs } from '../config.ts';
+import { apiUrl, type Kit } from '../kit.ts';
 import type { OutputStore } from './output-store.ts';
 import {
   fileExpiresAt,
   uploadExpiresAt,
   fileKey,
-  FILES,
+  fileSortKey,
   isComplete,
   uploadKey,
   removeParts,
   offsetOf,
   type FileTimes,
+  type KeptFile,
   type FileRecords,
   type StoredFile,
   type Upload,
@@ -38,26 +35,49 @@ export interface Files {
   /** Stores a whole file, or nothing of it. @throws {Refused} */
   store(org_id: OrgId, file: FileToUpload, body: AsyncIterable<Uint8Array>): Promise<Entry<StoredFile>>;
   find(org_id: OrgId, id: string): Promise<Entry<StoredFile> | undefined>;
-  list(org_id: OrgId, span: RecordSpan): Promise<RecordPage<ListedFile>>;
+  list(org_id: OrgId, span: RecordSpan): Promise<RecordPage<UploadedFile>>;
   findUpload(org_id: OrgId, id: string): Promise<Entry<Upload> | undefined>;
   /** Keeps a file for a run that is queued now, until it has ended. */
   use(org_id: OrgId, id: string): Promise<'kept' | 'unknown' | 'expires_soon'>;
   /** False when there is none, or when only one that a single run named is to be removed and others named it. */
   remove(org_id: OrgId, id: string, which?: 'any' | 'of_one_run'): Promise<boolean>;
   removeUpload(upload: Entry<Upload>): Promise<void>;
-  readonly times: () => Promise<FileTimes>;
-}
-
-export interface FilesOptions extends Omit<BeginUpload, 'quotas'>, Omit<ReceiveUpload, 'quotas'> {
-  readonly records: FileRecords;
-  readonly store: OutputStore;
-  readonly quotas: BeginUpload['quotas'] & ReceiveUpload['quotas'];
+  /** As clients see it. */
+  shown(file: Entry<StoredFile>): Promise<UploadedFile>;
+  /** `file`: once it is finished. */
+  shownUpload(upload: Entry<Upload>, file?: Entry<StoredFile>): Promise<FileUpload>;
   /** How long a file is kept from its last use on. */
   readonly keptMs: number;
 }
 
-export const openFiles = (options: FilesOptions): Files => {
-  const { records, store, brokerTime, keptMs } = options;
+type FileQuotas = BeginUpload['quotas'] & ReceiveUpload['quotas'];
+
+/** What storing a file takes. */
+interface Storing extends BeginUpload, ReceiveUpload {
+  readonly records: FileRecords;
+  readonly quotas: FileQuotas;
+}
+
+export const openFiles = (
+  kit: Kit,
+  records: FileRecords,
+  store: OutputStore,
+  quotas: FileQuotas,
+  brokerTime: () => Promise<Date>,
+): Files => {
+  const { config, clock, logger, metrics } = kit;
+  const keptMs = fileKeptMs(config);
+  const storing: Storing = {
+    records,
+    store,
+    quotas,
+    brokerTime,
+    clock,
+    logger,
+    maxBytes: config.RUNLEDGER_FILE_MAX_BYTES,
+    newId: newUuid,
+    onUploaded: metrics.uploaded,
+  };
   const times = async (): Promise<FileTimes> => ({
     fileKeptMs: keptMs,
     partKeptMs: await store.keepsForMs(),
@@ -67,21 +87,36 @@ export const openFiles = (options: FilesOptions): Files => {
     const file = await records.files.get(fileKey({ org_id, id }));
     return file && (await now()) < fileExpiresAt(file, await times()) ? file : undefined;
   };
+  const shown: Files['shown'] = async (file) => presentFile(file, await times(), apiUrl(kit));
   return {
-    times,
-    begin: (org_id, file) => beginUpload(options, org_id, file),
+    keptMs,
+    shown,
+    shownUpload: async (upload, file) => ({
+      id: upload.value.id,
+      url: `${apiUrl(kit)}/files/uploads/${upload.value.id}`,
+      offset: offsetOf(upload.value),
+      bytes: upload.value.bytes,
+      expires_at: new Date(uploadExpiresAt(upload)).toISOString(),
+      file: file ? await shown(file) : null,
+    }),
+    begin: (org_id, file) => beginUpload(storing, org_id, file),
     receive: async (begun, body) => {
-      const { upload, sha256 } = await receiveUpload(options, begun, body);
-      if (isComplete(upload.value)) await finishUpload(options, upload, sha256);
+      const { upload, sha256 } = await receiveUpload(storing, begun, body);
+      if (isComplete(upload.value)) await finishUpload(storing, upload, sha256);
       return (await records.uploads.get(upload.key)) ?? upload;
     },
-    finish: (upload) => finishUpload(options, upload),
-    store: (org_id, file, body) => storeWhole(options, org_id, file, body),
+    finish: (upload) => finishUpload(storing, upload),
+    store: (org_id, file, body) => storeWhole(storing, org_id, file, body),
     find,
     list: async (org_id, span) => {
-      const stored = await records.files.list(`${FILES}.${org_id}`);
-      const [present, known] = await Promise.all([now(), times()]);
-      return recordPage(newestFirst(stored), span, ({ file }) => present < fileExpiresAt(file, known));
+      const [stored, present, known] = await Promise.all([records.files.of(org_id).now(), now(), times()]);
+      const page = recordPage(
+        stored.newestFirst(),
+        span,
+        (file) => present < fileExpiresAt(file, known),
+        ({ value }) => fileSortKey(value),
+      );
+      return { ...page, items: page.items.map((file) => presentFile(file, known, apiUrl(kit))) };
     },
     findUpload: async (org_id, id) => {
       const upload = await records.uploads.get(uploadKey({ org_id, id }));
@@ -106,18 +141,9 @@ export const openFiles = (options: FilesOptions): Files => {
         await removeParts(store, file.value.parts);
         return true;
       }),
-    removeUpload: (upload) => removeUpload(options, upload),
+    removeUpload: (upload) => removeUpload(storing, upload),
   };
 };
-
-interface ListedFile extends Listed {
-  readonly file: Entry<StoredFile>;
-}
-
-const newestFirst = (files: readonly Entry<StoredFile>[]): ListedFile[] =>
-  files
-    .map((file) => ({ ...listed({ id: file.value.id, created_at: file.value.stored_at }), file }))
-    .toSorted((a, b) => (a.sortKey < b.sortKey ? 1 : -1));
 
 /** A use is written down only when the last one is older than this part of the time for which a file is kept. */
 const USE_WRITTEN_PART = 1 / 24;
@@ -135,57 +161,40 @@ const untilUnchanged = async <Result>(
 };
 
 const storeWhole = async (
-  options: FilesOptions,
+  storing: Storing,
   org_id: OrgId,
   file: FileToUpload,
   body: AsyncIterable<Uint8Array>,
 ): Promise<Entry<StoredFile>> => {
-  const begun = await beginUpload(options, org_id, file);
+  const begun = await beginUpload(storing, org_id, file);
   try {
-    const { upload, sha256 } = await receiveUpload(options, begun, body);
+    const { upload, sha256 } = await receiveUpload(storing, begun, body);
     if (sha256 === undefined)
       throw new Refused({
         code: 'body_incomplete',
         why: 'The upload was interrupted; nothing of it was stored',
       });
-    const stored = await finishUpload(options, upload, sha256);
+    const stored = await finishUpload(storing, upload, sha256);
     if (stored) return stored;
     throw new Error(`The new file of upload ${begun.value.id} was deleted at once.`);
   } finally {
-    const upload = await options.records.uploads.get(begun.key).catch(() => undefined);
+    const upload = await storing.records.uploads.get(begun.key).catch(() => undefined);
     // What stays expires.
-    if (upload) await removeUpload(options, upload).catch(() => undefined);
+    if (upload) await removeUpload(storing, upload).catch(() => undefined);
   }
 };
 
 /** The parts of a file belong to the file. */
 const removeUpload = async (
-  { records, store }: FilesOptions,
+  { records, store }: Storing,
   { key, value: { parts, coming, file_id } }: Entry<Upload>,
 ): Promise<void> => {
   await records.uploads.erase(key);
   if (file_id === null) await removeParts(store, [...parts, ...(coming ? [coming] : [])]);
 };
 
-/** The address of the API, without a slash at the end. */
-export const presentFile = (entry: Entry<StoredFile>, times: FileTimes, apiUrl: string): UploadedFile => {
+const presentFile = (entry: Entry<KeptFile>, times: FileTimes, apiUrl: string): UploadedFile => {
   const { id, filename, bytes, sha256, content_type } = entry.value;
   const expires_at = new Date(fileExpiresAt(entry, times)).toISOString();
   return { id, url: `${apiUrl}/files/${id}/content`, filename, bytes, sha256, content_type, expires_at };
-};
-
-export const presentUpload = (
-  entry: Entry<Upload>,
-  file: UploadedFile | null,
-  apiUrl: string,
-): FileUpload => {
-  const { id, bytes } = entry.value;
-  return {
-    id,
-    url: `${apiUrl}/files/uploads/${id}`,
-    offset: offsetOf(entry.value),
-    bytes,
-    expires_at: new Date(uploadExpiresAt(entry)).toISOString(),
-    file,
-  };
 };

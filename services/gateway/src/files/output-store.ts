@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
@@ -110,6 +111,41 @@ export const storedBody = (body: AsyncIterable<Uint8Array>): StoredBody => {
     }
   };
   return { pieces: pieces(), broken: () => broken };
+};
+
+/** A body, and what went by of it: the size, and the SHA-256 in hexadecimal. */
+export const hashed = (
+  body: AsyncIterable<Uint8Array>,
+): {
+  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly done: () => { readonly bytes: number; readonly sha256: string };
+} => {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const pieces = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of body) {
+      hash.update(piece);
+      bytes += piece.byteLength;
+      yield piece;
+    }
+  };
+  return { pieces: pieces(), done: () => ({ bytes, sha256: hash.digest('hex') }) };
+};
+
+/** Sweeps now and every so many milliseconds. It ends after the sweep that the signal stops. */
+export const openSweeps = (everyMs: number, sweep: (stop: AbortSignal) => Promise<void>): AsyncDisposable => {
+  const stop = new AbortController();
+  let sweeping = sweep(stop.signal);
+  const timer = setInterval(() => {
+    sweeping = sweeping.then(() => sweep(stop.signal));
+  }, everyMs).unref();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      stop.abort();
+      await sweeping;
+    },
+  };
 };
 
 /** The first and the last byte, both included. */

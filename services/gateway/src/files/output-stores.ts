@@ -5,27 +5,18 @@ import { jetstream } from './stores/jetstream-output-store.ts';
 import { s3 } from './stores/s3-output-store.ts';
 import type { OutputStore, OutputStoreParts } from './output-store.ts';
 
-/** Every technology that can keep output files, by the value of RUNLEDGER_OUTPUTS. Another one is a line here. */
+/** Every technology that can keep output files, by the value of RUNLEDGER_OUTPUTS. */
 const ADAPTERS = { jetstream, directory, s3 };
-
-type Name = keyof typeof ADAPTERS;
-type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
-  ? All
-  : never;
-type Settings = Both<(typeof ADAPTERS)[Name]['settings']>;
-
-// The types of Object.keys and Object.assign are wider than their results.
-const names = Object.keys(ADAPTERS) as Name[];
-const settings = Object.assign({}, ...names.map((name) => ADAPTERS[name].settings)) as Settings;
 
 /** The environment variables of output files: to spread into the configuration schema. */
 export const outputsConfig = {
-  RUNLEDGER_OUTPUTS: oneOf(names, {
+  RUNLEDGER_OUTPUTS: oneOf(['jetstream', 'directory', 's3'], {
     default: 'jetstream',
     description:
       'where output files are kept: the object store OUTPUTS of the broker, a directory that all gateways share, or a bucket of an S3-compatible store',
   }),
-  ...settings,
+  ...directory.settings,
+  ...s3.settings,
 };
 
 type OutputsConfig = Static<TObject<typeof outputsConfig>>;

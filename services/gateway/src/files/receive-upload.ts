@@ -3,21 +3,33 @@ import { orgId } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { Refused } from '../door/refusal.ts';
-import { OutputStoreFull, type OutputStore } from './output-store.ts';
+import { OutputStoreFull } from './output-store.ts';
 import type { Quotas } from '../records/quotas/quotas.ts';
-import { offsetOf, storedBytes, uploadKey, type Upload, type FileRecords } from './file-records.ts';
+import { offsetOf, storedBytes, uploadKey, type StoredFiles, type Upload } from './file-records.ts';
 
-export interface ReceiveUpload extends ReceiveBytes {
+export interface ReceiveUpload extends StoredFiles {
   readonly quotas: Pick<Quotas, 'uploads'>;
+  /** The broker's time. */
+  readonly brokerTime: () => Promise<Date>;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  readonly newId: () => string;
+  readonly logger: Logger;
   readonly onUploaded: (bytes: number) => void;
 }
 
-/** Stores the bytes of a request. @throws {Refused} @throws as `receiveBytes` does */
+/** What came with a request. `sha256` is known when that was the whole file. */
+interface Received {
+  readonly upload: Entry<Upload>;
+  readonly sha256: string | undefined;
+}
+
+/** Stores the bytes of a request. @throws {Refused} @throws {OutputStoreUnavailable} @throws {LogUnavailable}; parts before stay */
 export const receiveUpload = async (
   options: ReceiveUpload,
   upload: Entry<Upload>,
   body: AsyncIterable<Uint8Array>,
-): Promise<Extract<Received, { kind: 'received' }>> => {
+): Promise<Received> => {
   const { uploads } = options.quotas;
   const org_id = orgId(upload.value.org_id);
   if (uploads.refuses(org_id))
@@ -27,48 +39,23 @@ export const receiveUpload = async (
     });
   using open = new DisposableStack();
   open.use(uploads.hold(org_id));
-  const received = await receiveBytes(options, upload, body).catch(refuseWhenFull);
-  switch (received.kind) {
-    case 'received':
-      options.onUploaded(offsetOf(received.upload.value) - offsetOf(upload.value));
-      return received;
-    case 'busy':
-      throw new Refused({
-        code: 'upload_busy',
-        why: 'Another request stores bytes of this upload: continue when it has ended, where the upload then is',
-      });
-    case 'too_many_parts':
-      throw new Refused({
-        code: 'upload_interrupted_too_often',
-        why: 'This upload was interrupted too often: begin another one',
-      });
+  try {
+    const received = await receiveBytes(options, upload, body);
+    options.onUploaded(offsetOf(received.upload.value) - offsetOf(upload.value));
+    return received;
+  } catch (error) {
+    throw error instanceof OutputStoreFull
+      ? new Refused({ code: 'output_store_full', why: error.message })
+      : error;
   }
 };
 
-const refuseWhenFull = (error: unknown): never => {
-  throw error instanceof OutputStoreFull
-    ? new Refused({ code: 'output_store_full', why: error.message })
-    : error;
-};
-
-interface ReceiveBytes {
-  readonly records: FileRecords;
-  readonly store: OutputStore;
-  /** The broker's time. */
-  readonly brokerTime: () => Promise<Date>;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  readonly newId: () => string;
-  readonly logger: Logger;
-}
-
-type Received =
-  /** `sha256` is known when all bytes came with this request. */
-  | { readonly kind: 'received'; readonly upload: Entry<Upload>; readonly sha256: string | undefined }
-  /** Another request stores bytes of this upload. */
-  | { readonly kind: 'busy' }
-  /** It was interrupted too often: a record has room for so many parts only. */
-  | { readonly kind: 'too_many_parts' };
+/** Another request stores bytes of this upload. */
+const busy = (): Refused =>
+  new Refused({
+    code: 'upload_busy',
+    why: 'Another request stores bytes of this upload: continue when it has ended, where the upload then is',
+  });
 
 const MiB = 1024 ** 2;
 /** What a kill of the gateway may lose. */
@@ -83,18 +70,17 @@ const SILENT_AFTER_MS = 6_000;
  * Stores the bytes of a body behind those that an upload has, in parts. The record has a part only when it is stored completely,
  * and names the one that is being stored, so after a kill nothing is left that no record names. Whoever changes the record first
  * stores the next part: of two requests, one is refused.
- * @throws {OutputStoreFull} @throws {OutputStoreUnavailable} @throws {LogUnavailable}; parts before stay
  */
 const receiveBytes = async (
-  options: ReceiveBytes,
+  options: ReceiveUpload,
   upload: Entry<Upload>,
   body: AsyncIterable<Uint8Array>,
 ): Promise<Received> => {
   const { store, newId } = options;
-  if (await isBeingWritten(options, upload)) return { kind: 'busy' };
+  if (await isBeingWritten(options, upload)) throw busy();
   const lost = upload.value.coming;
   const claim = claimOf(options, upload, newId());
-  if (!(await claim.begin())) return { kind: 'busy' };
+  await claim.begin();
   if (lost !== null) await removeQuietly(options, lost.key);
 
   await using cut = cutBody(body);
@@ -107,51 +93,47 @@ const receiveBytes = async (
       yield piece;
     }
   };
-  const storePart = async (): Promise<'stored' | 'busy'> => {
+  const storePart = async (): Promise<void> => {
     const part = claim.next();
-    const pieces = hashed(cut.part(Math.min(partBytes, claim.left())));
     try {
-      const { bytes } = await store.put(part, pieces);
-      if (bytes > 0 && (await claim.add({ key: part.key, bytes }))) return 'stored';
-      await removeQuietly(options, part.key);
-      return bytes > 0 ? 'busy' : 'stored';
+      const { bytes } = await store.put(part, hashed(cut.part(Math.min(partBytes, claim.left()))));
+      if (bytes > 0) await claim.add({ key: part.key, bytes });
+      else await removeQuietly(options, part.key);
     } catch (error) {
       await removeQuietly(options, part.key);
-      if (error instanceof ClaimLost) return 'busy';
-      await claim.release().catch(() => false);
+      if (!(error instanceof Refused)) await claim.release().catch(() => undefined);
       throw error;
     }
   };
-  while (claim.left() > 0 && !cut.ended() && claim.parts() < MAX_PARTS)
-    if ((await storePart()) === 'busy') return { kind: 'busy' };
-  if (!(await claim.release())) return { kind: 'busy' };
-  if (claim.left() > 0 && !cut.ended()) return { kind: 'too_many_parts' };
-  return {
-    kind: 'received',
-    upload: claim.entry(),
-    sha256: claim.left() === 0 ? hash?.digest('hex') : undefined,
-  };
+  while (claim.left() > 0 && !cut.ended() && claim.parts() < MAX_PARTS) await storePart();
+  await claim.release();
+  // A record has room for so many parts only.
+  if (claim.left() > 0 && !cut.ended())
+    throw new Refused({
+      code: 'upload_interrupted_too_often',
+      why: 'This upload was interrupted too often: begin another one',
+    });
+  return { upload: claim.entry(), sha256: claim.left() === 0 ? hash?.digest('hex') : undefined };
 };
 
 /** What the store keeps of a part beside its bytes. The record has the name and the type of the file. */
 const PART = { filename: 'part', content_type: 'application/octet-stream' };
 
 const isBeingWritten = async (
-  { brokerTime }: ReceiveBytes,
+  { brokerTime }: ReceiveUpload,
   { value, changedAt }: Entry<Upload>,
 ): Promise<boolean> =>
   value.coming !== null && (await brokerTime()).getTime() - changedAt.getTime() < SILENT_AFTER_MS;
 
-/** The right to add parts, for as long as nobody else changes the record. */
-const claimOf = ({ records, clock }: ReceiveBytes, first: Entry<Upload>, writer: string) => {
+/** The right to add parts, for as long as nobody else changes the record: then each method throws that it is busy. */
+const claimOf = ({ records, clock }: ReceiveUpload, first: Entry<Upload>, writer: string) => {
   let entry = first;
   let saidAt = clock();
-  const write = async (value: Upload): Promise<boolean> => {
+  const write = async (value: Upload): Promise<void> => {
     const revision = await records.uploads.update(uploadKey(value), value, entry.revision);
-    if (revision === false) return false;
+    if (revision === false) throw busy();
     entry = { ...entry, value, revision };
     saidAt = clock();
-    return true;
   };
   const coming = (): Upload['coming'] => ({ key: newPartKey(), writer });
   return {
@@ -163,34 +145,24 @@ const claimOf = ({ records, clock }: ReceiveBytes, first: Entry<Upload>, writer:
     add: (part: Upload['parts'][number]) =>
       write({ ...entry.value, parts: [...entry.value.parts, part], coming: coming() }),
     stillWriting: async () => {
-      if (clock() - saidAt < SAYS_SO_EVERY_MS) return;
-      if (!(await write(entry.value))) throw new ClaimLost();
+      if (clock() - saidAt >= SAYS_SO_EVERY_MS) await write(entry.value);
     },
     release: () => write({ ...entry.value, coming: null }),
   };
 };
 
-class ClaimLost extends Error {
-  override readonly name = 'ClaimLost';
-}
-
-const removeQuietly = async ({ store, logger }: ReceiveBytes, key: string): Promise<void> => {
+const removeQuietly = async ({ store, logger }: ReceiveUpload, key: string): Promise<void> => {
   // What stays takes room until the store expires it, and nothing names it.
   await store
     .remove(key)
     .catch((err: unknown) => logger.warn({ err }, 'a part of a file could not be removed'));
 };
 
-/** A body that is read in parts, one after the other. */
-interface CutBody extends AsyncDisposable {
-  /** The next bytes, at most so many. Nothing when the body has ended. */
-  part(maxBytes: number): AsyncGenerator<Uint8Array, void>;
-  /** The body has ended, or its connection broke. */
-  readonly ended: () => boolean;
-}
-
-/** A broken connection ends the body: what arrived before is kept, and the client continues behind it. */
-const cutBody = (body: AsyncIterable<Uint8Array>): CutBody => {
+/**
+ * A body that is read in parts, one after the other. A broken connection ends it: what arrived before is kept, and the client continues
+ * behind it.
+ */
+const cutBody = (body: AsyncIterable<Uint8Array>) => {
   const pieces = body[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();
   let ended = false;
@@ -203,7 +175,8 @@ const cutBody = (body: AsyncIterable<Uint8Array>): CutBody => {
     return undefined;
   };
   return {
-    part: async function* (maxBytes) {
+    /** The next bytes, at most so many. Nothing when the body has ended. */
+    part: async function* (maxBytes: number): AsyncGenerator<Uint8Array, void> {
       for (let left = maxBytes; left > 0;) {
         const piece = await next();
         if (piece === undefined) return;

@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from '@runledger/event-log/connect/observability';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { create as contentDisposition } from 'content-disposition';
 import { Refused, notFound } from '../door/refusal.ts';
-import { readRange, type ByteSpan, type Range, type StoredOutput, type OutputStore } from './output-store.ts';
+import { readRange, type ByteSpan, type Range, type StoredOutput } from './output-store.ts';
 import type { Kit } from '../kit.ts';
 import type { OpenedOutputs } from './output-stores.ts';
 import type { OutputUrls } from '@runledger/webhooks/output-urls';
@@ -96,35 +96,30 @@ const isHarmless = (contentType: string): boolean => {
   return mime === 'text/plain' || (/^(?:image|video|audio)\//.test(mime) && !mime.includes('svg'));
 };
 
-/** Anyone who knows the address of a file may read it, while the address is valid. */
+/** A file never changes, but it may be deleted, or its address expire. */
+const CACHED_S = 3_600;
+
+/** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file, while the address is valid. */
 export const outputRoutes = (
-  kit: Kit,
+  { logger }: Kit,
   { store, needsLog }: OpenedOutputs,
   urls: OutputUrls,
 ): PlainRoute[] => [
   {
     method: 'GET',
     path: '/outputs/:key/:filename',
-    serve: serveRoute(kit, store, urls),
     ...(needsLog ? { needsLog: true } : {}),
+    serve: async (ctx) => {
+      const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
+      const address = urls.check({ key: String(key), filename: String(filename) }, ctx.query);
+      if (address.kind === 'expired') throw new Refused({ code: 'output_address_expired', why: EXPIRED });
+      const file = address.kind === 'valid' ? await store.find(String(key)) : undefined;
+      if (address.kind !== 'valid' || !file || file.filename !== filename) throw notFound('Output');
+      const cacheControl = `private, max-age=${Math.floor(Math.min(address.forS, CACHED_S))}, immutable`;
+      const read = store.read.bind(undefined, file);
+      await sendFile(ctx, { file, cacheControl, read }, logger);
+    },
   },
 ];
-
-/** A file never changes, but it may be deleted, or its address expire. */
-const CACHED_S = 3_600;
-
-/** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file, while the address is valid. */
-const serveRoute =
-  ({ logger }: Kit, store: OutputStore, urls: OutputUrls): Middleware =>
-  async (ctx) => {
-    const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
-    const address = urls.check({ key: String(key), filename: String(filename) }, ctx.query);
-    if (address.kind === 'expired') throw new Refused({ code: 'output_address_expired', why: EXPIRED });
-    const file = address.kind === 'valid' ? await store.find(String(key)) : undefined;
-    if (address.kind !== 'valid' || !file || file.filename !== filename) throw notFound('Output');
-    const cacheControl = `private, max-age=${Math.floor(Math.min(address.forS, CACHED_S))}, immutable`;
-    const read = store.read.bind(undefined, file);
-    await sendFile(ctx, { file, cacheControl, read }, logger);
-  };
 
 const EXPIRED = 'This address has expired: read the run again, which shows another one';

@@ -4,11 +4,10 @@ import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { operation, route, type Route } from '../door/operation.ts';
-import { invalid, invalidRequest, notFound, Refused } from '../door/refusal.ts';
+import { found, invalid, invalidRequest, Refused } from '../door/refusal.ts';
 import { requestBody } from '../door/json-body.ts';
-import { presentFile, presentUpload, type Files } from './files.ts';
+import type { Files } from './files.ts';
 import { uploadExpiresAt, isComplete, offsetOf, type Upload } from './file-records.ts';
-import { apiUrl, type Kit } from '../kit.ts';
 
 const tag = 'Files';
 const VERSION = '1.0.0';
@@ -111,42 +110,32 @@ const deleteUpload = operation({
 });
 
 /** Resumable uploads, by the protocol tus. */
-export const uploadRoutes = (kit: Kit, files: Files): Route[] => [
+export const uploadRoutes = (files: Files): Route[] => [
   route(beginUpload, async ({ headers }, { org_id }, ctx) => {
-    const metadata = readUploadMetadata(headers['Upload-Metadata'] ?? '', decoded);
+    const metadata = readUploadMetadata(headers['Upload-Metadata'] ?? '');
     if (!metadata) throw invalidRequest(WRONG_METADATA);
     const upload = await files.begin(org_id, { ...metadata, bytes: headers['Upload-Length'] });
-    const presented = presentUpload(upload, null, apiUrl(kit));
+    const presented = await files.shownUpload(upload);
     ctx.set({ ...headersOf(upload), Location: presented.url });
     return presented;
   }),
   route(getUpload, async ({ path }, { org_id }, ctx) => {
-    const found = await files.findUpload(org_id, path.id);
-    if (!found) throw noUpload();
-    const file = isComplete(found.value) ? await files.finish(found) : undefined;
-    const upload = (await files.findUpload(org_id, path.id)) ?? found;
+    const before = found(await files.findUpload(org_id, path.id), 'Upload');
+    const file = isComplete(before.value) ? await files.finish(before) : undefined;
+    const upload = (await files.findUpload(org_id, path.id)) ?? before;
     ctx.set(headersOf(upload));
-    return presentUpload(
-      upload,
-      file ? presentFile(file, await files.times(), apiUrl(kit)) : null,
-      apiUrl(kit),
-    );
+    return files.shownUpload(upload, file);
   }),
   route(continueUpload, async ({ path, headers }, { org_id }, ctx) => {
-    const found = await files.findUpload(org_id, path.id);
-    if (!found) throw noUpload();
-    refuseOtherBytes(ctx, found.value, headers['Upload-Offset']);
-    ctx.set(headersOf(await files.receive(found, requestBody(ctx))));
+    const upload = found(await files.findUpload(org_id, path.id), 'Upload');
+    refuseOtherBytes(ctx, upload.value, headers['Upload-Offset']);
+    ctx.set(headersOf(await files.receive(upload, requestBody(ctx))));
   }),
   route(deleteUpload, async ({ path }, { org_id }, ctx) => {
-    const found = await files.findUpload(org_id, path.id);
-    if (!found) throw noUpload();
-    await files.removeUpload(found);
+    await files.removeUpload(found(await files.findUpload(org_id, path.id), 'Upload'));
     ctx.set('Tus-Resumable', VERSION);
   }),
 ];
-
-const noUpload = (): Refused => notFound('Upload');
 
 const headersOf = (upload: Entry<Upload>): Record<string, string> => ({
   'Tus-Resumable': VERSION,
@@ -172,28 +161,25 @@ const refuseOtherBytes = (ctx: Context, upload: Upload, offset: number): void =>
     });
 };
 
-const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
-
 const WRONG_METADATA = invalid(
   ['header', 'Upload-Metadata'],
   'value_error',
-  'Value error, write names and values in base64 with a space between, and commas between the pairs',
+  'Write names and values in base64 with a space between, and commas between the pairs',
 );
 
-/** What a client says about a file in the header `Upload-Metadata` of tus 1.0: names, each with its value in base64. */
-interface UploadMetadata {
-  readonly filename: string;
-  readonly content_type: string;
-}
-
-/** Undefined for a text that is not in the form of tus. */
-const readUploadMetadata = (text: string, decode: (base64: string) => string): UploadMetadata | undefined => {
+/**
+ * What a client says about a file in the header `Upload-Metadata` of tus 1.0: names, each with its value in base64. Undefined for a text that is
+ * not in the form of tus.
+ */
+const readUploadMetadata = (
+  text: string,
+): { readonly filename: string; readonly content_type: string } | undefined => {
   const values = new Map<string, string>();
   for (const pair of text.split(',').map((each) => each.trim())) {
     if (pair === '') continue;
     const [, name = '', value = ''] = /^([^\s,]+)(?: ([A-Za-z0-9+/]*={0,2}))?$/.exec(pair) ?? [];
     if (name === '') return undefined;
-    values.set(name, decode(value));
+    values.set(name, Buffer.from(value, 'base64').toString('utf8'));
   }
   return {
     filename: values.get('filename') ?? values.get('name') ?? '',

@@ -13,12 +13,13 @@ import {
   readParts,
   removeParts,
   type FileRecords,
+  type StoredFiles,
   type Upload,
   type Part,
   type StoredFile,
 } from './file-records.ts';
 import type { OutputStore } from './output-store.ts';
-import { uuid8 } from '../uuid8.ts';
+import { uuid8 } from '@runledger/contracts/ids';
 
 /** What a client says about a file before it sends it. */
 export interface FileToUpload {
@@ -78,23 +79,16 @@ const withinQuotas = async (
 ): Promise<number | false> => {
   const result = await files.within(org_id, 1, async () => {
     const created = await file_bytes.within(org_id, bytes, create);
-    return created === 'over_quota' ? 'too_many_bytes' : created;
-  });
-  if (result === 'over_quota')
-    throw overQuota(
-      `The organisation has ${files.limit} files and uploads, which is its limit (RUNLEDGER_QUOTA_FILES). Delete some, or wait until they expire`,
-    );
-  if (result === 'too_many_bytes')
+    if (created !== 'over_quota') return created;
     throw overQuota(
       `With this file the files and uploads of the organisation would have more than its limit of ${file_bytes.limit} bytes (RUNLEDGER_QUOTA_FILE_BYTES). Delete some, or wait until they expire`,
     );
-  return result;
+  });
+  if (result !== 'over_quota') return result;
+  throw overQuota(
+    `The organisation has ${files.limit} files and uploads, which is its limit (RUNLEDGER_QUOTA_FILES). Delete some, or wait until they expire`,
+  );
 };
-
-interface FinishUpload {
-  readonly records: FileRecords;
-  readonly store: OutputStore;
-}
 
 /**
  * Makes the file of an upload that has all its bytes. It may be repeated by any gateway, also after a kill: the upload names its
@@ -102,7 +96,7 @@ interface FinishUpload {
  * @throws {OutputStoreUnavailable} @throws {LogUnavailable}
  */
 export const finishUpload = async (
-  { records, store }: FinishUpload,
+  { records, store }: StoredFiles,
   upload: Entry<Upload>,
   known?: string,
 ): Promise<Entry<StoredFile> | undefined> => {
@@ -129,7 +123,7 @@ export const finishUpload = async (
 const MAX_TRIES = 50;
 
 /** Equal bytes are stored once: the older parts stay, unless the store will expire them soon. */
-const keepFile = async ({ records, store }: FinishUpload, file: StoredFile): Promise<Entry<StoredFile>> => {
+const keepFile = async ({ records, store }: StoredFiles, file: StoredFile): Promise<Entry<StoredFile>> => {
   const key = fileKey(file);
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const present = await records.files.get(key);

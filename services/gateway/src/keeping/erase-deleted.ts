@@ -21,15 +21,15 @@ import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
 import { outputsToErase, type StoredView } from '../views/run-view.ts';
 import type { RunViews } from '../views/run-views.ts';
 import type { Kit } from '../kit.ts';
-import type { NoteErasure } from '../archive/erase-archived.ts';
-import type { EraseBlobs } from '../files/blobs.ts';
+import { eraseBlobs, unreferencedByRuns } from '../files/blobs.ts';
+import type { Kept, Work } from './keeper.ts';
 import type { OutputStore } from '../files/output-store.ts';
 import type { Files } from '../files/files.ts';
 import type { Archive } from '../archive/archive.ts';
 import { timersOfOrg } from '@runledger/contracts/deliveries/timers';
 import { orgLogsFilter } from '@runledger/contracts/run-logs';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
-import type { Bucket } from '@runledger/event-log/streams/bucket';
+import { everyEntry, type Bucket } from '@runledger/event-log/streams/bucket';
 import {
   FILES,
   UPLOADS,
@@ -39,16 +39,6 @@ import {
   type Upload,
 } from '../files/file-records.ts';
 
-/** What erases of a deleted run what is not in the log. */
-interface DeletedRuns {
-  readonly fresh: FreshViews;
-  readonly files: EraseFiles;
-  readonly blobs: EraseBlobs;
-  readonly inputFiles: EraseInputFiles;
-  /** Its facts may be archived. */
-  readonly noteErasure: NoteErasure;
-}
-
 const PAGE = 200;
 const MAX_CONCURRENT = 8;
 
@@ -56,41 +46,47 @@ const MAX_CONCURRENT = 8;
  * Erases the files of deleted runs and outputs, and the logs, input files and blobs of deleted runs. A view says what is
  * left to erase until all of it is erased, so a crash in between loses nothing.
  */
-export const eraseDeleted = async (
-  { log, views, metrics }: Kit,
-  { fresh, noteErasure, ...erase }: DeletedRuns,
-  stopping: AbortSignal,
-): Promise<void> => {
+export const eraseDeleted = (kit: Kit, { fresh, files, archive }: Kept, eraseFiles: EraseFiles): Work => {
+  const { log, views, stores, metrics } = kit;
+  const eraseInputs = eraseInputFiles(files, stores.blobs);
+  const erase = eraseBlobs(stores.blobs, unreferencedByRuns(views, fresh), ({ bytes }) =>
+    metrics.erased('BLOBS', bytes),
+  );
   const eraseOne = async (view: StoredView): Promise<void> => {
     const { run } = view;
     const outputs = outputsToErase(run);
-    if (stopping.aborted || !outputs) return;
-    const bytes = await erase.files(run.org_id, outputs);
-    // Until then the archive has what names them: views that are lost meanwhile are made from there.
-    const note = () => noteErasure(run, isDeleted(run) ? 'run' : 'outputs', view.head);
+    if (!outputs) return;
+    const bytes = await eraseFiles(run.org_id, outputs);
     if (isDeleted(run)) {
       await eraseLogs(log, run);
-      await erase.inputFiles(run.org_id, outputs.files);
+      await eraseInputs(run.org_id, outputs.files);
       // The list names the files, so the view has kept it until now.
       const unlisted = { ...view, run: { ...run, to_erase: { ...outputs, ...NO_OUTPUTS } } };
       if (outputs.outputs_blob) await views.save([unlisted]);
-      if (!(await erase.blobs(run.org_id, outputs.blobs ?? []))) return;
-      await note();
-      await views.save([{ ...view, run: { ...run, to_erase: null } }]);
+      if (!(await erase(run.org_id, outputs.blobs ?? []))) return;
+      // Until then the archive has what names all this: views that are lost meanwhile are made from there.
+      await archive.erase(run, 'run', () => views.save([{ ...view, run: { ...run, to_erase: null } }]));
     } else if (isEnded(run) && run.deleted_outputs) {
-      await note();
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
-      await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
+      await archive.erase(run, 'outputs', () => views.save([{ ...view, run: { ...run, deleted_outputs } }]));
       // What a crash leaves here goes with the sweep.
-      if (outputs.outputs_blob) await erase.blobs(run.org_id, [outputs.outputs_blob]);
+      if (outputs.outputs_blob) await erase(run.org_id, [outputs.outputs_blob]);
     }
     metrics.removed('deletion', { runs: isDeleted(run) ? 1 : 0, bytes });
   };
-  for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
-    const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
-    await actOnEach(await thatAreKnown(views, fresh, page, after), eraseOne, MAX_CONCURRENT);
-    after = page.at(-1)?.run.run_id;
-  }
+  return async (stopping) => {
+    const failures: unknown[] = [];
+    // One that fails holds up no other.
+    const eraseAlone = async (view: StoredView): Promise<void> => {
+      if (!stopping.aborted) await eraseOne(view).catch((error: unknown) => failures.push(error));
+    };
+    for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
+      const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
+      await actOnEach(await thatAreKnown(views, fresh, page, after), eraseAlone, MAX_CONCURRENT);
+      after = page.at(-1)?.run.run_id;
+    }
+    if (failures.length > 0) throw failures[0];
+  };
 };
 
 /**
@@ -126,11 +122,9 @@ export const eraseFiles =
   };
 
 /** Erases the files that were made of a run's inputs and that nobody else named. @throws {LogUnavailable} @throws {OutputStoreUnavailable} */
-type EraseInputFiles = (org_id: OrgId, files: LeftToErase['files']) => Promise<void>;
-
-export const eraseInputFiles =
-  (files: Files, blobs: BlobStore): EraseInputFiles =>
-  async (org_id, named) => {
+const eraseInputFiles =
+  (files: Files, blobs: BlobStore) =>
+  async (org_id: OrgId, named: LeftToErase['files']): Promise<void> => {
     if (!named) return;
     const { names, inputs, inputs_blob } = named;
     const kept = readInlineOrBlob(inputs, inputs_blob);
@@ -153,6 +147,8 @@ const subjectsOf = (org_id: OrgId): readonly (readonly [stream: string, subjects
   ['KV_CATALOGUE', `$KV.CATALOGUE.*.${org_id}.>`],
   ['KV_CATALOGUE', `$KV.CATALOGUE.retention.${org_id}`],
   ['KV_CATALOGUE', `$KV.CATALOGUE.organisations.${org_id}`],
+  // The markers of its files, which are erased before.
+  ['KV_FILES', `$KV.FILES.*.${org_id}.>`],
   ['KV_WEBHOOK_SECRETS', `$KV.WEBHOOK_SECRETS.${org_id}`],
   ['LOGS', orgLogsFilter(org_id)],
   ['ACTIVITY', `activity.${org_id}.>`],
@@ -183,15 +179,14 @@ export const eraseFilesOf = async (
 ): Promise<number> => {
   const eraseAll = async (bucket: Bucket<StoredFile | Upload>, kind: string): Promise<number> => {
     let erased = 0;
-    for (let behind = 0; ; erased += 1) {
-      const entry = await bucket.next(`${kind}.${org_id}`, behind);
-      if (!entry) return erased;
-      const { value, key, revision } = entry;
+    const entries = everyEntry((behind) => bucket.next(`${kind}.${org_id}`, behind));
+    for await (const { value, key, revision } of entries) {
       const coming = 'coming' in value && value.coming ? [value.coming] : [];
       await removeParts(store, [...value.parts, ...coming]);
       await bucket.eraseAt(key, revision);
-      behind = revision;
+      erased += 1;
     }
+    return erased;
   };
   return (await eraseAll(files, FILES)) + (await eraseAll(uploads, UPLOADS));
 };

@@ -2,18 +2,16 @@ import { orgId, newUuid, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import type { Erasure } from '@runledger/contracts/catalogue/records';
+import { everyEntry } from '@runledger/event-log/streams/bucket';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import { readWebhookEnd } from '@runledger/event-log/read/read-run';
 import { isContinued, type ProjectionPosition } from '../views/projection-start.decide.ts';
-import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
+import { everyPage, everyView } from '../views/scan-list.ts';
+import { ofCompleteViews } from '../views/fresh-views.ts';
 import type { Kit } from '../kit.ts';
-import type { Archive } from '../archive/archive.ts';
-import type { FileRecords } from '../files/file-records.ts';
-import type { OutputStore } from '../files/output-store.ts';
-import type { Memberships } from '../records/people/membership.ts';
-import type { Work } from './keeper.ts';
+import type { Kept, Work } from './keeper.ts';
 import type { ErasureRecords } from '../records/erasure.ts';
 import type { RunViews } from '../views/run-views.ts';
 import { keyStore } from '../records/keys/key-store.ts';
@@ -23,18 +21,16 @@ import { eraseFilesOf, eraseStored } from './erase-deleted.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { RunView } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
-import type { CancelRun } from '../runs/facts/cancel-run.ts';
 import type { ReadCurrentRun } from '../runs/facts/current-run.ts';
 import type { DeletedBy } from '../runs/facts/delete.decide.ts';
-import type { DeleteRun } from '../runs/facts/delete-run.ts';
 import { notificationExpired } from '../runs/facts/expiring.decide.ts';
 
 /**
  * Erases the organisations whose erasure was requested. Their records say what is left after a crash. A copy of the
  * views may bring back runs of one that was complete: then its erasure goes on.
  */
-export const eraseOrganisations = (kit: Kit, organisations: ErasableOrganisations): Work => {
-  const { erasures } = organisations;
+export const eraseOrganisations = (kit: Kit, kept: Kept): Work => {
+  const { erasures } = kept;
   const onUnreadable = errorOnce(kit.logger);
   /** The revision up to which all are complete. */
   let completeUpTo = 0;
@@ -42,39 +38,21 @@ export const eraseOrganisations = (kit: Kit, organisations: ErasableOrganisation
   let without: ProjectionPosition | undefined;
   return async (stop) => {
     const failures: unknown[] = [];
-    for (let behind = completeUpTo; !stop.aborted;) {
-      const erasure = await erasures.next(behind);
-      if (!erasure) break;
-      const { value, revision } = erasure;
-      if (value.erased_at !== null) {
-        if (behind === completeUpTo) completeUpTo = revision;
-      } else {
-        // One that fails holds up no other.
-        await eraseOrganisation(kit, organisations, value, onUnreadable, stop).catch((error: unknown) =>
+    let areComplete = true;
+    for await (const { value, revision } of everyEntry(erasures.next, completeUpTo)) {
+      if (stop.aborted) break;
+      areComplete &&= value.erased_at !== null;
+      if (areComplete) completeUpTo = revision;
+      // One that fails holds up no other.
+      if (value.erased_at === null)
+        await eraseOrganisation(kit, kept, value, onUnreadable, stop).catch((error: unknown) =>
           failures.push(error),
         );
-      }
-      behind = revision;
     }
-    if (completeUpTo > 0) without = await eraseAgain(kit, organisations, without, stop);
+    if (completeUpTo > 0) without = await eraseAgain(kit, kept, without, stop);
     if (failures.length > 0) throw failures[0];
   };
 };
-
-/** What an organisation has, and who erases it. */
-export interface ErasableOrganisations {
-  readonly erasures: ErasureRecords;
-  readonly fresh: FreshViews;
-  readonly current: ReadCurrentRun;
-  readonly cancelRun: CancelRun;
-  readonly deleteRun: DeleteRun;
-  readonly archive: Archive;
-  /** Of files that its clients uploaded. */
-  readonly files: FileRecords;
-  readonly store: OutputStore;
-  /** People who are members of no other organisation have no account afterwards. */
-  readonly memberships: Memberships;
-}
 
 /** The run cannot be deleted, and keeps its organisation from being erased. */
 type OnUnreadable = (key: RunKey, why: string) => void;
@@ -85,7 +63,7 @@ type OnUnreadable = (key: RunKey, why: string) => void;
  */
 const eraseAgain = async (
   { views, logger }: Kit,
-  { erasures, fresh }: ErasableOrganisations,
+  { erasures, fresh }: Kept,
   without: ProjectionPosition | undefined,
   stop: AbortSignal,
 ): Promise<ProjectionPosition | undefined> => {
@@ -107,12 +85,10 @@ const completeWithRuns = async (
   stop: AbortSignal,
 ): Promise<string[]> => {
   const found: string[] = [];
-  for (let behind = 0; !stop.aborted;) {
-    const erasure = await erasures.next(behind);
-    if (!erasure) break;
-    const { org_id, erased_at } = erasure.value;
+  for await (const { value } of everyEntry(erasures.next)) {
+    if (stop.aborted) break;
+    const { org_id, erased_at } = value;
     if (erased_at !== null && !(await haveNoRuns(views, orgId(org_id)))) found.push(org_id);
-    behind = erasure.revision;
   }
   return found;
 };
@@ -139,13 +115,13 @@ const QUIET_FOR_MS = 10 * 60_000;
  */
 const eraseOrganisation = async (
   kit: Kit,
-  organisations: ErasableOrganisations,
+  kept: Kept,
   erasure: Erasure,
   onUnreadable: OnUnreadable,
   stop: AbortSignal,
 ): Promise<void> => {
   const { log, views, now } = kit;
-  const { erasures, fresh, archive, memberships } = organisations;
+  const { erasures, fresh, archive, memberships } = kept;
   const { quiet_at, requested_by } = erasure;
   if (quiet_at !== null && now().getTime() < Date.parse(quiet_at) + QUIET_FOR_MS) return;
   const org_id = orgId(erasure.org_id);
@@ -153,14 +129,11 @@ const eraseOrganisation = async (
   const members = await memberships.erase(org_id);
   // Otherwise they would queue runs while these are deleted.
   const schedules = await eraseSubjects(log, 'KV_SCHEDULES', schedulesOf(org_id));
-  const runs = await eraseRuns(kit, organisations, org_id, requested_by, onUnreadable, stop);
+  const runs = await eraseRuns(kit, kept, org_id, requested_by, onUnreadable, stop);
   const hasNone = async () => (await haveNoRuns(views, org_id)) && !(await isErasing(views, org_id));
   const isWithoutRuns = !stop.aborted && (await ofCompleteViews(views, fresh, hasNone)) === true;
   const [files, stored] = isWithoutRuns
-    ? [
-        await eraseFilesOf(organisations.files, organisations.store, org_id),
-        await eraseStored(kit, archive, org_id),
-      ]
+    ? [await eraseFilesOf(kept.fileRecords, kept.outputs, org_id), await eraseStored(kit, archive, org_id)]
     : [0, 0];
   const isQuiet = isWithoutRuns && keys + members + schedules + files + stored === 0;
   const at = now().toISOString();
@@ -185,7 +158,7 @@ const PAGE = 200;
  */
 const eraseRuns = async (
   kit: Kit,
-  organisations: ErasableOrganisations,
+  kept: Kept,
   org_id: OrgId,
   by: DeletedBy,
   onUnreadable: OnUnreadable,
@@ -193,14 +166,14 @@ const eraseRuns = async (
 ): Promise<number> => {
   const { views } = kit;
   const deleteOne = async ({ run: { run_id } }: RunView): Promise<boolean> =>
-    !stop.aborted && deleteAnyRun(kit, organisations, { org_id, run_id }, by, onUnreadable);
+    !stop.aborted && deleteAnyRun(kit, kept, { org_id, run_id }, by, onUnreadable);
+  const list = (behind: SortKey | undefined) =>
+    views.listRuns({ org_id, ...(behind && { behind }), limit: PAGE });
   let deleted = 0;
-  let behind: SortKey | undefined;
-  do {
-    const { items, end } = await views.listRuns({ org_id, ...(behind ? { behind } : {}), limit: PAGE });
-    deleted += (await actOnEach(items, deleteOne)).filter(Boolean).length;
-    behind = end;
-  } while (behind !== undefined && !stop.aborted);
+  for await (const page of everyPage(list)) {
+    deleted += (await actOnEach(page, deleteOne)).filter(Boolean).length;
+    if (stop.aborted) break;
+  }
   return deleted;
 };
 
@@ -212,13 +185,9 @@ const haveNoRuns = async (views: RunViews, org_id: OrgId): Promise<boolean> => {
 
 /** Whether something of its deleted runs is left to erase. */
 const isErasing = async (views: RunViews, org_id: OrgId): Promise<boolean> => {
-  for (let after = ''; ;) {
-    const page = await views.listToErase({ after, limit: PAGE });
-    if (page.some(({ run }) => run.org_id === org_id)) return true;
-    const last = page.at(-1);
-    if (!last) return false;
-    after = last.run.run_id;
-  }
+  for await (const { run } of everyView((query) => views.listToErase(query)))
+    if (run.org_id === org_id) return true;
+  return false;
 };
 
 /** Each refusal of the deletion is removed once. */
@@ -226,19 +195,19 @@ const MAX_TRIES = 3;
 
 const deleteAnyRun = async (
   kit: Kit,
-  { current, cancelRun, deleteRun }: ErasableOrganisations,
+  kept: Kept,
   key: RunKey,
   by: DeletedBy,
   onUnreadable: OnUnreadable,
 ): Promise<boolean> => {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const result = await deleteRun('run', key, { ...by, traceparent: null });
+    const result = await kept.delete('run', key, { ...by, traceparent: null });
     switch (result.kind) {
       case 'deleted':
         return true;
       case 'refused':
-        if (result.because === 'not_ended') await cancelRun(key, { ...by, traceparent: null });
-        else await giveUpNotification(kit, current, key);
+        if (result.because === 'not_ended') await kept.cancel(key, { ...by, traceparent: null });
+        else await giveUpNotification(kit, kept.current, key);
         break;
       case 'unreadable':
         onUnreadable(key, result.why);

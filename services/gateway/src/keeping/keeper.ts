@@ -1,9 +1,41 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
+import type { Archive } from '../archive/archive.ts';
+import type { FileRecords } from '../files/file-records.ts';
+import type { Files } from '../files/files.ts';
+import type { Catalogue } from '../records/catalogue/catalogue.ts';
+import type { ErasureRecords } from '../records/erasure.ts';
+import type { Memberships } from '../records/people/membership.ts';
+import type { RetentionRecords } from '../records/retention.ts';
+import type { CancelRun } from '../runs/facts/cancel-run.ts';
+import type { ReadCurrentRun, Reading } from '../runs/facts/current-run.ts';
+import type { DeleteRun } from '../runs/facts/delete-run.ts';
+import type { RunProjection } from '../views/run-projection.ts';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import { OutputStoreUnavailable } from '../files/output-store.ts';
+import { OutputStoreUnavailable, type OutputStore } from '../files/output-store.ts';
 import { ViewsUnavailable } from '../views/run-views.ts';
+
+/** What is kept, ended and erased, and what does it. */
+export interface Kept extends Reading {
+  readonly archive: Archive;
+  readonly current: ReadCurrentRun;
+  readonly lists: OutputLists;
+  readonly cancel: CancelRun;
+  readonly delete: DeleteRun;
+  readonly records: Catalogue;
+  readonly erasures: ErasureRecords;
+  readonly retention: RetentionRecords;
+  /** People who are members of no other organisation than an erased one have no account afterwards. */
+  readonly memberships: Memberships;
+  readonly files: Files;
+  /** Of files that clients uploaded. */
+  readonly fileRecords: FileRecords;
+  readonly outputs: OutputStore;
+  readonly brokerTimeOfFiles: () => Promise<Date>;
+  readonly between: RunProjection['between'];
+}
 
 /** Work from time to time. It ends soon after the signal. */
 export type Work = (stop: AbortSignal) => Promise<void>;

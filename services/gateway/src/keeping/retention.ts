@@ -11,6 +11,7 @@ import type { Work } from './keeper.ts';
 import { createdBefore, DAY_MS, endedBefore, isOver } from '../records/retention.decide.ts';
 import type { RetentionRecords } from '../records/retention.ts';
 import { actOnEach } from '../act-on-each.ts';
+import { everyPage } from '../views/scan-list.ts';
 import type { FilesQuery, OldestQuery } from '../views/list-query.decide.ts';
 import { FINAL_STATUSES, type StoredView } from '../views/run-view.ts';
 import type { SortKey } from '../views/sort-key.decide.ts';
@@ -124,14 +125,14 @@ export const removeOldRuns = async (
     await eraseLogs(log, run);
     return [view];
   };
-  let after: SortKey | undefined;
-  for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
-    const oldest = { ...which, statuses: FINAL_STATUSES, limit: PAGE, ...(after && { after }) };
-    const { items, end } = await views.listOldest(oldest);
-    const prepared = (await actOnEach(await views.load(items), prepare, MAX_CONCURRENT)).flat();
+  const list = (after: SortKey | undefined) =>
+    views.listOldest({ ...which, statuses: FINAL_STATUSES, limit: PAGE, after });
+  let seen = 0;
+  for await (const page of everyPage(list)) {
+    const prepared = (await actOnEach(await views.load(page), prepare, MAX_CONCURRENT)).flat();
     metrics.removed('retention', { runs: await views.remove(prepared), bytes: 0 });
-    if (end === undefined) return;
-    after = end;
+    seen += PAGE;
+    if (seen >= IN_A_ROUND || stop.aborted) return;
   }
 };
 

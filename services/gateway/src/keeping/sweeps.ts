@@ -1,4 +1,4 @@
-import { bucketCreated, type Bucket, type Entry } from '@runledger/event-log/streams/bucket';
+import { bucketCreated, everyEntry, type Bucket, type Entry } from '@runledger/event-log/streams/bucket';
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { BlobStream } from '@runledger/contracts/blobs';
 import type { BlobStore, StoredBlob } from '@runledger/blob-store/blob-store';
@@ -64,11 +64,9 @@ async function* expired<Stored>(
   brokerTime: () => Promise<Date>,
   stop: AbortSignal,
 ): AsyncGenerator<Entry<Stored>> {
-  for (let behind = 0; !stop.aborted;) {
-    const entry = await bucket.next(kind, behind);
-    if (!entry || (await brokerTime()).getTime() < entry.changedAt.getTime() + keptMs) return;
+  for await (const entry of everyEntry((behind) => bucket.next(kind, behind))) {
+    if (stop.aborted || (await brokerTime()).getTime() < entry.changedAt.getTime() + keptMs) return;
     yield entry;
-    behind = entry.revision;
   }
 }
 

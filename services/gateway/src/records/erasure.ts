@@ -3,7 +3,7 @@ import { EraseQuery, OrganisationPath, OrganisationTombstone } from '@runledger/
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import { operation, route, type Route } from '../door/operation.ts';
-import { notFound, Refused } from '../door/refusal.ts';
+import { found, Refused } from '../door/refusal.ts';
 import { changeRecord } from './catalogue/records.ts';
 import type { Kit } from '../kit.ts';
 
@@ -52,8 +52,7 @@ export const erasureRoutes = (
         code: 'own_organisation',
         why: 'This API key belongs to the organisation, and would be revoked with it: erase it with an operator key of another organisation',
       });
-    const organisation = await findOrganisation(org_id);
-    if (!organisation) throw notFound('Organisation');
+    const organisation = found(await findOrganisation(org_id), 'Organisation');
     if (organisation.name !== name)
       throw new Refused({
         code: 'organisation_name_differs',
@@ -72,9 +71,7 @@ export const erasureRoutes = (
     );
   }),
   route(tombstoneOperation, async ({ path: { org_id } }) => {
-    const erasure = await erasures.find(org_id);
-    if (!erasure) throw notFound('Tombstone');
-    return shown(erasure.value);
+    return shown(found(await erasures.find(org_id), 'Tombstone').value);
   }),
 ];
 
@@ -92,7 +89,7 @@ export interface ErasureRecords {
   /** `change` is pure: it is called again when the record was changed meanwhile. */
   change(org_id: string, change: (present: Erasure) => Erasure): Promise<void>;
   /** The next one behind a revision, in the order of their last changes. */
-  next(behind: number): Promise<Entry<Erasure> | undefined>;
+  readonly next: (behind: number) => Promise<Entry<Erasure> | undefined>;
 }
 
 const KIND = 'erasures';
@@ -113,14 +110,6 @@ export const erasureRecords = (log: EventLog): ErasureRecords => {
         record: change(present),
       }));
     },
-    next: async (behind) => {
-      for (let from = behind; ;) {
-        const write = await records.nextWrite(KIND, from);
-        const entry = write && (await records.get(write.key));
-        // The bucket keeps earlier revisions too.
-        if (write === undefined || entry?.revision === write.revision) return entry;
-        from = write.revision;
-      }
-    },
+    next: (behind) => records.next(KIND, behind),
   };
 };

@@ -40,18 +40,14 @@ export const retentionOf = (
   };
 };
 
-interface Days extends Record<'days' | 'least' | 'most', number> {
-  readonly chosen: number | null;
-}
-
-const keptDays = ({ days, chosen, least, most }: Days): KeptDays => ({
+const keptDays = ({ days, chosen, least, most }: KeptDays): KeptDays => ({
   days: finite(days),
   chosen,
   least: finite(least),
   most: finite(most),
 });
 
-const finite = (days: number): number | null => (Number.isFinite(days) ? days : null);
+const finite = (days: number | null): number | null => (Number.isFinite(days) ? days : null);
 
 interface RetentionProblem {
   readonly member: keyof ChosenRetention;

@@ -5,9 +5,9 @@ import { Retention as RetentionRecord } from '@runledger/contracts/catalogue/rec
 import { orgId, type OrgId } from '@runledger/contracts/ids';
 import { polledClock } from '@runledger/coordination/broker-clock';
 import type { Kit } from '../kit.ts';
-import { openBucket } from '@runledger/event-log/streams/bucket';
+import { everyEntry, openBucket } from '@runledger/event-log/streams/bucket';
 import { operation, route, type Route } from '../door/operation.ts';
-import { invalid, invalidRequest, Refused } from '../door/refusal.ts';
+import { wrongValue, invalidRequest, Refused } from '../door/refusal.ts';
 import {
   DAY_MS,
   retentionOf,
@@ -28,7 +28,6 @@ const getRetention = operation({
   scope: 'runs:read',
   request: {},
   response: { status: 200, description: 'What the organisation chose, and what it has.', body: Retention },
-  refusals: [],
 });
 
 const changeRetention = operation({
@@ -43,7 +42,6 @@ const changeRetention = operation({
   audit: { action: 'retention.changed' },
   request: { body: RetentionChange },
   response: { status: 200, description: 'What the organisation has now.', body: Retention },
-  refusals: [],
 });
 
 export const retentionRoutes = (
@@ -72,11 +70,7 @@ export const retentionRoutes = (
         case 'changed':
           return retentionOf(result.record, kept);
         case 'refused':
-          throw invalidRequest(
-            ...result.why.map(({ member, why }) =>
-              invalid(['body', member], 'value_error', `Value error, ${why}`),
-            ),
-          );
+          throw invalidRequest(...result.why.map(({ member, why }) => wrongValue(['body', member], why)));
         case 'none':
         case 'too_busy':
           throw new Refused({
@@ -113,14 +107,7 @@ export const retentionRecords = (log: EventLog): RetentionRecords => {
   return {
     get: async (org_id) => (await records.get(keyOf(org_id)))?.value ?? { org_id, ...NOTHING_CHOSEN },
     all: async function* () {
-      for (let behind = 0; ;) {
-        const write = await records.nextWrite(KIND, behind);
-        if (!write) return;
-        const entry = await records.get(write.key);
-        // The bucket keeps earlier revisions too.
-        if (entry?.revision === write.revision) yield entry.value;
-        behind = write.revision;
-      }
+      for await (const { value } of everyEntry((behind) => records.next(KIND, behind))) yield value;
     },
     change: async (org_id, decide) => {
       // False when it exists, by now.

@@ -1,6 +1,6 @@
 import { RunActivity, RunActivityQuery } from '@runledger/contracts/http/runs/run-activity';
 import { operation, route, type Route } from '../door/operation.ts';
-import { invalid, invalidRequest, type InvalidRequest } from '../door/refusal.ts';
+import { invalid, wrongValue, invalidRequest, type InvalidRequest } from '../door/refusal.ts';
 import { MAX_ACTIVE } from '../views/counts.decide.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
@@ -17,7 +17,6 @@ const activityOperation = operation({
   scope: 'runs:read',
   request: { query: RunActivityQuery },
   response: { status: 200, description: 'The intervals, the oldest first.', body: RunActivity },
-  refusals: [],
 });
 
 export const activityRoute = ({ views, now }: Kit, { fresh }: Runs): Route =>
@@ -50,7 +49,7 @@ export const activityRoute = ({ views, now }: Kit, { fresh }: Runs): Route =>
 const tooMany = invalid(
   ['query', 'since'],
   'value_error',
-  `Value error, more than ${most} runs ended since \`since\`, or have not ended yet, and one response counts no more. Use a later \`since\``,
+  `More than ${most} runs ended since \`since\`, or have not ended yet, and one response counts no more. Use a later \`since\``,
 );
 
 const msOf = (time: string | undefined): number | undefined =>
@@ -81,24 +80,15 @@ export const activitySpan = (asked: AskedSpan, now: number): ActivitySpan | Inva
   const since = asked.since ?? until - HOUR_MS;
   if (since >= until) return refused('since', '`since` should be before `until`, and before now');
   const step = asked.step ?? usualStep(since, until);
-  const span = wholeSteps(since, until, step);
-  const points = (span.until - span.since) / span.stepMs;
+  const stepMs = step * 1_000;
+  const [first, last] = [Math.floor(since / stepMs) * stepMs, Math.ceil(until / stepMs) * stepMs];
+  const points = (last - first) / stepMs;
   if (points > MAX_POINTS)
     return refused(
       'step',
       `there are ${points} intervals of ${step} seconds between \`since\` and \`until\`, and ${MAX_POINTS} is the most. Use a \`step\` of at least ${leastStep(since, until)}, or a shorter time`,
     );
-  return span;
-};
-
-const wholeSteps = (since: number, until: number, step: number): ActivitySpan => {
-  const stepMs = step * 1_000;
-  return {
-    kind: 'span',
-    since: Math.floor(since / stepMs) * stepMs,
-    until: Math.ceil(until / stepMs) * stepMs,
-    stepMs,
-  };
+  return { kind: 'span', since: first, until: last, stepMs };
 };
 
 /** Both ends may lie within an interval. */
@@ -110,5 +100,5 @@ const usualStep = (since: number, until: number): number =>
 
 const refused = (name: string, why: string): InvalidRequest => ({
   kind: 'invalid',
-  problems: [invalid(['query', name], 'value_error', `Value error, ${why}`)],
+  problems: [wrongValue(['query', name], why)],
 });

@@ -11,7 +11,7 @@ import {
   LOG_BEGIN,
   type AttemptLines,
   type IsoTime,
-  type ShownItem,
+  type LogItem,
   type LogPosition,
 } from './logs.decide.ts';
 
@@ -72,26 +72,20 @@ const noticeOf = ({ kind }: FoundLogs, isShown: boolean): string | undefined => 
 
 export const isoTime: IsoTime = (ms) => new Date(ms).toISOString();
 
-/** Which part of a run's logs is read. */
-interface LogSelection {
-  /** Undefined for all attempts. */
-  readonly attempt: number | undefined;
-  /** The number of last lines; undefined for all lines. */
-  readonly tail: number | undefined;
-}
-
+/** Of all attempts when `attempt` is undefined. */
 export const selectedAttempts = (run: Run, attempt: number | undefined): readonly RunAttemptLog[] =>
   loggedAttempts(run).filter((logged) => attempt === undefined || logged.attempt === attempt);
 
-/** Where to begin. @throws {LogUnavailable} */
+/** Where the last `tail` lines begin; the beginning when it is undefined. @throws {LogUnavailable} */
 export const beginOf = async (
   read: ReadAttemptLog,
   run: Run,
-  selection: LogSelection,
+  attempt: number | undefined,
+  tail: number | undefined,
 ): Promise<LogPosition> => {
-  if (selection.tail === undefined) return LOG_BEGIN;
-  let left = selection.tail;
-  for (const logged of selectedAttempts(run, selection.attempt).toReversed()) {
+  let left = tail ?? Infinity;
+  const attempts = tail === undefined ? [] : selectedAttempts(run, attempt).toReversed();
+  for (const logged of attempts) {
     const lines = await read(run, logged);
     const known = countLines(lines);
     if (known >= left) return { attempt: logged.attempt, line: lineFromEnd(lines, left) };
@@ -100,14 +94,14 @@ export const beginOf = async (
   return LOG_BEGIN;
 };
 
-/** The log from a place on. At most one attempt's log is in memory. @throws {LogUnavailable} */
+/** The logs from a position on. At most one attempt's log is in memory. @throws {LogUnavailable} */
 export async function* readLogs(
   read: ReadAttemptLog,
   run: Run,
-  selection: LogSelection,
+  attempt: number | undefined,
   from: LogPosition,
-): AsyncGenerator<ShownItem> {
-  for (const logged of selectedAttempts(run, selection.attempt)) {
+): AsyncGenerator<LogItem> {
+  for (const logged of selectedAttempts(run, attempt)) {
     if (logged.attempt < from.attempt) continue;
     const line = logged.attempt === from.attempt ? from.line : 0;
     yield* logItems({ attempt: logged.attempt, line }, await read(run, logged), isoTime);

@@ -1,18 +1,10 @@
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { requestedAction } from '../records/audit/record-operation.ts';
-import type { Canceller } from './facts/cancel-run.ts';
 import { operation, route, requestOf, type Route } from '../door/operation.ts';
-import { Refused } from '../door/refusal.ts';
-import { notFoundRun, RunPath, runKeyOf, runLinks } from './run-path.ts';
-import {
-  bulkProblems,
-  carryOutBulk,
-  findMatching,
-  type BulkQuery,
-  type BulkResult,
-} from './matching-runs.ts';
-import { OPEN_STATUSES, type RunView } from '../views/run-view.ts';
+import { changedConcurrently, notFoundRun, RunPath, runKeyOf, runLinks } from './run-path.ts';
+import { bulkProblems, carryOutBulk } from './bulk.ts';
+import { OPEN_STATUSES } from '../views/run-view.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
@@ -56,10 +48,7 @@ export const cancelRoute = ({ cancel, record }: Runs): Route =>
       // The request names no statuses.
       case 'status_excluded':
       case 'too_busy':
-        throw new Refused({
-          code: 'changed_concurrently',
-          why: 'The run changed again and again while its cancellation was stored. Try again',
-        });
+        throw changedConcurrently('run', 'its cancellation');
       case 'none':
       case 'deleted':
       case 'views_unavailable':
@@ -80,24 +69,7 @@ const cancelManyOperation = operation({
   audit: { recordedWithin: 'runs.cancelled' },
   request: { body: CancelRunsRequest },
   response: { status: 200, description: 'How many runs were cancelled.', body: CancelRunsResponse },
-  refusals: [],
 });
-
-export const cancelManyRoute = (kit: Kit, runs: Runs): Route => {
-  const carryOut = cancelMany(kit, runs);
-  return route(
-    cancelManyOperation,
-    ({ body }, caller, ctx) => {
-      const by = { user_id: caller.user_id, traceparent: requestOf(ctx).traceparent };
-      return carryOutBulk<CancelCounts>(runs, body, caller, ctx, {
-        action: 'runs.cancelled',
-        detailsOf: (counts) => ({ ...counts }),
-        carryOut: (query, dryRun) => carryOut(query, by, dryRun),
-      });
-    },
-    bulkProblems,
-  );
-};
 
 interface CancelCounts {
   /** Runs of this page that had not ended and matched the filter when they were decided on. */
@@ -110,43 +82,47 @@ interface CancelCounts {
   readonly failed: number;
 }
 
-/** @throws {LogUnavailable} when some of the runs may have been cancelled @throws {ViewsUnavailable} */
-type CancelMany = (query: BulkQuery, by: Canceller, dryRun: boolean) => Promise<BulkResult<CancelCounts>>;
-
 const NONE: CancelCounts = { matched: 0, cancelled: 0, requested: 0, failed: 0 };
 
 /**
- * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
- * request to cancel queued runs does not stop a run that began meanwhile. A repeated request counts no run as cancelled
- * or requested twice.
+ * A request to cancel queued runs does not stop a run that began meanwhile. A repeated request counts no run as cancelled or requested
+ * twice. @throws {LogUnavailable} when some of the runs may have been cancelled
  */
-const cancelMany =
-  (kit: Kit, runs: Runs): CancelMany =>
-  async (query, by, dryRun) => {
-    const { items, ...page } = await findMatching(kit, runs, query, OPEN_STATUSES);
-    if (dryRun) return { counts: { ...NONE, matched: items.length }, ...page };
-    const statuses = OPEN_STATUSES.filter((status) => query.statuses?.includes(status) ?? true);
-    const counts = { ...NONE };
-    const cancelOne = async ({ run: { org_id, run_id } }: RunView): Promise<void> => {
-      const cancellation = await runs.cancel({ org_id, run_id }, by, statuses);
-      switch (cancellation.kind) {
-        case 'answered':
-          counts.matched += 1;
-          if (!cancellation.isNew) return;
-          if (cancellation.answer.outcome === 'cancelled') counts.cancelled += 1;
-          else counts.requested += 1;
-          return;
-        case 'too_busy':
-        case 'unreadable':
-        case 'views_unavailable':
-          counts.failed += 1;
-          return;
-        case 'status_excluded':
-        case 'none':
-        case 'deleted':
-          return;
-      }
-    };
-    await actOnEach(items, cancelOne);
-    return { counts, ...page };
-  };
+export const cancelManyRoute = (kit: Kit, runs: Runs): Route =>
+  route(
+    cancelManyOperation,
+    ({ body }, caller, ctx) => {
+      const by = { user_id: caller.user_id, traceparent: requestOf(ctx).traceparent };
+      return carryOutBulk(kit, runs, body, caller, ctx, {
+        action: 'runs.cancelled',
+        concerned: OPEN_STATUSES,
+        none: NONE,
+        detailsOf: (counts) => ({ ...counts }),
+        carryOut: async (items, statuses) => {
+          const counts = { ...NONE };
+          await actOnEach(items, async ({ run: { org_id, run_id } }) => {
+            const cancellation = await runs.cancel({ org_id, run_id }, by, statuses);
+            switch (cancellation.kind) {
+              case 'answered':
+                counts.matched += 1;
+                if (!cancellation.isNew) return;
+                if (cancellation.answer.outcome === 'cancelled') counts.cancelled += 1;
+                else counts.requested += 1;
+                return;
+              case 'too_busy':
+              case 'unreadable':
+              case 'views_unavailable':
+                counts.failed += 1;
+                return;
+              case 'status_excluded':
+              case 'none':
+              case 'deleted':
+                return;
+            }
+          });
+          return { counts };
+        },
+      });
+    },
+    bulkProblems,
+  );

@@ -4,7 +4,7 @@ import { isDeleted } from '@runledger/contracts/fold/run';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { operation, route, requestOf, type Caller, type Route } from '../door/operation.ts';
 import { Refused, notFound, type Conflict } from '../door/refusal.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { changedConcurrently, notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Deletable, DeletionRefusal } from './facts/delete.decide.ts';
 import { ofCompleteViews } from '../views/fresh-views.ts';
 import { outputsToErase, type StoredView } from '../views/run-view.ts';
@@ -62,10 +62,7 @@ export const deleteRoutes = ({ delete: deleteRun }: Runs): Route[] => {
       case 'refused':
         throw new Refused(WHY[result.because]);
       case 'too_busy':
-        throw new Refused({
-          code: 'changed_concurrently',
-          why: 'The run changed again and again while its deletion was stored. Try again',
-        });
+        throw changedConcurrently('run', 'its deletion');
       case 'log_nearly_full':
         throw new Refused({
           code: 'log_full',

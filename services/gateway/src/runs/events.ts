@@ -4,16 +4,14 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import { Type } from 'typebox';
 import { answerJson } from '@runledger/contracts/json';
 import type { Runs } from './runs.ts';
-import { refuseWhenFull } from './run-subscriptions.ts';
-import { CREDENTIAL_INVALID } from '../door/caller.ts';
-import { streamHolder } from '../records/quotas/quotas.ts';
 import { operation, route, type Route } from '../door/operation.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 import type { RunSubscription, SubscriptionListener } from './live-run.ts';
+import { beginStream, eventFrame, frameWriter, type FrameWriter } from './server-sent-events.ts';
 
 const NOT_A_SEQUENCE = {
   type: 'int_parsing',
-  msg: 'Input should be a valid integer: the id of the last event that was received',
+  msg: 'Send a whole number: the id of the last event that was received',
 };
 
 const EventsHeaders = Type.Object({
@@ -49,32 +47,24 @@ const eventsOperation = operation({
   refusals: [404],
 });
 
-export const eventsRoute = ({ current, subscriptions, keys }: Runs): Route =>
+export const eventsRoute = (runs: Runs): Route =>
   route(eventsOperation, async ({ path, headers }, caller, ctx) => {
     const key = runKeyOf(path, caller);
-    const found = await current(key);
-    if (found.kind !== 'found') throw notFoundRun(found);
+    const { run, head } = await existingRun(runs.current, key);
     const after = headers['Last-Event-ID'] ?? -1;
-    if (isEnded(found.run) && after >= found.head && after >= 0) {
+    if (isEnded(run) && after >= head && after >= 0) {
       ctx.status = 204;
       return;
     }
-    const holder = streamHolder(caller);
-    refuseWhenFull(subscriptions, holder);
-    ctx.status = 200;
-    ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
-    if (ctx.method === 'HEAD') return;
-    ctx.respond = false;
-    // The client has disconnected already, so `close` will not come.
-    if (ctx.res.destroyed) return;
-    const stream = eventStream({
-      res: ctx.res,
-      subscribe: (listener) => subscriptions.subscribe(key, holder, listener),
-      // The log has no such event: the id comes from another log, whose sequences mean nothing here.
-      after: after > found.head ? -1 : after,
-      onClosed: () => release(),
-    });
-    const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
+    beginStream(runs, caller, ctx, (holder, onClosed) =>
+      eventStream({
+        res: ctx.res,
+        subscribe: (listener) => runs.subscriptions.subscribe(key, holder, listener),
+        // The log has no such event: the id comes from another log, whose sequences mean nothing here.
+        after: after > head ? -1 : after,
+        onClosed,
+      }),
+    );
   });
 
 interface EventStream {
@@ -107,7 +97,7 @@ export const eventStream = (options: EventStream): FrameWriter => {
     const progress = subscription.progress();
     if (progress === undefined || progress === sentProgress) return;
     sentProgress = progress;
-    frames.write(progressFrame(progress));
+    frames.write(eventFrame('progress', JSON.stringify(progress)));
   };
   const subscription = options.subscribe({
     onFacts: () => send(),
@@ -127,73 +117,9 @@ const finalFrames = new WeakMap<RunFactEvent, Buffer>();
 
 /** A fact as a server-sent event: the same bytes for each stream of the run, while it runs and after its end. */
 const factFrame = (fact: RunFactEvent): string | Buffer => {
-  if (!fact.finished) return framed(fact);
-  const frame = finalFrames.get(fact) ?? Buffer.from(framed(fact));
+  const encode = (): string => eventFrame('fact', answerJson(fact), fact.sequence);
+  if (!fact.finished) return encode();
+  const frame = finalFrames.get(fact) ?? Buffer.from(encode());
   finalFrames.set(fact, frame);
   return frame;
-};
-
-const framed = (fact: RunFactEvent): string =>
-  `id: ${fact.sequence}\nevent: fact\ndata: ${answerJson(fact)}\n\n`;
-
-/** Without an id, so that the client's `Last-Event-ID` stays that of the last fact. */
-const progressFrame = (progress: RunProgressEvent): string =>
-  `event: progress\ndata: ${JSON.stringify(progress)}\n\n`;
-
-/** Keeps the connection alive. */
-const COMMENT = ': waiting\n\n';
-
-const RECONNECT_AFTER_MS = 1_000;
-
-/** The last frame of a stream that ends before its run. Clients reconnect by themselves; with `soon`, after a second. */
-const endFrame = (why: string, reconnect: 'soon' | 'as usual'): string =>
-  `${reconnect === 'soon' ? `retry: ${RECONNECT_AFTER_MS}\n` : ''}: ${why}\n\n`;
-
-/** Writes server-sent events to a client that may be slow, without keeping anything for it. */
-export interface FrameWriter {
-  readonly write: (frame: string | Buffer) => void;
-  /** The client has to take what was written before more is written. */
-  readonly isFull: () => boolean;
-  readonly isEnded: () => boolean;
-  /** Ends it before there is nothing more to come. */
-  readonly end: (...why: Parameters<typeof endFrame>) => void;
-}
-
-const COMMENT_EVERY_MS = 15_000;
-/** A client that takes nothing for this time is disconnected. */
-const STALLED_AFTER_MS = 60_000;
-
-export const frameWriter = (
-  /** Its status and headers are set. */
-  res: ServerResponse,
-  onDrain: () => void,
-  onClosed: () => void,
-): FrameWriter => {
-  let isFull = false;
-  const isEnded = (): boolean => res.writableEnded || res.destroyed;
-  const write = (frame: string | Buffer): void => {
-    isFull = !res.write(frame);
-  };
-  const comments = setInterval(() => {
-    if (!isFull && !isEnded()) write(COMMENT);
-  }, COMMENT_EVERY_MS);
-  res.on('drain', () => {
-    isFull = false;
-    onDrain();
-  });
-  res.once('close', () => {
-    clearInterval(comments);
-    onClosed();
-  });
-  // Counts from the last byte that the client's side took.
-  res.setTimeout(STALLED_AFTER_MS, () => res.destroy());
-  res.flushHeaders();
-  return {
-    write,
-    isFull: () => isFull,
-    isEnded,
-    end: (...why) => {
-      if (!isEnded()) res.end(endFrame(...why));
-    },
-  };
 };

@@ -6,11 +6,11 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Static, TObject } from 'typebox';
 import type { CountQuery } from '../views/list-query.decide.ts';
-import { textsIn, wordsIn } from '../door/nearest-name.ts';
+import { textsIn, wordsIn } from '../door/checked-request.ts';
 import { cursorProblems, decodeCursor } from '../door/pagination.ts';
 import type { Invalid } from '../door/refusal.ts';
 import { isSortKey, type ListRange, type SortKey } from '../views/sort-key.decide.ts';
-import type { CatalogueRecords } from '../records/catalogue/catalogue.ts';
+import type { Catalogue } from '../records/catalogue/catalogue.ts';
 import { searchWord, type RunSearch } from '../views/run-search.decide.ts';
 
 type Conditions = Static<TObject<typeof RunConditions>>;
@@ -26,7 +26,7 @@ export type SelectRuns = <Given extends Filter>(
 
 /** Runs do not know the names of their deployments, which may change: the catalogue has them. */
 export const selectRuns =
-  ({ deployments }: Pick<CatalogueRecords, 'deployments'>): SelectRuns =>
+  ({ deployments }: { readonly deployments: Catalogue['deployments'] }): SelectRuns =>
   async (org_id, filter: Filter) => {
     const { status, deployment_id, workflow_id, schedule_id, gpu, origin, tag, search, ...times } = filter;
     const { created_after, created_before, ...unread } = times;
@@ -49,14 +49,11 @@ export const selectRuns =
 /** No run has the status `not-started` yet. */
 const isOfRuns = (status: RunStatus): status is Run['status'] => status !== 'not-started';
 
-interface RangeFields {
-  readonly created_after?: string | null | undefined;
-  readonly created_before?: string | null | undefined;
-}
+type Times = Partial<Record<'created_after' | 'created_before', string | null | undefined>>;
 
 /** The part of a list of runs that a request asks for: times of creation, and the sort key after which a page begins. */
 export const listRange = (
-  { created_after, created_before }: RangeFields,
+  { created_after, created_before }: Times,
   behind: SortKey | undefined,
 ): ListRange => ({
   ...(typeof created_after === 'string' ? { createdAfter: new Date(created_after) } : {}),
@@ -80,11 +77,11 @@ export const runCursorProblems = (value: unknown, source: 'query' | 'body'): Inv
 const MAX_DEPLOYMENTS = 500;
 
 const searchFor = async (
-  deployments: CatalogueRecords['deployments'],
+  deployments: Catalogue['deployments'],
   org_id: OrgId,
   given: string,
 ): Promise<RunSearch> => {
   const text = searchWord(given);
-  const ids = await deployments.ids(org_id, ({ name }) => searchWord(name).includes(text));
-  return { text, deploymentIds: ids.slice(0, MAX_DEPLOYMENTS) };
+  const named = (await deployments.all(org_id)).filter(({ name }) => searchWord(name).includes(text));
+  return { text, deploymentIds: named.slice(0, MAX_DEPLOYMENTS).map(({ id }) => id) };
 };

@@ -10,19 +10,13 @@ import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { executorName, isExecutorId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonValue, type JsonObject } from '@runledger/contracts/json';
 import { factSentence } from '@runledger/contracts/events/fact-sentence';
-import type {
-  RunLogCut,
-  RunLogItem,
-  RunLogLine,
-  RunLogNotice,
-} from '@runledger/contracts/http/runs/run-logs';
 import { isDeleted, isEnded, NO_OUTPUTS, type Run, type RunState } from '@runledger/contracts/fold/run';
 import type { RunMoment, RunStep } from './waterfall.decide.ts';
 import { withoutSecrets } from './facts/input-secrets.ts';
 
 interface EntriesOptions {
-  /** The run as clients see it; undefined where its state is not known. */
-  readonly show: (moment: RunMoment) => WorkflowRun | undefined;
+  /** The response for the run; undefined where its state is not known. */
+  readonly responseAt: (moment: RunMoment) => WorkflowRun | undefined;
   /** What a fact says, for those who may see it; undefined for others. */
   readonly dataOf: ((event: RunEvent | WebhookEvent) => JsonValue) | undefined;
   /** Facts that the log has lost to damage, in words; undefined for none. */
@@ -50,7 +44,7 @@ export const historyEntries = (
 const entryOf = (
   { step, before, after, sequence, time }: RunStep,
   causeOf: (event: RunEvent | WebhookEvent) => RunHistoryFact['cause'],
-  { show, dataOf, lost }: EntriesOptions,
+  { responseAt, dataOf, lost }: EntriesOptions,
 ): RunHistoryFact | RunHistoryGap => {
   const gap = (reason: RunHistoryGap['reason'], sentence: string): RunHistoryGap => ({
     kind: 'gap',
@@ -72,7 +66,7 @@ const entryOf = (
     case 'newer':
       return gap(
         'newer',
-        `A later release wrote ${step.type} at position ${sequence}${step.ignored ? '; it changes nothing here' : ', which this one cannot read'}.`,
+        `A later release wrote ${step.type} at position ${sequence}, which this one cannot read.`,
       );
     case 'fact': {
       const { event } = step.fact;
@@ -88,7 +82,7 @@ const entryOf = (
         writer: event.writer.service,
         cause: causeOf(event),
         sentence: factSentence(event),
-        changes: step.states ? runChanges(show(before), show(after)) : null,
+        changes: step.states ? runChanges(responseAt(before), responseAt(after)) : null,
         details: dataOf
           ? {
               event_id: event.event_id,
@@ -125,56 +119,6 @@ const beforeSentence = (sequence: number, lost: string | undefined): string =>
     ? `What came before position ${sequence} has left the log, which keeps facts for a limited time.`
     : `What came before position ${sequence} is gone: it has left the log, which keeps facts for a limited time, or was lost with it (${lost}).`;
 
-/** What is between the first and the last lines. */
-interface Omitted {
-  readonly at: string;
-  readonly attempt: number;
-  readonly lines: number;
-  readonly bytes: number;
-}
-
-/** The first and the last lines of the log of one attempt. */
-export class LogExcerpt {
-  readonly #lines: number;
-  readonly #first: (RunLogLine | RunLogCut)[] = [];
-  readonly #last: (RunLogLine | RunLogCut)[] = [];
-  readonly #notices: RunLogNotice[] = [];
-  #omitted: Omitted | undefined;
-
-  /** `lines`: how many of the beginning, and as many of the end. */
-  constructor(lines: number) {
-    this.#lines = lines;
-  }
-
-  add(item: RunLogItem): void {
-    if ('notice' in item) this.#notices.push(item);
-    else if (this.#first.length < this.#lines) this.#first.push(item);
-    else {
-      this.#last.push(item);
-      const [before] = this.#last.length > this.#lines ? this.#last.splice(0, 1) : [];
-      if (before) this.#omit(before);
-    }
-  }
-
-  /** What is to be known of the log, such as that it has expired. */
-  notices(): readonly RunLogNotice[] {
-    return this.#notices;
-  }
-
-  items(): readonly (RunLogLine | RunLogCut)[] {
-    if (!this.#omitted) return [...this.#first, ...this.#last];
-    const { at, attempt, lines, bytes } = this.#omitted;
-    return [...this.#first, { at, attempt, cut: { lines, bytes } }, ...this.#last];
-  }
-
-  #omit(item: RunLogLine | RunLogCut): void {
-    const { at, attempt, lines, bytes } = this.#omitted ?? { ...item, lines: 0, bytes: 0 };
-    const cut =
-      'cut' in item ? item.cut : { lines: 1, bytes: new TextEncoder().encode(item.line).byteLength };
-    this.#omitted = { at, attempt, lines: lines + cut.lines, bytes: bytes + cut.bytes };
-  }
-}
-
 /** The run of an earlier moment, without outputs that were deleted since: nobody sees them again. */
 export const withoutDeleted = (earlier: Run, now: RunState | undefined): Run => {
   const deletion = now && !isDeleted(now) && isEnded(now) ? now.deleted_outputs : null;
@@ -183,14 +127,14 @@ export const withoutDeleted = (earlier: Run, now: RunState | undefined): Run => 
 };
 
 /** What an event says, without secret inputs, and without outputs that were deleted since. */
-export const shownData = ({ data }: RunEvent | WebhookEvent, now: RunState | undefined): JsonValue => {
+export const visibleData = ({ data }: RunEvent | WebhookEvent, now: RunState | undefined): JsonValue => {
   const areDeleted = now !== undefined && !isDeleted(now) && isEnded(now) && now.deleted_outputs !== null;
-  const shown = withoutSecretInputs(data);
-  const { request } = shown;
+  const visible = withoutSecretInputs(data);
+  const { request } = visible;
   return {
-    ...shown,
+    ...visible,
     ...(isJsonObject(request) && { request: withoutSecretInputs(request) }),
-    ...(areDeleted && 'outputs' in shown && { outputs: null, outputs_blob: null }),
+    ...(areDeleted && 'outputs' in visible && { outputs: null, outputs_blob: null }),
   };
 };
 

@@ -10,15 +10,17 @@ import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { operation, route, type Route } from '../door/operation.ts';
-import { audienceOf, callbackFor, type Audience, type ShowCallback } from './facts/shown-webhooks.ts';
+import { audienceOf, callbackFor, type ShowCallback } from './run-response.ts';
 import { RunPath, runKeyOf, notFoundRun } from './run-path.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 import { webhookStatus } from '../views/stored-run.decide.ts';
-import { shownTry } from './redeliver.decide.ts';
+import { tryResponse } from './redeliver.decide.ts';
 import { loggedAttempts, readLogs, type ReadAttemptLog } from './attempt-logs.ts';
-import { runResponse } from './run-response.ts';
-import { historyEntries, inOrderOfTime, LogExcerpt, shownData, withoutDeleted } from './history.decide.ts';
+import type { LogItem } from './logs.decide.ts';
+import type { RunLogCut, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
+import { NO_MEMBERS, readResponse } from './run-response.ts';
+import { historyEntries, inOrderOfTime, visibleData, withoutDeleted } from './history.decide.ts';
 import { type RunMoment, type RunStep, runSteps } from './waterfall.decide.ts';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -56,69 +58,46 @@ const historyOperation = operation({
   refusals: [404],
 });
 
+/** What happened to a run, and what is known beside its facts, in one order of time. */
 export const historyRoute = (kit: Kit, runs: Runs): Route =>
-  route(historyOperation, async ({ path, query }, caller) =>
-    readHistory(kit, runs, runKeyOf(path, caller), {
-      audience: audienceOf(caller.key.scopes),
-      logLines: query.log_lines ?? LOG_LINES,
-    }),
-  );
+  route(historyOperation, async ({ path, query }, caller) => {
+    const key = runKeyOf(path, caller);
+    const audience = audienceOf(caller.key.scopes);
+    const show = callbackFor(audience);
+    const { steps, lost, run: now, webhook, deliveries } = await historySource(kit, runs, key);
+    const facts = historyEntries(steps, {
+      responseAt: await responsesAt(runs, steps, show, now),
+      dataOf: audience === 'admins' ? (event) => visibleData(event, now) : undefined,
+      lost,
+    });
+    const others = [
+      ...deliveries.map((made) => deliveryEntry(made, show)),
+      ...(now ? await logEntries(runs.attemptLog, now, query.log_lines ?? LOG_LINES) : []),
+    ];
+    return {
+      run_id: key.run_id,
+      status: now?.status ?? null,
+      finished: now !== undefined && isEnded(now),
+      webhook_status: now ? webhookStatus(now, webhook) : null,
+      entries: inOrderOfTime(facts.length === 0 && now ? [allGone(now, lost)] : facts, others),
+    };
+  });
 
-interface HistorySelection {
-  readonly audience: Audience;
-  /** Of the beginning and of the end of the log of each attempt. */
-  readonly logLines: number;
-}
-
-/** What happened to a run, and what is known beside its facts, in one order of time. @throws {Refused} @throws {LogUnavailable} */
-const readHistory = async (
-  kit: Kit,
-  runs: Runs,
-  key: RunKey,
-  { audience, logLines }: HistorySelection,
-): Promise<RunHistory> => {
-  const { steps, lost, run: now, webhook, deliveries } = await historySource(kit, runs, key);
-  const show = await shownRuns(runs, steps, callbackFor(audience), now);
-  const dataOf =
-    audience === 'admins' ? (event: Parameters<typeof shownData>[0]) => shownData(event, now) : undefined;
-  const facts = historyEntries(steps, { show, dataOf, lost });
-  const others = [
-    ...deliveries.map((made) => deliveryEntry(made, callbackFor(audience))),
-    ...(now && logLines > 0 ? await logEntries(runs.attemptLog, now, logLines) : []),
-  ];
-  return {
-    run_id: key.run_id,
-    status: now?.status ?? null,
-    finished: now !== undefined && isEnded(now),
-    webhook_status: now ? webhookStatus(now, webhook) : null,
-    entries: inOrderOfTime(facts.length === 0 && now ? [allGone(now, lost)] : facts, others),
-  };
-};
-
-/** The run at each of its steps, as clients see it. Lists of outputs in blobs are read before. */
-const shownRuns = async (
+/** The response for the run at each of its steps. Lists of outputs in blobs are read before. */
+const responsesAt = async (
   { lists, outputUrl }: Runs,
   steps: readonly RunStep[],
-  show: ShowCallback,
+  showCallback: ShowCallback,
   now: Run | undefined,
 ): Promise<(moment: RunMoment) => WorkflowRun | undefined> => {
-  const shown = new Map<RunMoment, WorkflowRun>();
+  const responses = new Map<RunMoment, WorkflowRun>();
+  const context = { report: undefined, position: undefined, outputUrl, showCallback };
   for (const { after } of steps) {
     if (!after.run || isDeleted(after.run)) continue;
-    const { run, missing } = await lists.ofRun(withoutDeleted(after.run, now));
-    shown.set(
-      after,
-      runResponse(run, {
-        webhook: after.webhook,
-        report: undefined,
-        position: undefined,
-        included: { workflow_inputs: null, workflow_api: null, missing },
-        outputUrl,
-        showCallback: show,
-      }),
-    );
+    const moment = { run: withoutDeleted(after.run, now), webhook: after.webhook };
+    responses.set(after, (await readResponse(lists, moment, NO_MEMBERS, context)).response);
   }
-  return (moment) => shown.get(moment);
+  return (moment) => responses.get(moment);
 };
 
 const allGone = ({ created_at }: Run, lost: string | undefined): RunHistoryGap => ({
@@ -137,20 +116,39 @@ const deliveryEntry = (made: DeliveryAttempt, show: ShowCallback): RunHistoryDel
   time: made.started_at,
   sentence: `${made.notification} notification${made.round === 1 ? '' : `, round ${made.round}`}, attempt ${made.try}: ${made.message}`,
   notification: made.notification,
-  delivery: shownTry(made, show),
+  delivery: tryResponse(made, show),
 });
 
+/** `lines`: how many of the beginning of each log, and as many of its end. */
 const logEntries = async (read: ReadAttemptLog, run: Run, lines: number): Promise<RunHistoryLog[]> => {
   const entries: RunHistoryLog[] = [];
-  for (const { attempt } of loggedAttempts(run)) {
-    const excerpt = new LogExcerpt(lines);
-    const selection = { attempt, tail: undefined };
-    for await (const { item } of readLogs(read, run, selection, { attempt, line: 0 })) excerpt.add(item);
-    for (const log of excerpt.items()) entries.push({ kind: 'log', time: log.at, log });
+  for (const { attempt } of lines > 0 ? loggedAttempts(run) : []) {
+    const items = readLogs(read, run, attempt, { attempt, line: 0 });
+    const { log, notices } = await logExcerpt(items, lines);
+    for (const part of log) entries.push({ kind: 'log', time: part.at, log: part });
     const over = run.earlier_attempts.find(({ number }) => number === attempt)?.ended_at ?? run.updated_at;
-    for (const log of excerpt.notices()) entries.push({ kind: 'log', time: over, log });
+    for (const notice of notices) entries.push({ kind: 'log', time: over, log: notice });
   }
   return entries;
+};
+
+/** The first and the last lines of the log of an attempt with how much is between them, and what is to be known of it. */
+const logExcerpt = async (items: AsyncIterable<LogItem>, lines: number) => {
+  const first: (RunLogLine | RunLogCut)[] = [];
+  const last: (RunLogLine | RunLogCut)[] = [];
+  const notices: RunLogNotice[] = [];
+  let omitted: RunLogCut | undefined;
+  for await (const { item } of items) {
+    if ('notice' in item) notices.push(item);
+    else (first.length < lines ? first : last).push(item);
+    const before = last.length > lines ? last.shift() : undefined;
+    if (!before) continue;
+    const bytes = 'cut' in before ? before.cut.bytes : Buffer.byteLength(before.line);
+    const cut = { lines: 'cut' in before ? before.cut.lines : 1, bytes };
+    const { at, attempt, cut: sum } = omitted ?? { ...before, cut: { lines: 0, bytes: 0 } };
+    omitted = { at, attempt, cut: { lines: sum.lines + cut.lines, bytes: sum.bytes + cut.bytes } };
+  }
+  return { log: [...first, ...(omitted ? [omitted] : []), ...last], notices };
 };
 
 /** What the history of a run is made from. */
@@ -168,10 +166,10 @@ interface HistorySource {
 /** It is there also when the facts of the run are damaged, or have left the log in part. @throws {Refused} @throws {LogUnavailable} */
 export const historySource = async (
   { log }: Kit,
-  { archive: { read }, current }: Runs,
+  { archive, current }: Runs,
   key: RunKey,
 ): Promise<HistorySource> => {
-  const messages = await read(key);
+  const messages = await archive.read(key);
   if (!messages) throw new Refused({ code: 'run_unreadable', why: FORGED });
   const steps = runSteps(messages);
   const last = steps.at(-1)?.after;

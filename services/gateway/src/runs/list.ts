@@ -1,19 +1,15 @@
 import { RunListQuery, RunPage, RunCountQuery, RunCounts } from '@runledger/contracts/http/runs/runs';
-import type { ProgressReport } from '@runledger/contracts/events/progress';
-import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { RunId } from '@runledger/contracts/ids';
-import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/events/subjects';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import { operation, route, type Route } from '../door/operation.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
 import { runCursorProblems, sortKeyAt } from './filter.ts';
-import { includeOf, type Include } from './included.ts';
-import { showCallback, type ShowCallback } from './facts/shown-webhooks.ts';
+import { openIncluded, readResponse } from './run-response.ts';
+import { readLive } from './queue-positions.ts';
+import { showCallback } from './run-response.ts';
 import { createdAtIn, sortKeyOf } from '../views/sort-key.decide.ts';
 import { own } from '../door/compiled.ts';
-import { runResponse } from './run-response.ts';
 import { pageOf, type Page, type RunQuery } from '../views/list-query.decide.ts';
 import { isFound } from '../views/run-search.decide.ts';
 import type { RunView } from '../views/run-view.ts';
@@ -34,30 +30,35 @@ const listRunsOperation = operation({
   scope: 'runs:read',
   request: { query: RunListQuery },
   response: { status: 200, description: 'A page of runs.', body: RunPage },
-  refusals: [],
 });
 
+/** Blobs that are read before the page has room for them: some megabytes at most. */
+const READ_AHEAD = 8;
+
+/** Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large. */
 export const listRunsRoute = (kit: Kit, runs: Runs): Route =>
   route(
     listRunsOperation,
-    async ({ query }, caller) => {
-      const { include, at, limit, cursor, ...filter } = query;
+    async ({ query: { include, at, limit = DEFAULT_LIMIT, cursor, ...filter } }, caller) => {
       const behind = sortKeyAt(cursor);
-      const { items, unknown, end } = await listRuns(
-        kit,
-        runs,
-        {
-          ...(await runs.selectRuns(caller.org_id, filter)),
-          ...(behind === undefined ? {} : { behind }),
-          limit: limit ?? DEFAULT_LIMIT,
-          at: at === undefined ? undefined : Date.parse(at),
-        },
-        includeOf({ include }),
-        showCallback(caller.key.scopes),
-      );
+      const selected = await runs.selectRuns(caller.org_id, filter);
+      const query = { ...selected, ...(behind === undefined ? {} : { behind }), limit };
+      const found = await (at === undefined
+        ? listPresent(kit, runs, query)
+        : listPast(kit, runs, query, Date.parse(at)));
+      const live = await readLive(runs, at === undefined ? found.items.map(({ run }) => run) : []);
+      const readIncluded = openIncluded(kit, include);
+      const client = { outputUrl: runs.outputUrl, showCallback: showCallback(caller.key.scopes) };
+      const responses = workAhead(found.items, READ_AHEAD, async ({ run, webhook: { state: webhook } }) => {
+        const context = { ...live(run), ...client };
+        const { response, bytes } = await readResponse(runs.lists, { run, webhook }, readIncluded, context);
+        return { item: response, sortKey: sortKeyOf(run), bytes };
+      });
+      const page = await pageOf(responses, limit);
+      const end = page.end ?? found.end;
       return {
-        runs: [...items],
-        ...(at === undefined ? {} : { unknown_runs: [...unknown] }),
+        runs: [...page.items],
+        ...(at === undefined ? {} : { unknown_runs: [...found.unknown] }),
         ...(filter.search === undefined ? {} : { searched_to: end === undefined ? null : createdAtIn(end) }),
         next_cursor: cursorAt(end),
       };
@@ -65,56 +66,7 @@ export const listRunsRoute = (kit: Kit, runs: Runs): Route =>
     ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
   );
 
-/** The runs of a list, and of which of them nobody knows how they were. */
-interface ListedRuns extends Page<WorkflowRun> {
-  readonly unknown: readonly RunId[];
-}
-
-/** `at`: the time at which they are shown, in milliseconds since 1970; undefined for now. */
-interface RunsQuery extends RunQuery {
-  readonly at?: number | undefined;
-}
-
-/** Blobs that are read before the page has room for them: some megabytes at most. */
-const READ_AHEAD = 8;
-
-/**
- * Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large.
- * @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included, or for a past time
- */
-const listRuns = async (
-  kit: Kit,
-  runs: Runs,
-  query: RunsQuery,
-  include: Include,
-  showCallback: ShowCallback,
-): Promise<ListedRuns> => {
-  const { lists, progress, positions, included, outputUrl } = runs;
-  const { items, unknown, end } = await (query.at === undefined
-    ? listPresent(kit, runs, query)
-    : listPast(kit, runs, query, query.at));
-  const isPast = query.at !== undefined;
-  const [reports, waiting] = await Promise.all([
-    reportsOf(isPast ? [] : items, progress),
-    positions(isPast ? [] : items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
-  ]);
-  const readIncluded = included(include);
-  const shown = workAhead(items, READ_AHEAD, async ({ run: known, webhook }) => {
-    const [{ run, missing }, members] = await Promise.all([lists.ofRun(known), readIncluded(known)]);
-    const item = runResponse(run, {
-      webhook: webhook.state,
-      report: reports.get(run.run_id),
-      position: waiting.get(run.run_id),
-      included: { ...members, missing: [...members.missing, ...missing] },
-      outputUrl,
-      showCallback,
-    });
-    return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };
-  });
-  const page = await pageOf(shown, query.limit);
-  return { items: page.items, unknown, end: page.end ?? end };
-};
-
+/** `unknown`: of which nobody knows how they were. */
 interface FoundRuns extends Page<RunView> {
   readonly unknown: readonly RunId[];
 }
@@ -132,30 +84,18 @@ const listPresent = async (
 /** What a run was created with does not change. Its status and its error do, so they are looked at afterwards. */
 const listPast = async (
   { views }: Kit,
-  { fresh, past }: Runs,
+  runs: Runs,
   { statuses, ...query }: RunQuery,
   at: number,
 ): Promise<FoundRuns> => {
-  await fresh.becomeFresh();
+  await runs.fresh.becomeFresh();
   const createdBefore = new Date(Math.min(at + 1, query.createdBefore?.getTime() ?? Infinity));
   const { items: viewed, end } = await views.listRuns({ ...query, createdBefore });
-  const { known, unknown } = await pastRuns(past, viewed, at);
+  const { known, unknown } = await pastRuns(runs, viewed, at);
   const { search } = query;
   const matches = ({ run }: RunView): boolean =>
     statuses?.includes(run.status) !== false && (!search || isFound(run, search));
   return { items: known.filter(matches), unknown, end };
-};
-
-const listBytes = (run: Run): number => (isEnded(run) ? (run.outputs_blob?.bytes ?? 0) : 0);
-
-const keyOf = ({ org_id, run_id }: Run): RunKey => ({ org_id, run_id });
-
-const reportsOf = async (
-  items: readonly RunView[],
-  progress: Runs['progress'],
-): Promise<ReadonlyMap<RunId, ProgressReport | undefined>> => {
-  const executing = items.map(({ run }) => run).filter(isExecuting);
-  return new Map(await Promise.all(executing.map(async (run) => [run.run_id, await progress(run)] as const)));
 };
 
 const MAX_CONCURRENT = 16;
@@ -219,7 +159,6 @@ const countRunsOperation = operation({
   scope: 'runs:read',
   request: { query: RunCountQuery },
   response: { status: 200, description: 'The counts.', body: RunCounts },
-  refusals: [],
 });
 
 export const countRunsRoute = ({ views }: Kit, { fresh, selectRuns }: Runs): Route =>

@@ -10,11 +10,11 @@ import type { LimitFunction } from 'p-limit';
 import { backoff } from '@runledger/resilience/backoff';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { sleep } from '@runledger/resilience/abort';
+import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import type { ReadCurrentRun } from './facts/current-run.ts';
 import { progressEvents, runEvents, type ProgressEvents, type RunEvents } from './run-events.ts';
 import { runName } from '../views/stored-run.decide.ts';
-import type { StreamHolder } from '../records/quotas/quotas.ts';
 
 /** One run, read once for all its subscribers. */
 export interface LiveRun extends Pick<RunSubscription, 'facts' | 'progress'> {
@@ -45,13 +45,13 @@ export const openLiveRun = (
   const { tail, limit, outputUrl } = shared;
   const events = runEvents(outputUrl);
   const progress = progressEvents({ run: () => events.run(), onProgress: listener.onProgress, clock });
-  const readFacts = factReader(log, shared, key, events);
   let head = 0;
 
   const read = async (announced: number | undefined): Promise<number> => {
     const known = events.facts.length;
     const upTo = announced ?? (await headOf(log, key));
-    const next = upTo === head && upTo > 0 ? { head, continues: true } : await readFacts(upTo);
+    const next =
+      upTo === head && upTo > 0 ? { head, continues: true } : await readFacts(log, shared, key, events, upTo);
     ({ head } = next);
     if (next.continues && announced === undefined) await readProgress(log, key, events, progress);
     if (catchUp.isClosed()) return head;
@@ -70,44 +70,43 @@ export const openLiveRun = (
     unsubscribe();
   };
 
-  const catchUp = startCatchUp({
-    read,
-    limit: (work) => limit(work),
-    onError: (error) =>
-      logger.warn({ err: error, run_id: key.run_id }, 'a live run could not be read; trying again'),
-  });
+  const catchUp = startCatchUp(read, limit, (error) =>
+    logger.warn({ err: error, run_id: key.run_id }, 'a live run could not be read; trying again'),
+  );
   const unlisten = tail.listen(key, catchUp);
   const unsubscribe = subscribeToProgress(log, key, (attempt, executor, report) =>
-    progress.take({ attempt, executor, report }),
+    progress.report({ attempt, executor, report }),
   );
   return { facts: events.facts, progress: () => progress.latest(), close };
 };
 
-/** The head that was read, and whether the facts continue the events that were emitted. */
-type ReadFacts = (upTo: number) => Promise<{ readonly head: number; readonly continues: boolean }>;
-
-const factReader =
-  (log: EventLog, { current, lists }: SharedReads, key: RunKey, events: RunEvents): ReadFacts =>
-  async (upTo) => {
-    /** The log begins with an expiry, of a run that had ended. */
-    const hasEndedBefore = async ({ facts: [first] }: { facts: readonly RunFact[] }): Promise<boolean> => {
-      if (first?.event.type !== 'RunExpired' || events.facts.length > 0) return false;
-      const now = await current(key);
-      return now.kind === 'found' && isEnded(now.run) && now.run.end_reason !== 'log_expired';
-    };
-    const read = await readRun(log, key, { atLeast: upTo });
-    if (read.kind === 'found' && !(await hasEndedBefore(read))) {
-      const loaded = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
-      const facts = loaded.map(({ fact }) => fact);
-      const lost = loaded.flatMap(({ missing }) => missing);
-      return { head: read.history.head, continues: events.take(facts, lost) };
-    }
-    // Its events have expired, and only the views or the archive know it.
-    const viewed = await current(key);
-    if (viewed.kind !== 'found') return { head: upTo, continues: false };
-    const { run, missing } = await lists.ofRun(viewed.run);
-    return { head: upTo, continues: events.takeView({ ...viewed, run }, missing) };
+/** Resolves with the head that was read, and whether the facts continue the events that were emitted. */
+const readFacts = async (
+  log: EventLog,
+  { current, lists }: ReadsOfLiveRuns,
+  key: RunKey,
+  events: RunEvents,
+  upTo: number,
+): Promise<{ readonly head: number; readonly continues: boolean }> => {
+  /** The log begins with an expiry, of a run that had ended. */
+  const hasEndedBefore = async ([first]: readonly RunFact[]): Promise<boolean> => {
+    if (first?.event.type !== 'RunExpired' || events.facts.length > 0) return false;
+    const now = await current(key);
+    return now.kind === 'found' && isEnded(now.run) && now.run.end_reason !== 'log_expired';
   };
+  const read = await readRun(log, key, { atLeast: upTo });
+  if (read.kind === 'found' && !(await hasEndedBefore(read.facts))) {
+    const loaded = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
+    const facts = loaded.map(({ fact }) => fact);
+    const lost = loaded.flatMap(({ missing }) => missing);
+    return { head: read.history.head, continues: events.add(facts, lost) };
+  }
+  // Its events have expired, and only the views or the archive know it.
+  const viewed = await current(key);
+  if (viewed.kind !== 'found') return { head: upTo, continues: false };
+  const { run, missing } = await lists.ofRun(viewed.run);
+  return { head: upTo, continues: events.addView({ ...viewed, run }, missing) };
+};
 
 const readProgress = async (
   log: EventLog,
@@ -119,27 +118,25 @@ const readProgress = async (
   if (!run || !isExecuting(run)) return;
   const { number: attempt, executor_id: executor } = run.attempt;
   const report = await lastProgress(log, key, attempt, executor);
-  if (report) progress.take({ attempt, executor, report });
+  if (report) progress.report({ attempt, executor, report });
   progress.emitNow();
 };
 
-interface CatchUpOptions {
-  /**
-   * Reads up to this sequence, or up to the end of the log when it is undefined. Resolves with the sequence of the last
-   * message that was read.
-   */
-  readonly read: (upTo: number | undefined) => Promise<number>;
-  /** Limits how many reads run at once. */
-  readonly limit: (read: () => Promise<void>) => Promise<void>;
-  readonly onError: (error: unknown) => void;
-}
+/**
+ * Reads up to this sequence, or up to the end of the log when it is undefined. Resolves with the sequence of the last message that was
+ * read.
+ */
+type ReadUpTo = (upTo: number | undefined) => Promise<number>;
 
-/** Reads until everything that is known to exist is read. */
-interface CatchUp {
-  /** The log has a message at this sequence. */
+interface TailListener {
+  /** The run has a message at this sequence. */
   readonly onMessage: (sequence: number) => void;
   /** Messages may have been missed. */
   readonly onGap: () => void;
+}
+
+/** Reads until everything that is known to exist is read. */
+interface CatchUp extends TailListener {
   readonly isClosed: () => boolean;
   readonly close: () => void;
 }
@@ -147,12 +144,11 @@ interface CatchUp {
 const RETRY_DELAY_MS = { firstMs: 250, longestMs: 5_000 } as const;
 
 /** One read at a time, and another one after a failure. Begins at once. */
-const startCatchUp = ({ read, limit, onError }: CatchUpOptions): CatchUp => {
+const startCatchUp = (read: ReadUpTo, limit: LimitFunction, onError: (error: unknown) => void): CatchUp => {
   let readTo = 0;
   let announced = 0;
   /** Messages may exist that were not announced, so the next read goes to the end of the log. */
   let hasGap = true;
-  let isReading = false;
   let isClosed = false;
   let retry: NodeJS.Timeout | undefined;
   const delays = backoff(RETRY_DELAY_MS);
@@ -160,44 +156,34 @@ const startCatchUp = ({ read, limit, onError }: CatchUpOptions): CatchUp => {
   const readOnce = async (): Promise<void> => {
     if (isClosed) return;
     const upTo = hasGap ? undefined : announced;
+    const before = announced;
     hasGap = false;
+    readTo = await read(upTo);
+    // An announced message that cannot be read is lost: the log has lost its end.
+    if (announced === before) announced = readTo;
+  };
+  const catchUp = oneAtATime(async (): Promise<void> => {
+    clearTimeout(retry);
+    if (isClosed || (!hasGap && announced <= readTo)) return;
     try {
-      readTo = await read(upTo);
+      await limit(readOnce);
+      delays.reset();
     } catch (error) {
       hasGap = true;
-      throw error;
-    }
-  };
-  const isBehind = (): boolean => !isClosed && (hasGap || announced > readTo);
-  const run = async (): Promise<void> => {
-    if (isReading) return;
-    isReading = true;
-    clearTimeout(retry);
-    try {
-      while (isBehind()) {
-        const before = announced;
-        await limit(readOnce);
-        delays.reset();
-        // An announced message that cannot be read is lost: the log has lost its end.
-        if (announced === before) announced = readTo;
-      }
-    } catch (error) {
       onError(error);
-      if (!isClosed) retry = setTimeout(() => void run(), delays.next());
-    } finally {
-      isReading = false;
+      if (!isClosed) retry = setTimeout(() => void catchUp(), delays.next());
     }
-  };
+  });
 
-  void run();
+  void catchUp();
   return {
     onMessage: (sequence) => {
       announced = Math.max(announced, sequence);
-      void run();
+      void catchUp();
     },
     onGap: () => {
       hasGap = true;
-      void run();
+      void catchUp();
     },
     isClosed: () => isClosed,
     close: () => {
@@ -206,13 +192,6 @@ const startCatchUp = ({ read, limit, onError }: CatchUpOptions): CatchUp => {
     },
   };
 };
-
-interface TailListener {
-  /** The run has a message at this sequence. */
-  readonly onMessage: (sequence: number) => void;
-  /** Messages may have been missed. */
-  readonly onGap: () => void;
-}
 
 /** Reports which runs have new messages. */
 export interface RunStreamTail extends AsyncDisposable {
@@ -284,13 +263,6 @@ export interface SubscriptionListener {
   /** Nothing more comes. The subscriber may subscribe again. */
   readonly onOver: (why: string) => void;
 }
-
-/** Calls the listener from now on. The subscription has what is known already. */
-export type Subscribe = (
-  key: RunKey,
-  holder: StreamHolder,
-  listener: SubscriptionListener,
-) => RunSubscription;
 
 /** Why no client can subscribe now: also when its organisation, or its key, has as many as it may. */
 export type SubscriptionRefusal = 'too_many' | 'over_quota' | 'over_key_limit' | 'stopping';

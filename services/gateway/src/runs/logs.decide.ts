@@ -14,7 +14,7 @@ export interface AttemptLines {
 /** Of milliseconds since 1970. */
 export type IsoTime = (ms: number) => string;
 
-export interface ShownItem {
+export interface LogItem {
   readonly item: RunLogItem;
   /** After it. */
   readonly next: LogPosition;
@@ -25,18 +25,18 @@ export function* logItems(
   { attempt, line: from }: LogPosition,
   { chunks, written, notice }: AttemptLines,
   isoTime: IsoTime,
-): Generator<ShownItem> {
-  const shown = (item: RunLogItem, line: number): ShownItem => ({ item, next: { attempt, line } });
+): Generator<LogItem> {
+  const itemAt = (item: RunLogItem, line: number): LogItem => ({ item, next: { attempt, line } });
   let line = from;
   let bytes = 0;
   let at = 0;
-  const cutUpTo = (lines: number, before: number): ShownItem[] => {
+  const cutUpTo = (lines: number, before: number): LogItem[] => {
     if (lines <= line) return [];
     const cut = { lines: lines - line, bytes: Math.max(before - bytes, 0) };
     line = lines;
-    return [shown({ at: isoTime(at), attempt, cut }, lines)];
+    return [itemAt({ at: isoTime(at), attempt, cut }, lines)];
   };
-  if (notice !== undefined && from === 0) yield shown({ attempt, notice }, 0);
+  if (notice !== undefined && from === 0) yield itemAt({ attempt, notice }, 0);
   for (const chunk of chunks) {
     const end = chunk.first + chunk.lines.length;
     if (end > line) {
@@ -45,7 +45,7 @@ export function* logItems(
       for (const stored of chunk.lines.slice(line - chunk.first)) {
         line += 1;
         at = stored[0];
-        yield shown(lineOf(attempt, stored, isoTime(at)), line);
+        yield itemAt(lineOf(attempt, stored, isoTime(at)), line);
       }
     }
     bytes = Math.max(bytes, chunk.before + chunk.bytes);

@@ -2,15 +2,13 @@ import { Readable } from 'node:stream';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { RunLogCut, RunLogEnd, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
 import { Type } from 'typebox';
-import { CREDENTIAL_INVALID } from '../door/caller.ts';
 import { operation, route, type Route } from '../door/operation.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
-import { streamHolder } from '../records/quotas/quotas.ts';
-import { refuseWhenFull } from './run-subscriptions.ts';
-import { LOG_POSITION_PATTERN, parsePosition, type ShownItem } from './logs.decide.ts';
+import { LOG_POSITION_PATTERN, parsePosition, type LogItem } from './logs.decide.ts';
 import { followLogs } from './follow-logs.ts';
+import { beginStream } from './server-sent-events.ts';
 import { beginOf, readLogs } from './attempt-logs.ts';
 
 const LogsQuery = Type.Object({
@@ -73,49 +71,27 @@ const logsOperation = operation({
 export const logsRoute = (kit: Kit, runs: Runs): Route =>
   route(logsOperation, async ({ path, query, headers }, caller, ctx) => {
     const key = runKeyOf(path, caller);
-    const { current, attemptLog: read, subscriptions, keys } = runs;
-    const found = await current(key);
-    if (found.kind !== 'found') throw notFoundRun(found);
-    const { run } = found;
+    const { run } = await existingRun(runs.current, key);
     const { attempt, tail } = query;
-    const selection = { attempt, tail };
     const after = query.follow ? headers['Last-Event-ID'] : undefined;
-    const from = after === undefined ? await beginOf(read, run, selection) : parsePosition(after);
+    const from =
+      after === undefined ? await beginOf(runs.attemptLog, run, attempt, tail) : parsePosition(after);
+    const stored = readLogs(runs.attemptLog, run, attempt, from);
     ctx.set('Cache-Control', 'no-store');
     if (!query.follow) {
       ctx.type = 'application/x-ndjson';
-      ctx.body = ctx.method === 'HEAD' ? '' : await streamed(readLogs(read, run, selection, from));
-      return;
-    }
-    if (after !== undefined && isEnded(run)) {
-      if (!(await hasLines(readLogs(read, run, selection, from)))) {
-        ctx.status = 204;
-        return;
-      }
-    }
-    const holder = streamHolder(caller);
-    refuseWhenFull(subscriptions, holder);
-    ctx.status = 200;
-    ctx.set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
-    if (ctx.method === 'HEAD') return;
-    ctx.respond = false;
-    // The client has disconnected already, so `close` will not come.
-    if (ctx.res.destroyed) return;
-    const stream = followLogs(kit, runs, {
-      res: ctx.res,
-      key,
-      holder,
-      from,
-      attempt,
-      onClosed: () => release(),
-    });
-    const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
+      ctx.body = ctx.method === 'HEAD' ? '' : await streamed(stored);
+    } else if (after !== undefined && isEnded(run) && !(await hasLines(stored))) ctx.status = 204;
+    else
+      beginStream(runs, caller, ctx, (holder, onClosed) =>
+        followLogs(kit, runs, { res: ctx.res, key, holder, from, attempt, onClosed }),
+      );
   });
 
 const PIECE_LENGTH = 32 * 1024;
 
 /** The first item is read before the response begins, so that a log which cannot be read is refused. */
-const streamed = async (items: AsyncGenerator<ShownItem>): Promise<Readable> => {
+const streamed = async (items: AsyncGenerator<LogItem>): Promise<Readable> => {
   const first = await items.next();
   async function* pieces(): AsyncGenerator<string> {
     if (first.done === true) return;
@@ -131,7 +107,7 @@ const streamed = async (items: AsyncGenerator<ShownItem>): Promise<Readable> => 
   return Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_LENGTH });
 };
 
-const hasLines = async (items: AsyncGenerator<ShownItem>): Promise<boolean> => {
+const hasLines = async (items: AsyncGenerator<LogItem>): Promise<boolean> => {
   for await (const { item } of items) if (!('notice' in item)) return true;
   return false;
 };

@@ -4,14 +4,14 @@ import type { RunId } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
 import { TimeOrDay } from '@runledger/contracts/http/fields';
 import { Type, type Static } from 'typebox';
-import type { ReadRunMessages } from '../archive/run-messages.ts';
-import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';
+import type { CurrentRun } from './facts/current-run.ts';
 import type { RunView } from '../views/run-view.ts';
 import { isUpTo, runSteps, type Moment } from './waterfall.decide.ts';
 import { withoutDeleted } from './history.decide.ts';
 import { notFound, Refused, invalid, type Invalid } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';
 import { notFoundRun } from './run-path.ts';
+import type { Runs } from './runs.ts';
 
 type PastRun =
   | CurrentRun
@@ -21,24 +21,20 @@ type PastRun =
   | { readonly kind: 'forgotten' };
 
 /** The run as it was, by the fold that serves it now. @throws {LogUnavailable} @throws {ArchiveUnavailable} */
-export type ReadPastRun = (key: RunKey, moment: Moment) => Promise<PastRun>;
-
-export const pastRun =
-  (read: ReadRunMessages, current: ReadCurrentRun): ReadPastRun =>
-  async (key, moment) => {
-    const now = await current(key);
-    if (now.kind !== 'found' || saysAll(now, moment)) return now;
-    const messages = await read(key);
-    if (!messages || (messages.isOfOtherLog && 'sequence' in moment)) return { kind: 'forgotten' };
-    const steps = runSteps(messages);
-    const last = steps.findLast((step) => isUpTo(moment, step));
-    const beganWith = steps[0]?.step;
-    if (!last) return { kind: beganWith?.kind === 'fact' && beganWith.states ? 'not_yet' : 'forgotten' };
-    const { run, webhook } = last.after;
-    if (!run || isDeleted(run)) return { kind: 'forgotten' };
-    const head = { head: last.sequence, state: webhook };
-    return { kind: 'found', head: last.sequence, run: withoutDeleted(run, now.run), webhook: head };
-  };
+const readPast = async ({ archive, current }: Runs, key: RunKey, moment: Moment): Promise<PastRun> => {
+  const now = await current(key);
+  if (now.kind !== 'found' || saysAll(now, moment)) return now;
+  const messages = await archive.read(key);
+  if (!messages || (messages.isOfOtherLog && 'sequence' in moment)) return { kind: 'forgotten' };
+  const steps = runSteps(messages);
+  const last = steps.findLast((step) => isUpTo(moment, step));
+  const beganWith = steps[0]?.step;
+  if (!last) return { kind: beganWith?.kind === 'fact' && beganWith.states ? 'not_yet' : 'forgotten' };
+  const { run, webhook } = last.after;
+  if (!run || isDeleted(run)) return { kind: 'forgotten' };
+  const head = { head: last.sequence, state: webhook };
+  return { kind: 'found', head: last.sequence, run: withoutDeleted(run, now.run), webhook: head };
+};
 
 /** Nothing followed the moment, so that the log need not have the run any more. A run of another log has no position in this one. */
 const saysAll = ({ head, run, webhook }: RunView, moment: Moment): boolean =>
@@ -46,28 +42,23 @@ const saysAll = ({ head, run, webhook }: RunView, moment: Moment): boolean =>
   isUpTo(moment, { sequence: Math.max(head, webhook.head), time: run.updated_at }) &&
   (webhook.state === undefined || isUpTo(moment, { sequence: webhook.head, time: webhook.state.updated_at }));
 
-interface PastRuns {
-  readonly known: readonly RunView[];
-  /** Those that existed then, and of which neither the log nor the archive has the facts any more. */
-  readonly unknown: readonly RunId[];
-}
-
 const MAX_CONCURRENT = 16;
 
 /**
  * The runs of a page as they were at a time, in milliseconds since 1970. Most have ended before, or are as they were: their views say it.
+ * `unknown`: those that existed then, and of which neither the log nor the archive has the facts any more.
  * @throws {LogUnavailable} @throws {ArchiveUnavailable}
  */
 export const pastRuns = async (
-  past: ReadPastRun,
+  runs: Runs,
   viewed: readonly RunView[],
   time: number,
-): Promise<PastRuns> => {
+): Promise<{ readonly known: readonly RunView[]; readonly unknown: readonly RunId[] }> => {
   const unknown: RunId[] = [];
   const read = async (view: RunView): Promise<RunView[]> => {
     if (saysAll(view, { time })) return [view];
     const { org_id, run_id } = view.run;
-    const then = await past({ org_id, run_id }, { time });
+    const then = await readPast(runs, { org_id, run_id }, { time });
     switch (then.kind) {
       case 'found':
         return [then];
@@ -120,8 +111,8 @@ export const exclusiveProblems = (query: unknown, names: readonly string[]): Inv
     .map((name) => invalid(['query', name], 'value_error', `Give at most one of ${names.join(', ')}`));
 
 /** @throws {Refused} when there was no run then, or when nobody knows how it was */
-export const runAt = async (past: ReadPastRun, key: RunKey, moment: Moment): Promise<RunView> => {
-  const found = await past(key, moment);
+export const runAt = async (runs: Runs, key: RunKey, moment: Moment): Promise<RunView> => {
+  const found = await readPast(runs, key, moment);
   switch (found.kind) {
     case 'found':
       return found;

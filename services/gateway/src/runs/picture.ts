@@ -61,15 +61,10 @@ const BOTTOM = 64;
 /** A bar that is shorter could not be seen. */
 const SHORTEST = 2;
 
-interface PictureTitle {
-  readonly title: string;
-  readonly subtitle: string;
-}
-
 /** A waterfall as SVG, for light pages and dark ones by the settings of the reader. The same waterfall gives the same text. */
 export const waterfallPicture = (
   { from, to, rows }: Waterfall,
-  { title, subtitle }: PictureTitle,
+  { title, subtitle }: { readonly title: string; readonly subtitle: string },
 ): string => {
   const axis = axisOf((to - from) / 1_000);
   const xOf = (at: number): number => LEFT + ((at - from) / 1_000 / axis.until) * WIDTH;
@@ -81,7 +76,7 @@ export const waterfallPicture = (
     return `<line class="grid" x1="${x}" y1="${TOP}" x2="${x}" y2="${bottom}"/>${text(x, bottom + 18, durationWords(seconds), 'faint', 'middle')}`;
   });
   const drawn = rows.map((row, n) => drawRow(row, TOP + n * ROW, xOf));
-  const shown = PHASES.filter((phase) => rows.some(({ bars }) => bars.some((bar) => bar.phase === phase)));
+  const phases = PHASES.filter((phase) => rows.some(({ bars }) => bars.some((bar) => bar.phase === phase)));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(`${title}: ${subtitle}`)}">`,
     STYLE,
@@ -90,7 +85,7 @@ export const waterfallPicture = (
     text(16, 44, subtitle, 'faint'),
     ...ticks,
     ...drawn,
-    ...legend(shown, height - 18),
+    ...legend(phases, height - 18),
     '</svg>\n',
   ].join('\n');
 };

@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
-import type { RunId, ExecutorId } from '@runledger/contracts/ids';
+import type { RunId } from '@runledger/contracts/ids';
 import { MAX_REQUESTED_POSITIONS, type QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { ProgressReport } from '@runledger/contracts/events/progress';
-import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import { isExecuting, type ExecutingRun, type Run } from '@runledger/contracts/fold/run';
 import { runName } from '../views/stored-run.decide.ts';
 import type { SchedulerClient } from '../records/operators/scheduler-client.ts';
 
@@ -51,12 +51,7 @@ export const queuePositions = (scheduler: SchedulerClient, clock: () => number):
   };
 };
 
-/** The last report of an attempt; undefined when there is none, or when it cannot be read in time. */
-type ReadProgress = (
-  key: RunKey,
-  attempt: number,
-  executor: ExecutorId,
-) => Promise<ProgressReport | undefined>;
+type ReadProgress = (run: Run) => Promise<ProgressReport | undefined>;
 
 const MAX_REMEMBERED = 10_000;
 
@@ -64,17 +59,37 @@ const MAX_REMEMBERED = 10_000;
  * The progress of the current attempt. It never shows less than before: the broker does not flush reports to disk, and may
  * lose the last ones when it restarts.
  */
-export const runProgress = (read: ReadProgress): ((run: Run) => Promise<ProgressReport | undefined>) => {
-  const shown = new LRUCache<string, ProgressReport>(atMost(MAX_REMEMBERED));
+export const runProgress = (
+  /** The last report of its attempt; undefined when there is none, or when it cannot be read in time. */
+  read: (run: ExecutingRun) => Promise<ProgressReport | undefined>,
+): ReadProgress => {
+  const seen = new LRUCache<string, ProgressReport>(atMost(MAX_REMEMBERED));
   return async (run) => {
     if (!isExecuting(run)) return undefined;
-    const { number, executor_id } = run.attempt;
-    const name = `${run.run_id}.${number}`;
-    const before = shown.get(name);
-    const now = await read(run, number, executor_id);
+    const name = `${run.run_id}.${run.attempt.number}`;
+    const before = seen.get(name);
+    const now = await read(run);
     const latest = now && now.progress >= (before?.progress ?? 0) ? now : before;
-    if (!latest) return undefined;
-    shown.set(name, latest);
+    if (latest) seen.set(name, latest);
     return latest;
   };
+};
+
+/** What no fact says of a run: how far its attempt is, and its queue position. Undefined while unknown, and for runs in other states. */
+export interface LiveState {
+  readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
+  readonly position: QueuePosition | undefined;
+}
+
+export const readLive = async (
+  { progress, positions }: { readonly progress: ReadProgress; readonly positions: QueuePositions },
+  runs: readonly Run[],
+): Promise<(run: Run) => LiveState> => {
+  const queued = runs.filter(({ status }) => status === 'queued');
+  const [reports, known] = await Promise.all([
+    Promise.all(runs.map(async (run) => [run.run_id, await progress(run)] as const)),
+    positions(queued.map(({ org_id, run_id }) => ({ org_id, run_id }))),
+  ]);
+  const reported = new Map(reports);
+  return ({ run_id }) => ({ report: reported.get(run_id), position: known.get(run_id) });
 };

@@ -52,15 +52,11 @@ export const queueRoute = (kit: Kit, { callbacks, deployments }: Runs): Route =>
       if (typeof queued.why === 'string') throw noDeployment(queued.why);
       throw invalidRequest(...queued.why.problems);
     },
-    ({ body }) => {
-      const webhook = own(body, 'webhook');
-      const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
-      return [
-        ...inputsProblems(own(body, 'inputs'), kit.config),
-        ...(forbidden ? [forbidden] : []),
-        ...(names(body, 'delay_s') && names(body, 'start_at') ? [TWO_STARTS] : []),
-      ];
-    },
+    ({ body }) => [
+      ...inputsProblems(own(body, 'inputs'), kit.config),
+      ...callbacks.problems(own(body, 'webhook')),
+      ...(names(body, 'delay_s') && names(body, 'start_at') ? [TWO_STARTS] : []),
+    ],
   );
 
 /** Null counts as left out. */
@@ -69,5 +65,5 @@ const names = (body: JsonValue | undefined, member: string): boolean => (own(bod
 const TWO_STARTS = invalid(
   ['body', 'start_at'],
   'value_error',
-  'Value error, delay_s names the start already. Send one of the two',
+  'The start is named by delay_s already. Send one of the two',
 );

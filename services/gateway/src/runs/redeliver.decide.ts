@@ -7,12 +7,12 @@ import {
   type DeliveryAttempt,
 } from '@runledger/contracts/deliveries/delivery-attempts';
 import type {
-  DeliveryAttempt as ShownTry,
+  DeliveryAttempt as Try,
   ListedDelivery,
   RunDeliveries,
 } from '@runledger/contracts/http/webhooks';
-import type { EnvelopeForRun } from './facts/envelope.ts';
-import type { ShowCallback } from './facts/shown-webhooks.ts';
+import type { EnvelopeForRun } from '@runledger/contracts/events/event-envelope';
+import type { ShowCallback } from './run-response.ts';
 import { statusOf, webhookStatus } from '../views/stored-run.decide.ts';
 
 export type RedeliverRefusal = 'no_webhook' | 'not_ended' | 'rounds_used_up';
@@ -50,26 +50,26 @@ export const redeliver = (
 };
 
 /** The stored delivery attempts and the state of a delivery. */
-interface KeptAttempts {
+interface StoredAttempts {
   readonly attempts: readonly DeliveryAttempt[];
   readonly intermediate: DeliveryAttempt | undefined;
   readonly state: DeliveryState | undefined;
 }
 
-export const NO_ATTEMPTS: KeptAttempts = { attempts: [], intermediate: undefined, state: undefined };
+export const NO_ATTEMPTS: StoredAttempts = { attempts: [], intermediate: undefined, state: undefined };
 
 export const deliveriesResponse = (
   run: Run,
   webhook: Webhook | undefined,
-  { attempts: tries, intermediate, state }: KeptAttempts,
+  { attempts: tries, intermediate, state }: StoredAttempts,
   show: ShowCallback,
 ): RunDeliveries => ({
   run_id: run.run_id,
   webhook: run.request.webhook === null ? null : show(withoutQuery(run.request.webhook)),
   webhook_status: webhookStatus(run, webhook),
-  ...standing(webhook, state),
-  tries: tries.map((made) => shownTry(made, show)),
-  intermediate: intermediate ? shownTry(intermediate, show) : null,
+  ...stateOf(webhook, waitingOf(webhook, state)),
+  tries: tries.map((made) => tryResponse(made, show)),
+  intermediate: intermediate ? tryResponse(intermediate, show) : null,
 });
 
 /** A run with a webhook, in a list. */
@@ -94,7 +94,7 @@ export const listedDelivery = (
     url: show(withoutQuery(listed.url)),
     host: listed.host,
     webhook_status: statusOf(webhook),
-    ...standing(webhook, stored),
+    ...stateOf(webhook, waiting),
     tries: waiting?.tries ?? (webhook && 'tries' in webhook ? webhook.tries : 0),
     last_reason: waiting?.last_reason ?? (webhook?.status === 'failed' ? webhook.last_reason : null),
     created_at: listed.created_at,
@@ -102,10 +102,8 @@ export const listedDelivery = (
   };
 };
 
-type Standing = Pick<RunDeliveries, 'round' | 'state' | 'next_try_at' | 'given_up_reason' | 'message'>;
-
-const standing = (webhook: Webhook | undefined, stored: DeliveryState | undefined): Standing => {
-  const waiting = waitingOf(webhook, stored);
+/** `waiting`: the stored state, if it counts. */
+const stateOf = (webhook: Webhook | undefined, waiting: DeliveryState | undefined) => {
   const failed = webhook?.status === 'failed' ? webhook : undefined;
   return {
     round: roundOf(webhook),
@@ -123,7 +121,7 @@ const waitingOf = (
 ): DeliveryState | undefined =>
   stored && stored.round === roundOf(webhook) && !isSettled(webhook) ? stored : undefined;
 
-export const shownTry = (
-  { version: _version, notification: _notification, url, ...shown }: DeliveryAttempt,
+export const tryResponse = (
+  { version: _version, notification: _notification, url, ...made }: DeliveryAttempt,
   show: ShowCallback,
-): ShownTry => ({ ...shown, url: show(url) });
+): Try => ({ ...made, url: show(url) });

@@ -5,24 +5,21 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
-import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import { lastOfRun } from '@runledger/event-log/read/read-run';
 import { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { redeliver, type RedeliverRefusal } from './redeliver.decide.ts';
 import { operation, route, requestOf, type Route } from '../door/operation.ts';
 import { Refused, type Conflict } from '../door/refusal.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { changedConcurrently, notFoundRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 import { statusOf } from '../views/stored-run.decide.ts';
-import type { CurrentRun, ReadCurrentRun } from './facts/current-run.ts';
-import type { ShownWebhooks } from './facts/shown-webhooks.ts';
+import { inLogOrCurrent, type InLogOrCurrent, type NoRun, type ReadCurrentRun } from './facts/current-run.ts';
+import type { LatestWebhooks } from './facts/latest-webhooks.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
-import { own } from '../door/compiled.ts';
-import { wordsIn } from '../door/nearest-name.ts';
-import type { SortKey } from '../views/sort-key.decide.ts';
-import { completely } from './matching-runs.ts';
-import type { WebhookQuery } from '../views/list-query.decide.ts';
+import { listRange, sortKeyAt } from './filter.ts';
+import { wordsIn } from '../door/checked-request.ts';
+import { BULK_PAGE, bulkProblems, completely } from './bulk.ts';
 import { actOnEach } from '../act-on-each.ts';
 
 const redeliverOperation = operation({
@@ -51,10 +48,7 @@ export const redeliverRoute = (redeliver: RedeliverRun): Route =>
       // The request names no statuses.
       case 'status_excluded':
       case 'too_busy':
-        throw new Refused({
-          code: 'changed_concurrently',
-          why: 'The delivery changed again and again while the redelivery was stored. Try again',
-        });
+        throw changedConcurrently('delivery', 'the redelivery');
       case 'none':
       case 'deleted':
       case 'views_unavailable':
@@ -91,7 +85,7 @@ type Redelivery =
   | { readonly kind: 'status_excluded' }
   /** The delivery changed again and again while it was decided on. */
   | { readonly kind: 'too_busy' }
-  | Exclude<CurrentRun, { kind: 'found' }>;
+  | NoRun;
 
 interface Requester {
   readonly user_id: string;
@@ -107,16 +101,11 @@ export type RedeliverRun = (
 
 /** Decides on the run as the log's leader has it. When its events have expired, decides on its view. */
 export const redeliverRun =
-  ({ log, writer, now, metrics }: Kit, current: ReadCurrentRun, shown: ShownWebhooks): RedeliverRun =>
+  ({ log, writer, now, metrics }: Kit, current: ReadCurrentRun, webhooks: LatestWebhooks): RedeliverRun =>
   async (key, { user_id, traceparent }, only) => {
-    const decided = await decideAndAppend<Known, Decided>(log, {
-      read: async (atLeast) => {
-        const read = await readRun(log, key, { atLeast: atLeast ?? (await lastOfRun(log, key)) });
-        return read.kind === 'found'
-          ? { found: read, isInLog: true }
-          : { found: await current(key), isInLog: false };
-      },
-      decide: ({ found, isInLog }) => {
+    const decided = await decideAndAppend<InLogOrCurrent, Decided>(log, {
+      read: async (atLeast) => inLogOrCurrent(log, current, key, atLeast ?? (await lastOfRun(log, key))),
+      decide: ({ found, head: inLog }) => {
         if (found.kind !== 'found') return answer(found);
         if (!found.webhook)
           return answer('webhookExpired' in found && found.webhookExpired ? EXPIRED : DAMAGED);
@@ -125,7 +114,7 @@ export const redeliverRun =
         const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
         const decision = redeliver(found.run, webhook, { user_id }, envelope);
         if (decision.kind === 'refused') return answer(decision);
-        if (!isInLog) return answer(EXPIRED);
+        if (inLog === undefined) return answer(EXPIRED);
         const { event } = decision;
         const running = { status: 'running', round: event.round, updated_at: event.time } as const;
         const redelivery = { kind: 'requested', round: event.round } as const;
@@ -135,14 +124,9 @@ export const redeliverRun =
     });
     if (decided.kind === 'too_busy') return { kind: 'too_busy' };
     const { redelivery, running } = decided.answer;
-    if (decided.kind === 'appended') shown.remember(key, { head: decided.sequence, state: running });
+    if (decided.kind === 'appended') webhooks.remember(key, { head: decided.sequence, state: running });
     return redelivery;
   };
-
-interface Known {
-  readonly found: Extract<ReadRun, { kind: 'found' }> | CurrentRun;
-  readonly isInLog: boolean;
-}
 
 interface Decided {
   readonly redelivery: Redelivery;
@@ -175,66 +159,34 @@ const redeliverManyOperation = operation({
     description: 'How many runs matched, and how many redeliveries were requested.',
     body: RedeliverResponse,
   },
-  refusals: [],
 });
-
-export const redeliverManyRoute = (kit: Kit, runs: Runs, redeliver: RedeliverRun): Route =>
-  route(
-    redeliverManyOperation,
-    async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
-      const { traceparent } = requestOf(ctx);
-      const { status, host, created_after, created_before, ...unread } = filter;
-      allRead(unread);
-      const which = {
-        org_id,
-        statuses: wordsIn(WebhookStatus, status) ?? ['failed' as const],
-        ...(typeof host === 'string' ? { host: host.toLowerCase() } : {}),
-        ...listRange({ created_after, created_before }, sortKeyAt(cursor)),
-      };
-      const { matched, requested, end } = await redeliverMany(
-        kit,
-        runs,
-        redeliver,
-        which,
-        { user_id, traceparent },
-        dry_run === true,
-      );
-      return { matched, requested, next_cursor: cursorAt(end) };
-    },
-    ({ body }) => runCursorProblems(own(body, 'cursor'), 'body'),
-  );
-
-interface RedeliveredMany {
-  /** Runs of this page, which match the filter. */
-  readonly matched: number;
-  /** Runs of this page whose notification is sent again. The others cannot be redelivered, or no longer match. */
-  readonly requested: number;
-  /** Where the next page begins; undefined when nothing follows. */
-  readonly end: SortKey | undefined;
-}
-
-const PAGE = 1_000;
 
 /**
  * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
  * repeated request redelivers no run twice. A delivery that failed again meanwhile matches again, but not on the following
  * pages. @throws {LogUnavailable} when some redeliveries may have been requested @throws {ViewsUnavailable} also when some may be missing
  */
-const redeliverMany = async (
-  kit: Kit,
-  runs: Runs,
-  redeliver: RedeliverRun,
-  which: Omit<WebhookQuery, 'limit'>,
-  by: Requester,
-  dryRun: boolean,
-): Promise<RedeliveredMany> => {
-  const list = () => kit.views.listWebhooks({ ...which, limit: PAGE });
-  const { items, end } = await completely(kit.views, runs.fresh, list);
-  if (dryRun) return { matched: items.length, requested: 0, end };
-  let requested = 0;
-  await actOnEach(items, async ({ org_id, run_id }) => {
-    const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
-    if (kind === 'requested') requested += 1;
-  });
-  return { matched: items.length, requested, end };
-};
+export const redeliverManyRoute = ({ views }: Kit, { fresh }: Runs, redeliver: RedeliverRun): Route =>
+  route(
+    redeliverManyOperation,
+    async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
+      const by = { user_id, traceparent: requestOf(ctx).traceparent };
+      const { status, host, created_after, created_before, ...unread } = filter;
+      allRead(unread);
+      const statuses = wordsIn(WebhookStatus, status) ?? ['failed' as const];
+      const which = {
+        org_id,
+        statuses,
+        ...(typeof host === 'string' ? { host: host.toLowerCase() } : {}),
+        ...listRange({ created_after, created_before }, sortKeyAt(cursor)),
+        limit: BULK_PAGE,
+      };
+      const { items, end } = await completely(views, fresh, () => views.listWebhooks(which));
+      const redelivered = await actOnEach(dry_run === true ? [] : items, ({ run_id }) =>
+        redeliver({ org_id, run_id }, by, statuses),
+      );
+      const requested = redelivered.filter(({ kind }) => kind === 'requested').length;
+      return { matched: items.length, requested, next_cursor: cursorAt(end) };
+    },
+    bulkProblems,
+  );

@@ -7,22 +7,16 @@ import {
 } from '@runledger/contracts/http/runs/rerun-runs';
 import { RerunRunsRequest } from '@runledger/contracts/http/runs/runs';
 import { Type } from 'typebox';
-import {
-  bulkProblems,
-  carryOutBulk,
-  findMatching,
-  type BulkQuery,
-  type BulkResult,
-} from './matching-runs.ts';
+import { bulkProblems, carryOutBulk } from './bulk.ts';
 import { queueCallerOf } from './facts/deployment-queue.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, invalidRequest, Refused } from '../door/refusal.ts';
-import { MISSING } from '../door/pydantic-words.decide.ts';
+import { MISSING } from '../door/words.decide.ts';
 import { FINAL_STATUSES, type RunView } from '../views/run-view.ts';
 import { sortKeyBefore } from '../views/sort-key.decide.ts';
 import { actOnEach } from '../act-on-each.ts';
 import { runIdOfKey, type QueueCaller } from './facts/accept-run.ts';
-import { rerunRun, type RerunRun, type RerunResult } from './rerun.ts';
+import { rerunRun, type RerunResult } from './rerun.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 
@@ -47,27 +41,52 @@ const rerunManyOperation = operation({
     body: RerunRunsRequest,
   },
   response: { status: 200, description: 'How many runs were queued again.', body: RerunRunsResponse },
-  refusals: [],
 });
 
-export const rerunManyRoute = (kit: Kit, runs: Runs): Route => {
-  const carryOut = rerunMany(kit, runs);
-  return route(
+/**
+ * Each rerun has an idempotency key that is made of the client's and the run, so a request that is repeated, at any gateway and after any
+ * failure, queues none twice. What it has queued never matches, also once that has ended. @throws {LogUnavailable} when some may have been
+ * queued
+ */
+export const rerunManyRoute = (kit: Kit, runs: Runs): Route =>
+  route(
     rerunManyOperation,
     async ({ headers, body }, caller, ctx) => {
       const by = queueCallerOf(ctx, caller, headers);
-      if (by.idempotencyKey === undefined && body.dry_run !== true) throw invalidRequest(NO_KEY);
-      return carryOutBulk(runs, body, caller, ctx, {
+      const { idempotencyKey: key } = by;
+      if (key === undefined && body.dry_run !== true) throw invalidRequest(NO_KEY);
+      let isStopped = false;
+      const rerunOne = async ({ run: { org_id, run_id } }: RunView): Promise<RerunOutcome | undefined> => {
+        if (isStopped) return undefined;
+        const given = { ...by, idempotencyKey: key && keyOfRerun(key, run_id) };
+        const outcome = await outcomeOf(() => rerunRun(kit, runs, given, { org_id, run_id }, undefined));
+        if (outcome.kind === 'queued') kit.metrics.queued();
+        isStopped ||= outcome.kind === 'stopped';
+        return outcome;
+      };
+      return carryOutBulk(kit, runs, body, caller, ctx, {
         action: 'runs.rerun',
+        concerned: FINAL_STATUSES,
+        matches: (view) => !isOwnRerun(view, by),
+        none: NONE,
         detailsOf,
-        carryOut: (query, dryRun) => carryOut(query, by, dryRun),
+        carryOut: async (items) => {
+          const outcomes = await actOnEach(items, rerunOne);
+          const undecided = items.find((_, index) => (outcomes[index]?.kind ?? 'stopped') === 'stopped');
+          // Those behind it that were decided on are found again, as already queued.
+          return {
+            counts: countsOf(items, outcomes),
+            ...(undecided && { end: sortKeyBefore(undecided.run) }),
+          };
+        },
       });
     },
     bulkProblems,
   );
-};
 
-const KEY_REQUIRED = `${MISSING.msg}: with it, a repeated request queues no run twice. Only a dry run needs none`;
+const NONE: RerunCounts = { matched: 0, queued: 0, already_queued: 0, refused: [], stopped: null };
+
+const KEY_REQUIRED = `${MISSING.msg}. With it, a repeated request queues no run twice. Only a dry run needs none`;
 const NO_KEY = invalid(['header', 'Idempotency-Key'], MISSING.type, KEY_REQUIRED);
 
 const detailsOf = ({ matched, queued, already_queued, refused, stopped }: RerunCounts) => ({
@@ -89,42 +108,6 @@ interface RerunCounts {
   readonly stopped: RerunStop | null;
 }
 
-/** The key is the client's, for all pages and every repetition of a request. A dry run needs none. */
-type RerunMany = (query: BulkQuery, by: QueueCaller, dryRun: boolean) => Promise<BulkResult<RerunCounts>>;
-
-const NONE: RerunCounts = { matched: 0, queued: 0, already_queued: 0, refused: [], stopped: null };
-
-/**
- * Runs that have ended, the newest first. Each rerun has an idempotency key that is made of the client's and the run, so a
- * request that is repeated, at any gateway and after any failure, queues none twice. What it has queued never matches, also once
- * that has ended. @throws {LogUnavailable} when some may have been queued @throws {ViewsUnavailable}
- */
-const rerunMany = (kit: Kit, runs: Runs): RerunMany => {
-  const rerun = rerunRun(kit, runs);
-  return async (query, by, dryRun) => {
-    const { items: listed, createdBefore, end } = await findMatching(kit, runs, query, FINAL_STATUSES);
-    const items = listed.filter((view) => !isOwnRerun(view, by));
-    if (dryRun) return { counts: { ...NONE, matched: items.length }, createdBefore, end };
-    let isStopped = false;
-    const rerunOne = async ({ run: { org_id, run_id } }: RunView): Promise<RerunOutcome | undefined> => {
-      if (isStopped) return undefined;
-      const given = { ...by, idempotencyKey: by.idempotencyKey && keyOfRerun(by.idempotencyKey, run_id) };
-      const outcome = await outcomeOf(() => rerun(given, { org_id, run_id }, undefined));
-      if (outcome.kind === 'queued') kit.metrics.queued();
-      isStopped ||= outcome.kind === 'stopped';
-      return outcome;
-    };
-    const outcomes = await actOnEach(items, rerunOne);
-    const undecided = items.find((_item, index) => (outcomes[index]?.kind ?? 'stopped') === 'stopped');
-    return {
-      counts: countsOf(items, outcomes),
-      createdBefore,
-      // Those behind it that were decided on are found again, as already queued.
-      end: undecided ? sortKeyBefore(undecided.run) : end,
-    };
-  };
-};
-
 /** No client can send it: it has line breaks. */
 const keyOfRerun = (key: string, run_id: string): string => `rerun\n${run_id}\n${key}`;
 
@@ -135,7 +118,7 @@ const isOwnRerun = ({ run }: RunView, { org_id, idempotencyKey: key }: QueueCall
   );
 };
 
-const outcomeOf = async (rerun: () => ReturnType<RerunRun>): Promise<RerunOutcome> => {
+const outcomeOf = async (rerun: () => Promise<RerunResult>): Promise<RerunOutcome> => {
   try {
     return rerunOutcome(await rerun());
   } catch (error) {

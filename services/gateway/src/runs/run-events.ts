@@ -20,10 +20,10 @@ export interface RunEvents {
   /** In the order of the log. It only grows. */
   readonly facts: readonly RunFactEvent[];
   run(): Run | undefined;
-  /** Takes all facts of the run, with their outputs but for what is `lost`; false when they do not begin with those that were taken before. */
-  take(known: readonly RunFact[], lost: readonly MissingMember[]): boolean;
-  /** Takes the last state of a run whose events have expired; false when facts were taken before. */
-  takeView(view: RunView, lost: readonly MissingMember[]): boolean;
+  /** Adds what is new of all facts of the run, with their outputs but for what is `lost`; false when they do not begin with those before. */
+  add(known: readonly RunFact[], lost: readonly MissingMember[]): boolean;
+  /** Adds the last state of a run whose events have expired; false when there are facts. */
+  addView(view: RunView, lost: readonly MissingMember[]): boolean;
 }
 
 export const runEvents = (outputUrl: OutputUrl): RunEvents => {
@@ -33,9 +33,9 @@ export const runEvents = (outputUrl: OutputUrl): RunEvents => {
   return {
     facts,
     run: () => run,
-    take: (known, lost) => {
+    add: (known, lost) => {
       const continues = eventIds.every((id, index) => known[index]?.event.event_id === id);
-      // The end of a run that outlived the log: what was taken before it has expired.
+      // The end of a run that outlived the log: what came before it has expired.
       const isEndAlone =
         known.length === 1 && known.every(({ event }) => RUN_CHAIN.needs(event) === 'nothing');
       if (!continues && !isEndAlone) return false;
@@ -45,16 +45,22 @@ export const runEvents = (outputUrl: OutputUrl): RunEvents => {
         const next = evolveRun(run, fact);
         if (isImpossible(next)) throw new Error(next.impossible);
         if (isDeleted(next)) return false;
-        const shown = { outputUrl, lost: hasOutputs ? lost : [DELETED] };
-        facts.push(runFactEvent(fact, hasOutputs ? next : withoutOutputs(next), shown));
-        eventIds.push(fact.event.event_id);
+        const { event, sequence, time } = fact;
+        const { type, attempt } = event;
+        const state = hasOutputs
+          ? stateOf(next, outputUrl, lost)
+          : stateOf(withoutOutputs(next), outputUrl, [DELETED]);
+        facts.push({ sequence, type, time, attempt, ...state });
+        eventIds.push(event.event_id);
         run = withoutInputs(next);
       }
       return true;
     },
-    takeView: (view, lost) => {
+    addView: ({ head, run }, lost) => {
       if (facts.length > 0) return false;
-      facts.push(lastStateEvent(view, { outputUrl, lost }));
+      const attempt = run.attempt?.number ?? 0;
+      const state = stateOf(run, outputUrl, lost);
+      facts.push({ sequence: head, type: null, time: run.updated_at, attempt, ...state });
       return true;
     },
   };
@@ -71,34 +77,8 @@ const withoutInputs = (run: Run): Run => ({
   request: { ...run.request, inputs: {}, inputs_blob: null },
 });
 
-/** What the last event of a run shows besides the run. */
-interface ShownEnd {
-  readonly outputUrl: OutputUrl;
-  /** What is lost of its outputs. */
-  readonly lost: readonly MissingMember[];
-}
-
-/** The event of a fact; `run` is the run right after it. */
-const runFactEvent = ({ event, sequence, time }: RunFact, run: Run, shown: ShownEnd): RunFactEvent => ({
-  sequence,
-  type: event.type,
-  time,
-  attempt: event.attempt,
-  ...situation(run, shown),
-});
-
-/** The only event of a run whose events have expired: its last state. */
-const lastStateEvent = ({ head, run }: RunView, shown: ShownEnd): RunFactEvent => ({
-  sequence: head,
-  type: null,
-  time: run.updated_at,
-  attempt: run.attempt?.number ?? 0,
-  ...situation(run, shown),
-});
-
-type Situation = Omit<RunFactEvent, 'sequence' | 'type' | 'time' | 'attempt'>;
-
-const situation = (run: Run, { outputUrl, lost }: ShownEnd): Situation => {
+/** What an event shows of the run right after it. `lost`: what is lost of its outputs. */
+const stateOf = (run: Run, outputUrl: OutputUrl, lost: readonly MissingMember[]) => {
   const { status } = run;
   const end = endResponse(run);
   if (!isEnded(run)) {
@@ -123,7 +103,7 @@ export interface Reported {
 
 /** The progress of the current attempt, once a second at most. Reports of other attempts do not count. */
 export interface ProgressEvents {
-  readonly take: (reported: Reported) => void;
+  readonly report: (reported: Reported) => void;
   /** The run has changed, so a report may count now. */
   readonly emitLater: () => void;
   /** Without waiting for the next second. */
@@ -145,7 +125,7 @@ const MAX_ATTEMPTS = 3;
 
 export const progressEvents = ({ run, onProgress, clock }: ProgressEventsOptions): ProgressEvents => {
   // A report may overtake the fact that begins its attempt, so the last reports of a few attempts are kept.
-  let kept: readonly Reported[] = [];
+  let reports: readonly Reported[] = [];
   let last: RunProgressEvent | undefined;
   let lastAt = -Infinity;
   let timer: NodeJS.Timeout | undefined;
@@ -153,7 +133,7 @@ export const progressEvents = ({ run, onProgress, clock }: ProgressEventsOptions
   const emitNow = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    const now = ofCurrent(run(), kept);
+    const now = ofCurrent(run(), reports);
     if (!now || isSame(now, last)) return;
     last = now;
     lastAt = clock();
@@ -163,10 +143,10 @@ export const progressEvents = ({ run, onProgress, clock }: ProgressEventsOptions
     timer ??= setTimeout(emitNow, Math.max(lastAt + EVERY_MS - clock(), 0));
   };
   return {
-    take: (reported) => {
-      const before = kept.find((other) => isOf(other, reported));
+    report: (reported) => {
+      const before = reports.find((other) => isOf(other, reported.attempt, reported.executor));
       if (before && before.report.progress > reported.report.progress) return;
-      kept = [reported, ...kept.filter((other) => other !== before)].slice(0, MAX_ATTEMPTS);
+      reports = [reported, ...reports.filter((other) => other !== before)].slice(0, MAX_ATTEMPTS);
       emitLater();
     },
     emitLater,
@@ -176,10 +156,10 @@ export const progressEvents = ({ run, onProgress, clock }: ProgressEventsOptions
   };
 };
 
-const ofCurrent = (run: Run | undefined, kept: readonly Reported[]): RunProgressEvent | undefined => {
+const ofCurrent = (run: Run | undefined, reports: readonly Reported[]): RunProgressEvent | undefined => {
   if (!run || !isExecuting(run)) return undefined;
   const { number: attempt, executor_id: executor } = run.attempt;
-  const report = kept.find((reported) => isOf(reported, { attempt, executor }))?.report;
+  const report = reports.find((reported) => isOf(reported, attempt, executor))?.report;
   if (!report) return undefined;
   const { progress, time } = report;
   return { attempt, progress, live_status: liveStatus(run, report.live_status), time };
@@ -188,7 +168,7 @@ const ofCurrent = (run: Run | undefined, kept: readonly Reported[]): RunProgress
 const attemptOf = (run: Run | undefined): number | undefined =>
   run && isExecuting(run) ? run.attempt.number : undefined;
 
-const isOf = (reported: Reported, { attempt, executor }: Pick<Reported, 'attempt' | 'executor'>): boolean =>
+const isOf = (reported: Reported, attempt: number, executor: ExecutorId): boolean =>
   reported.attempt === attempt && reported.executor === executor;
 
 const isSame = (a: RunProgressEvent, b: RunProgressEvent | undefined): boolean =>

@@ -4,7 +4,8 @@ import type { RunKey } from '@runledger/contracts/events/subjects';
 import { Type } from 'typebox';
 import type { SuccessResponse } from '../door/operation.ts';
 import { notFound, Refused } from '../door/refusal.ts';
-import type { CurrentRun } from './facts/current-run.ts';
+import type { NoRun, ReadCurrentRun } from './facts/current-run.ts';
+import type { RunView } from '../views/run-view.ts';
 
 /** The parameters of a path that names a run. */
 export const RunPath = Type.Object({ run_id: RunUuid });
@@ -21,8 +22,15 @@ export const runKeyOf = (
   { org_id }: { readonly org_id: OrgId },
 ): RunKey => ({ org_id, run_id: runId(run_id) });
 
+/** The run now. @throws {Refused} when it cannot be shown @throws {LogUnavailable} */
+export const existingRun = async (current: ReadCurrentRun, key: RunKey): Promise<RunView> => {
+  const found = await current(key);
+  if (found.kind !== 'found') throw notFoundRun(found);
+  return found;
+};
+
 /** The refusal for a run that cannot be shown. */
-export const notFoundRun = (found: Exclude<CurrentRun, { kind: 'found' }>): Refused => {
+export const notFoundRun = (found: NoRun): Refused => {
   switch (found.kind) {
     case 'none':
       return notFound('Run');
@@ -37,3 +45,10 @@ export const notFoundRun = (found: Exclude<CurrentRun, { kind: 'found' }>): Refu
       return new Refused({ code: 'run_unreadable', why: `The run cannot be read now: ${found.why}` });
   }
 };
+
+/** The refusal for what other writers have changed in each of several tries. */
+export const changedConcurrently = (what: 'run' | 'delivery', change: string): Refused =>
+  new Refused({
+    code: 'changed_concurrently',
+    why: `The ${what} changed again and again while ${change} was stored. Try again`,
+  });

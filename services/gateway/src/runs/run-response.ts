@@ -1,8 +1,15 @@
-import type { JsonValue } from '@runledger/contracts/json';
+import type { BlobStores } from '@runledger/blob-store/blob-stores';
+import { readJsonBlob, type ReadJsonBlob } from '@runledger/blob-store/json-blob';
+import { readInlineOrBlob } from '@runledger/contracts/blobs';
+import { isJsonObject, jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import type { Kit } from '../kit.ts';
+import { withoutSecrets } from './facts/input-secrets.ts';
 import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { gpuOf, isEnded, displayNumber, requestedStart, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
+import type { OutputLists } from '@runledger/blob-store/output-lists';
+import type { LiveState } from './queue-positions.ts';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { isLater, liveStatus, instantOf } from '@runledger/contracts/http/runs/live-status';
 import {
@@ -11,39 +18,69 @@ import {
   outputsResponse,
   type OutputUrl,
 } from '@runledger/contracts/http/runs/run-response';
-import type { ShowCallback, Audience } from './facts/shown-webhooks.ts';
+import { withoutPath } from '@runledger/contracts/deliveries/delivery-attempts';
+import type { KeyScope } from '@runledger/contracts/catalogue/records';
+import { allows } from '@runledger/contracts/scopes';
 import { webhookStatus } from '../views/stored-run.decide.ts';
 import { RenderedJson } from '../door/responses.ts';
 import type { RunView } from '../views/run-view.ts';
 
+/** A callback URL as a caller sees it. */
+export type ShowCallback = (url: string) => string;
+
+/** An admin sees the whole address. */
+export type Audience = 'admins' | 'others';
+
+export const audienceOf = (scopes: readonly KeyScope[]): Audience =>
+  allows(scopes, 'admin') ? 'admins' : 'others';
+
+/** What follows the host may be a secret: whoever has it can post to the receiver. Only an admin sees it. */
+export const showCallback = (scopes: readonly KeyScope[]): ShowCallback => callbackFor(audienceOf(scopes));
+
+export const callbackFor = (audience: Audience): ShowCallback =>
+  audience === 'admins' ? (url) => url : withoutPath;
+
 /** Members that are null unless the request includes them. `missing`: what is lost of them, and of the outputs. */
-export interface IncludedMembers {
+interface IncludedMembers {
   readonly workflow_inputs: JsonValue;
   readonly workflow_api: JsonValue;
   readonly missing: readonly MissingMember[];
 }
 
-/** What a response shows in addition to the run itself. */
-export interface Shown {
-  /** The state of its notifications. */
-  readonly webhook: Webhook | undefined;
-  /** The last report of the current attempt. */
-  readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
-  /** The position of a queued run, if it is known. */
-  readonly position: QueuePosition | undefined;
-  readonly included: IncludedMembers;
+/** How a client sees runs. */
+interface Presentation {
   readonly outputUrl: OutputUrl;
   readonly showCallback: ShowCallback;
 }
 
-export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
+/** What a response has beside the run itself. */
+export interface ResponseContext extends LiveState, Presentation {
+  /** The state of its notifications. */
+  readonly webhook: Webhook | undefined;
+  readonly included: IncludedMembers;
+}
+
+/** The response for a run, with what blobs have of it: a long list of outputs, and what the request includes. @throws {LogUnavailable} */
+export const readResponse = async (
+  lists: OutputLists,
+  { run: known, webhook }: { readonly run: Run; readonly webhook: Webhook | undefined },
+  readIncluded: ReadIncluded,
+  context: LiveState & Presentation,
+): Promise<{ readonly response: WorkflowRun; readonly bytes: number }> => {
+  const [{ run, missing }, members] = await Promise.all([lists.ofRun(known), readIncluded(known)]);
+  const included = { ...members, missing: [...members.missing, ...missing] };
+  const bytes = members.bytes + (isEnded(known) ? (known.outputs_blob?.bytes ?? 0) : 0);
+  return { response: runResponse(run, { ...context, webhook, included }), bytes };
+};
+
+export const runResponse = (run: Run, context: ResponseContext): WorkflowRun => {
   const { request, attempt } = run;
   return {
     id: run.run_id,
     workflow_version_id: request.workflow_version_id,
-    workflow_inputs: shown.included.workflow_inputs,
+    workflow_inputs: context.included.workflow_inputs,
     workflow_id: request.workflow_id,
-    workflow_api: shown.included.workflow_api,
+    workflow_api: context.included.workflow_api,
     machine_id: request.machine_id,
     origin: request.origin,
     status: run.status,
@@ -54,17 +91,17 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     compute_function_call_id: attempt ? `${run.run_id}.${attempt.number}` : null,
     user_id: request.user_id,
     org_id: run.org_id,
-    live_status: liveStatus(run, shown.report?.live_status ?? null, shown.position),
-    webhook: request.webhook === null ? null : shown.showCallback(request.webhook),
-    webhook_status: webhookStatus(run, shown.webhook),
+    live_status: liveStatus(run, context.report?.live_status ?? null, context.position),
+    webhook: request.webhook === null ? null : context.showCallback(request.webhook),
+    webhook_status: webhookStatus(run, context.webhook),
     number: displayNumber(run),
     ...runTimes(run),
-    progress: progressOf(run, shown),
+    progress: progressOf(run, context),
     is_realtime: false,
     webhook_intermediate_status: request.webhook_intermediate_status,
-    outputs: isEnded(run) ? outputsResponse(run, shown.outputUrl) : [],
+    outputs: isEnded(run) ? outputsResponse(run, context.outputUrl) : [],
     ...endResponse(run),
-    queue_position: run.status === 'queued' ? queuePosition(shown.position) : null,
+    queue_position: run.status === 'queued' ? queuePosition(context.position) : null,
     priority: request.priority ?? 0,
     concurrency_key: request.concurrency_key ?? null,
     tags: [...(request.tags ?? [])],
@@ -73,7 +110,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     start_at: requestedStart(request, run.created_at),
     rerun_of: request.rerun_of,
     schedule: request.schedule ?? null,
-    missing_members: [...shown.included.missing, ...missingOutputs(run, [])],
+    missing_members: [...context.included.missing, ...missingOutputs(run, [])],
   };
 };
 
@@ -81,7 +118,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
 const queuePosition = (position: QueuePosition | undefined): number | null =>
   position && !isLater(position) ? position.ahead + 1 : null;
 
-const progressOf = (run: Run, { report }: Shown): number => {
+const progressOf = (run: Run, { report }: ResponseContext): number => {
   if (isEnded(run)) return run.progress;
   return run.status === 'queued' ? 0 : (report?.progress ?? 0);
 };
@@ -120,36 +157,86 @@ export const runTimes = (run: Run): RunTimes => {
 const seconds = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (instantOf(to) - instantOf(from)) / 1000;
 
-type ShownView = Pick<RunView, 'run' | 'webhook'>;
-
 /**
  * Responses of runs that have ended, as they were written. Each belongs to one object of a view, and is kept as long as that is in
  * memory: a later fact makes another object, so a response is never older than the view that it is found by.
  */
-export interface EndedResponses {
-  readonly find: (shown: ShownView, audience: Audience) => RenderedJson | undefined;
-  readonly keep: (shown: ShownView, audience: Audience, response: unknown) => RenderedJson;
+export class EndedResponses {
+  readonly #responses = new WeakMap<Run, { webhook: RunView['webhook']; of: Map<Audience, RenderedJson> }>();
+
+  find({ run, webhook }: RunView, audience: Audience): RenderedJson | undefined {
+    const known = this.#responses.get(run);
+    return known?.webhook === webhook ? known.of.get(audience) : undefined;
+  }
+
+  keep({ run, webhook }: RunView, audience: Audience, response: unknown): RenderedJson {
+    const rendered = new RenderedJson(response);
+    const known = this.#responses.get(run);
+    if (known?.webhook === webhook) known.of.set(audience, rendered);
+    else this.#responses.set(run, { webhook, of: new Map([[audience, rendered]]) });
+    return rendered;
+  }
 }
 
-interface Kept {
-  readonly webhook: RunView['webhook'];
-  readonly responses: Map<Audience, RenderedJson>;
+/** The included members of a run, and how many bytes they have as JSON. @throws {LogUnavailable} */
+export type ReadIncluded = (run: Run) => Promise<IncludedMembers & { readonly bytes: number }>;
+
+/** Nothing is included. */
+export const NO_MEMBERS: ReadIncluded = async () => ({
+  workflow_inputs: null,
+  workflow_api: null,
+  missing: [],
+  bytes: 0,
+});
+
+interface Member {
+  readonly value: JsonValue;
+  readonly bytes: number;
+  readonly missing: MissingMember['reason'] | undefined;
 }
 
-export const endedResponses = (): EndedResponses => {
-  const kept = new WeakMap<Run, Kept>();
-  const of = ({ run, webhook }: ShownView): Kept | undefined => {
-    const known = kept.get(run);
-    return known?.webhook === webhook ? known : undefined;
+const NOT_INCLUDED: Member = { value: null, bytes: 0, missing: undefined };
+
+/** Reads what the request includes of the runs of one response, which share what they have in common: each blob is read once. */
+export const openIncluded = (
+  { stores, logger }: Kit,
+  include: readonly ('inputs' | 'workflow_api')[] = [],
+): ReadIncluded => {
+  const begun = new Map<string, Promise<ReadJsonBlob>>();
+  const read = async (of: keyof BlobStores, { org_id, run_id }: Run, sha256: string): Promise<Member> => {
+    const key = `${of} ${sha256}`;
+    const reading = begun.get(key) ?? readJsonBlob(stores[of], org_id, sha256);
+    begun.set(key, reading);
+    const found = await reading;
+    if (found.kind === 'found') return { ...found, missing: undefined };
+    const why = found.kind === 'damaged' ? { err: found.error } : {};
+    logger.warn({ run_id, of, sha256, ...why }, `a blob of a run is ${found.kind}`);
+    return { ...NOT_INCLUDED, missing: found.kind };
   };
-  return {
-    find: (shown, audience) => of(shown)?.responses.get(audience),
-    keep: (shown, audience, response) => {
-      const rendered = new RenderedJson(response);
-      const { responses } = of(shown) ?? { responses: new Map<Audience, RenderedJson>() };
-      responses.set(audience, rendered);
-      kept.set(shown.run, { webhook: shown.webhook, responses });
-      return rendered;
-    },
+  const inputsOf = async (run: Run): Promise<Member> => {
+    const inputs = readInlineOrBlob(run.request.inputs, run.request.inputs_blob);
+    if (inputs.kind === 'inline')
+      return { value: visibleInputs(run, inputs.value), bytes: jsonBytes(inputs.value), missing: undefined };
+    const member = await read('blobs', run, inputs.ref.sha256);
+    return { ...member, value: visibleInputs(run, member.value) };
+  };
+  return async (run) => {
+    const [inputs, workflow] = await Promise.all([
+      include.includes('inputs') ? inputsOf(run) : NOT_INCLUDED,
+      include.includes('workflow_api') ? read('workflows', run, run.request.workflow_sha256) : NOT_INCLUDED,
+    ]);
+    return {
+      workflow_inputs: inputs.value,
+      workflow_api: workflow.value,
+      missing: [...missing('workflow_inputs', inputs), ...missing('workflow_api', workflow)],
+      bytes: inputs.bytes + workflow.bytes,
+    };
   };
 };
+
+const visibleInputs = ({ request: { secret_inputs } }: Run, inputs: JsonValue): JsonValue =>
+  // The only inputs that are no object are those that are lost.
+  secret_inputs && isJsonObject(inputs) ? withoutSecrets(inputs, secret_inputs) : inputs;
+
+const missing = (member: MissingMember['member'], { missing: reason }: Member): MissingMember[] =>
+  reason === undefined ? [] : [{ member, reason }];

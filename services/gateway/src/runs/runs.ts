@@ -1,82 +1,39 @@
-import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
-import type { ProgressReport } from '@runledger/contracts/events/progress';
-import type { Run } from '@runledger/contracts/fold/run';
-import type { OutputUrl } from '@runledger/contracts/http/runs/run-response';
+import { outputLists } from '@runledger/blob-store/output-lists';
 import type { RecordAction } from '@runledger/event-log/streams/record-action';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { NameResolver } from '@runledger/webhooks/name-resolver';
 import type { CallbackPolicy } from '@runledger/webhooks/callback-policy';
-import { outputUrls, type OutputUrls } from '@runledger/webhooks/output-urls';
-import { receiptSigner, type ReceiptSigner } from '@runledger/webhooks/receipt-signer';
+import { outputUrls } from '@runledger/webhooks/output-urls';
 import { secretBox, signer } from '@runledger/webhooks/secret-box';
 import type { Archive } from '../archive/archive.ts';
-import { runTokens, type RunTokens } from '../door/credentials.ts';
+import { runTokens } from '../door/credentials.ts';
 import type { Files } from '../files/files.ts';
 import type { OutputStore } from '../files/output-store.ts';
 import type { Kit } from '../kit.ts';
-import type { CatalogueRecords } from '../records/catalogue/catalogue.ts';
+import type { Catalogue } from '../records/catalogue/catalogue.ts';
 import { isValidKey } from '../records/keys/api-keys.ts';
-import { longestRun, type LongestRun } from '../records/catalogue/record-answers.ts';
-import { openSchedulerClient, type SchedulerClient } from '../records/operators/scheduler-client.ts';
-import type { SessionCallers } from '../records/people/accounts.ts';
+import { longestRun } from '../records/catalogue/record-answers.ts';
+import { openSchedulerClient } from '../records/operators/scheduler-client.ts';
+import type { SessionCallers } from '../records/people/sessions.ts';
 import type { Quotas } from '../records/quotas/quotas.ts';
 import type { FreshViews } from '../views/fresh-views.ts';
-import { attemptLogs, type ReadAttemptLog } from './attempt-logs.ts';
-import { waitForEnd, type WaitForEnd, openKeyRevalidation, type KeyRevalidation } from './await-end.ts';
-import { acceptRun, type AcceptRun } from './facts/accept-run.ts';
-import { callbackRules, type CallbackRules } from './facts/callback-rules.ts';
-import { cancelRun, type CancelRun } from './facts/cancel-run.ts';
-import { currentRun, openFindView, type ReadCurrentRun, type Reading } from './facts/current-run.ts';
-import { deleteRun, type DeleteRun } from './facts/delete-run.ts';
-import { deploymentQueue, type DeploymentQueue } from './facts/deployment-queue.ts';
+import { attemptLogs } from './attempt-logs.ts';
+import { openKeyRevalidation } from './key-revalidation.ts';
+import { acceptRun } from './facts/accept-run.ts';
+import { callbackRules } from './facts/callback-rules.ts';
+import { cancelRun } from './facts/cancel-run.ts';
+import { currentRun, isNewRun, openFindView, type Reading } from './facts/current-run.ts';
+import { deleteRun } from './facts/delete-run.ts';
+import { deploymentQueue } from './facts/deployment-queue.ts';
 import { expireRun } from './facts/expire-run.ts';
-import { inputSecrets, type InputSecrets } from './facts/input-secrets.ts';
-import { keepRunFiles, type KeepRunFiles } from './facts/keep-files.ts';
-import { logRoom, openCountedRuns, type LogRoom, type SeenPosition } from './facts/log-room.ts';
+import { inputSecrets } from './facts/input-secrets.ts';
+import { prepareRun } from './facts/prepare-run.ts';
+import { logRoom, openCountedRuns, type SeenPosition } from './facts/log-room.ts';
 import { openRunNumbers } from './facts/run-numbers.ts';
-import { shownWebhooks } from './facts/shown-webhooks.ts';
-import { selectRuns, type SelectRuns } from './filter.ts';
-import { openIncluded, type OpenIncluded } from './included.ts';
-import { pastRun, type ReadPastRun } from './past-run.ts';
-import { queuePositions, runProgress, type QueuePositions } from './queue-positions.ts';
-import { endedResponses, type EndedResponses } from './run-response.ts';
-import { openRunSubscriptions, type RunSubscriptions } from './run-subscriptions.ts';
-
-/** What the operations on runs share: one of each in a gateway. */
-export interface Runs extends Reading {
-  readonly archive: Archive;
-  readonly current: ReadCurrentRun;
-  /** As `current`, and nothing without the log. */
-  readonly confirmed: ReadCurrentRun;
-  readonly past: ReadPastRun;
-  readonly ended: EndedResponses;
-  /** The outputs of runs that have long lists of them. */
-  readonly lists: OutputLists;
-  readonly outputUrl: OutputUrl;
-  readonly urls: OutputUrls;
-  readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
-  readonly positions: QueuePositions;
-  readonly included: OpenIncluded;
-  readonly attemptLog: ReadAttemptLog;
-  readonly selectRuns: SelectRuns;
-  readonly subscriptions: RunSubscriptions;
-  readonly keys: KeyRevalidation;
-  readonly wait: WaitForEnd;
-  readonly scheduler: SchedulerClient;
-  readonly quotas: Quotas;
-  readonly room: LogRoom;
-  readonly longestRun: LongestRun;
-  readonly accept: AcceptRun;
-  readonly deployments: DeploymentQueue;
-  readonly callbacks: CallbackRules;
-  readonly keepFiles: KeepRunFiles;
-  readonly secrets: InputSecrets;
-  readonly cancel: CancelRun;
-  readonly delete: DeleteRun;
-  readonly record: RecordAction;
-  readonly tokens: RunTokens;
-  readonly receipts: ReceiptSigner;
-}
+import { latestWebhooks } from './facts/latest-webhooks.ts';
+import { selectRuns } from './filter.ts';
+import { queuePositions, runProgress } from './queue-positions.ts';
+import { openRunSubscriptions } from './run-subscriptions.ts';
 
 /** What stands below the operations on runs. */
 interface Below {
@@ -84,7 +41,7 @@ interface Below {
   readonly fresh: FreshViews;
   readonly files: Files;
   readonly outputs: OutputStore;
-  readonly records: CatalogueRecords;
+  readonly records: Catalogue;
   readonly quotas: Quotas;
   readonly sessions: SessionCallers;
   readonly record: RecordAction;
@@ -94,12 +51,18 @@ interface Below {
   readonly resolver: NameResolver;
 }
 
-/** `open` closes it. */
-export const openRuns = (kit: Kit, below: Below, open: AsyncDisposableStack): Runs => {
+/** What the operations on runs share: one of each in a gateway. `open` closes it. */
+const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
   const { config, log, stores, logger, now, clock, publicUrl } = kit;
   const { archive, fresh, files, outputs, records, quotas, sessions, record } = below;
   const find = open.use(openFindView(kit)).call;
-  const reading: Reading = { find, fresh, shown: shownWebhooks(), archived: archive.run };
+  const reading: Reading = {
+    find,
+    fresh,
+    webhooks: latestWebhooks(),
+    archived: archive.run,
+    archiveHasOthers: archive.hasOthers,
+  };
   const current = currentRun(kit, reading);
   const secretKeys = config.RUNLEDGER_SECRET_KEYS;
   const urls = outputUrls({ publicUrl, keys: secretKeys, ttlS: config.RUNLEDGER_OUTPUT_URL_TTL_S, now });
@@ -116,38 +79,45 @@ export const openRuns = (kit: Kit, below: Below, open: AsyncDisposableStack): Ru
   const room = logRoom(kit, open.use(openCountedRuns(kit, below.seenPosition)));
   const longest = longestRun(kit);
   const numbers = open.use(openRunNumbers(kit));
-  const accept = acceptRun(kit, { current, longestRun: longest, room, quotas, numbers, secrets });
+  const accept = acceptRun(kit, {
+    current,
+    isNew: isNewRun(reading),
+    longestRun: longest,
+    room,
+    quotas,
+    numbers,
+    secrets,
+  });
   const callbacks = callbackRules(below.policy, below.resolver, config.RUNLEDGER_WEBHOOK_URL_MAX);
-  const keepFiles = keepRunFiles(kit, { files, addresses: callbacks, outputs, outputUrls: urls });
+  const prepare = prepareRun(kit, { files, callbacks, outputs, outputUrls: urls, secrets });
   return {
     ...reading,
     ...streamed,
     archive,
-    confirmed: currentRun(kit, reading, true),
-    past: pastRun(archive.read, current),
-    ended: endedResponses(),
     urls,
-    progress: runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor)),
+    progress: runProgress((run) => lastProgress(log, run, run.attempt.number, run.attempt.executor_id)),
     positions: queuePositions(scheduler, clock),
-    included: openIncluded(kit),
     attemptLog: attemptLogs(kit, current),
     selectRuns: selectRuns(records),
     subscriptions,
     keys,
-    wait: waitForEnd(subscriptions.awaitEnd, keys),
     scheduler,
     quotas,
     room,
     longestRun: longest,
     accept,
-    deployments: deploymentQueue(kit, { accept, callbacks, keepFiles, secrets }),
+    deployments: deploymentQueue(kit, { accept, callbacks, prepare }),
     callbacks,
-    keepFiles,
+    prepare,
     secrets,
-    cancel: cancelRun(kit, current, expireRun(kit, reading)),
+    cancel: cancelRun(kit, current, (key) => expireRun(kit, reading, key)),
     delete: deleteRun(kit, current, lists, room),
     record,
     tokens: runTokens(signer(secretKeys, 'run-token')),
-    receipts: receiptSigner(secretKeys),
   };
 };
+
+export type Runs = ReturnType<typeof sharedByRuns>;
+
+export const openRuns = (kit: Kit, below: Below, open: AsyncDisposableStack): Runs =>
+  sharedByRuns(kit, below, open);

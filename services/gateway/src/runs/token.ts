@@ -1,10 +1,10 @@
 import { NewRunTokenRequest, RUN_TOKEN_S, RunTokenItem } from '@runledger/contracts/http/runs/run-events';
-import { operation, route, type ExtraCheck, type Route } from '../door/operation.ts';
+import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, Refused } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 
 const tokenOperation = operation({
   id: 'createRunToken',
@@ -31,10 +31,13 @@ export const tokenRoute = ({ config, now }: Kit, { current, tokens }: Runs): Rou
   return route(
     tokenOperation,
     async ({ path, body }, caller) => {
-      if (caller.session) throw keyNeeded();
+      if (caller.session)
+        throw new Refused({
+          code: 'api_key_needed',
+          why: 'A token of a run ends with the API key that made it, so a session cannot make one: send an API key. A page of this server needs none: it sends its session',
+        });
       const key = runKeyOf(path, caller);
-      const found = await current(key);
-      if (found.kind !== 'found') throw notFoundRun(found);
+      await existingRun(current, key);
       const seconds = body.expires_in_s ?? Math.min(RUN_TOKEN_S, maxS);
       const wanted = now().getTime() + seconds * 1_000;
       const { id: key_id, expires_at: keyExpires } = caller.key;
@@ -45,21 +48,10 @@ export const tokenRoute = ({ config, now }: Kit, { current, tokens }: Runs): Rou
         expires_at: new Date(expires_at).toISOString(),
       };
     },
-    isShortEnough(maxS),
+    ({ body }) => {
+      const seconds = own(body, 'expires_in_s');
+      const isLong = typeof seconds === 'number' && seconds > maxS;
+      return isLong ? [invalid(['body', 'expires_in_s'], 'less_than_equal', `Send ${maxS} or less`)] : [];
+    },
   );
 };
-
-const keyNeeded = (): Refused =>
-  new Refused({
-    code: 'api_key_needed',
-    why: 'A token of a run ends with the API key that made it, so a session cannot make one: send an API key. A page of this server needs none: it sends its session',
-  });
-
-const isShortEnough =
-  (maxS: number): ExtraCheck =>
-  ({ body }) => {
-    const seconds = own(body, 'expires_in_s');
-    if (typeof seconds !== 'number' || seconds <= maxS) return [];
-    const msg = `Input should be less than or equal to ${maxS}`;
-    return [invalid(['body', 'expires_in_s'], 'less_than_equal', msg)];
-  };

@@ -1,15 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RunWaiting, type Waiting } from '@runledger/contracts/http/queues';
-import { waitsSince, type QueuedRun, type Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/events/subjects';
+import { waitsSince, type QueuedRun } from '@runledger/contracts/fold/run';
 import type { WaitReason } from '@runledger/contracts/requests/queue-position';
 import { instantOf, isLater, liveStatus } from '@runledger/contracts/http/runs/live-status';
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
-import type { CurrentRun } from './facts/current-run.ts';
 
 const waitingOperation = operation({
   id: 'getRunWaiting',
@@ -25,41 +23,6 @@ const waitingOperation = operation({
   refusals: [404],
 });
 
-export const waitingRoute = (kit: Kit, runs: Runs): Route =>
-  route(waitingOperation, async ({ path }, caller) => {
-    const key = runKeyOf(path, caller);
-    const found = await waitingRun(kit, runs, key);
-    switch (found.kind) {
-      case 'waits': {
-        const { run, wait } = found;
-        return {
-          run_id: key.run_id,
-          status: run.status,
-          waiting: waitingResponse(run, wait, kit.now()),
-        };
-      }
-      case 'does_not_wait':
-        return { run_id: key.run_id, status: found.run.status, waiting: null };
-      case 'not_read_yet':
-        throw new Refused({
-          code: 'scheduler_behind',
-          why: 'The run is queued, and the scheduler has not read it yet. Try again',
-        });
-      case 'none':
-      case 'deleted':
-      case 'views_unavailable':
-      case 'unreadable':
-        throw notFoundRun(found);
-    }
-  });
-
-type WaitingRun =
-  | { readonly kind: 'waits'; readonly run: QueuedRun; readonly wait: WaitReason }
-  | { readonly kind: 'does_not_wait'; readonly run: Run }
-  /** The run was queued a moment ago, or the scheduler is behind. */
-  | { readonly kind: 'not_read_yet' }
-  | Exclude<CurrentRun, { kind: 'found' }>;
-
 const KNOWN_WITHIN_MS = 3_000;
 const RETRY_AFTER_MS = 50;
 
@@ -67,19 +30,24 @@ const RETRY_AFTER_MS = 50;
  * Retries for up to three seconds: the scheduler may not know a run yet that was queued a moment ago, or may have assigned
  * a run that is still read as queued. @throws {SchedulerUnavailable} @throws {LogUnavailable}
  */
-const waitingRun = async ({ clock }: Kit, { scheduler, current }: Runs, key: RunKey): Promise<WaitingRun> => {
-  const deadline = clock() + KNOWN_WITHIN_MS;
-  for (;;) {
-    const found = await current(key);
-    if (found.kind !== 'found') return found;
-    const { run } = found;
-    if (run.status !== 'queued') return { kind: 'does_not_wait', run };
-    const wait = await scheduler.waitReason(key);
-    if (wait !== null) return { kind: 'waits', run, wait };
-    if (clock() >= deadline) return { kind: 'not_read_yet' };
-    await pause(RETRY_AFTER_MS);
-  }
-};
+export const waitingRoute = ({ clock, now }: Kit, { scheduler, current }: Runs): Route =>
+  route(waitingOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
+    const deadline = clock() + KNOWN_WITHIN_MS;
+    for (;;) {
+      const { run } = await existingRun(current, key);
+      const { run_id, status } = run;
+      if (run.status !== 'queued') return { run_id, status, waiting: null };
+      const wait = await scheduler.waitReason(key);
+      if (wait !== null) return { run_id, status, waiting: waitingResponse(run, wait, now()) };
+      if (clock() >= deadline)
+        throw new Refused({
+          code: 'scheduler_behind',
+          why: 'The run is queued, and the scheduler has not read it yet. Try again',
+        });
+      await pause(RETRY_AFTER_MS);
+    }
+  });
 
 /** Why a queued run waits, for the client. */
 const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Waiting => {

@@ -58,15 +58,10 @@ export const waterfall = (
   return { from, to, rows };
 };
 
-interface Open {
-  readonly phase: Phase;
-  readonly from: number;
-}
-
 const attemptRows = (facts: readonly RunFact[], now: number): WaterfallRow[] => {
   const rows = new Map<number, Bar[]>();
   let attempt = 1;
-  let open: Open | undefined;
+  let open: { readonly phase: Phase; readonly from: number } | undefined;
   const bar = (phase: Phase, from: number, to: number): void => {
     if (to > from) rows.set(attempt, [...(rows.get(attempt) ?? []), { phase, from, to }]);
   };
@@ -167,22 +162,22 @@ export const runSteps = ({ life, webhook }: MessagesOfRun): RunStep[] => {
   const steps: RunStep[] = [];
   let before: RunMoment = { run: undefined, webhook: undefined };
   const ordered = [...ofLife, ...ofWebhook].toSorted(
-    (a, b) => placeOf(a.step).sequence - placeOf(b.step).sequence,
+    (a, b) => positionOf(a.step).sequence - positionOf(b.step).sequence,
   );
   for (const one of ordered) {
     const after =
       one.chain === 'life'
         ? { ...before, run: stateAfter(one.step, before.run) }
         : { ...before, webhook: stateAfter(one.step, before.webhook) };
-    steps.push({ ...placeOf(one.step), step: one.step, before, after });
+    steps.push({ ...positionOf(one.step), step: one.step, before, after });
     before = after;
   }
   return steps;
 };
 
-type AnyStep = ChainStep<unknown, unknown>;
-
-const placeOf = (step: AnyStep): { readonly sequence: number; readonly time: string } => {
+const positionOf = (
+  step: ChainStep<unknown, unknown>,
+): { readonly sequence: number; readonly time: string } => {
   const { sequence, time } = step.kind === 'fact' ? step.fact : step.message;
   return { sequence, time };
 };
@@ -190,7 +185,7 @@ const placeOf = (step: AnyStep): { readonly sequence: number; readonly time: str
 /** A position in the log, or a time in milliseconds since 1970. */
 export type Moment = { readonly sequence: number } | { readonly time: number };
 
-/** Whether what was stored at this place belongs to what the moment sees. */
+/** Whether what was stored at this position belongs to what the moment sees. */
 export const isUpTo = (
   moment: Moment,
   { sequence, time }: { readonly sequence: number; readonly time: string },

@@ -16,8 +16,8 @@ import type { Runs } from './runs.ts';
 import { redeliverManyRoute, redeliverRoute, redeliverRun, type RedeliverRun } from './redeliver.ts';
 import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
 import { deliveriesResponse, NO_ATTEMPTS, listedDelivery } from './redeliver.decide.ts';
-import { showCallback } from './facts/shown-webhooks.ts';
-import { notFoundRun, RunPath, runKeyOf } from './run-path.ts';
+import { showCallback } from './run-response.ts';
+import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 import { WEBHOOK_STATUSES } from '../views/stored-run.decide.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
@@ -30,7 +30,7 @@ import { requestReceivers } from '@runledger/request-reply/receivers';
 /** Deliveries of notifications and their receivers, redelivery, and the secret that signs them. */
 export const webhookRoutes = (kit: Kit, runs: Runs): Route[] => {
   const { config, log, now } = kit;
-  const redeliver = inRoom(runs.room, redeliverRun(kit, runs.current, runs.shown));
+  const redeliver = inRoom(runs.room, redeliverRun(kit, runs.current, runs.webhooks));
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   return [
     deliveriesRoute(kit, runs),
@@ -65,7 +65,6 @@ const showOperation = operation({
   audit: { action: 'secret.read' },
   request: {},
   response: { status: 200, description: 'The secret.', body: WebhookSecret, holdsSecret: true },
-  refusals: [],
 });
 
 const rotateOperation = operation({
@@ -80,7 +79,6 @@ const rotateOperation = operation({
   request: { body: RotateSecretRequest },
   bodyOptional: true,
   response: { status: 200, description: 'The new secret.', body: WebhookSecret, holdsSecret: true },
-  refusals: [],
 });
 
 const webhookSecretRoutes = (secrets: SigningSecrets): Route[] => [
@@ -107,11 +105,9 @@ const deliveriesOperation = operation({
 const deliveriesRoute = ({ log }: Kit, { current }: Runs): Route =>
   route(deliveriesOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
-    const found = await current(key);
-    if (found.kind !== 'found') throw notFoundRun(found);
-    const { run, webhook } = found;
-    const kept = run.request.webhook === null ? NO_ATTEMPTS : await readDeliveries(log, key);
-    return deliveriesResponse(run, webhook.state, kept, showCallback(caller.key.scopes));
+    const { run, webhook } = await existingRun(current, key);
+    const made = run.request.webhook === null ? NO_ATTEMPTS : await readDeliveries(log, key);
+    return deliveriesResponse(run, webhook.state, made, showCallback(caller.key.scopes));
   });
 
 const listDeliveriesOperation = operation({
@@ -124,7 +120,6 @@ const listDeliveriesOperation = operation({
   scope: 'runs:read',
   request: { query: DeliveryQuery },
   response: { status: 200, description: 'A page of runs.', body: DeliveryPage },
-  refusals: [],
 });
 
 const listDeliveriesRoute = ({ log, views }: Kit): Route =>
@@ -161,7 +156,6 @@ const listReceiversOperation = operation({
   scope: 'runs:read',
   request: { query: ReceiversQuery },
   response: { status: 200, description: 'The receivers.', body: WebhookReceivers },
-  refusals: [],
 });
 
 const receiversRoute = (kit: Kit): Route =>

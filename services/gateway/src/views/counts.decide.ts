@@ -1,8 +1,9 @@
 import type { Run, FinalStatus } from '@runledger/contracts/fold/run';
-import { runListQuery, type ListQuery, type SoughtRuns, type ActivityQuery } from './list-query.decide.ts';
+import { runListQuery, type ListQuery, type CountQuery, type ActivityQuery } from './list-query.decide.ts';
+import type { Sought } from './run-search.decide.ts';
 import { FINAL_STATUSES, OPEN_STATUSES } from './run-view.ts';
-import type { ListPart, ListReader } from './scan-list.ts';
-import { sortKeysIn } from './sort-key.decide.ts';
+import { inPieces, type ListPart, type SortKeyReader } from './scan-list.ts';
+import { sortKeysIn, type SortKeyRange } from './sort-key.decide.ts';
 
 /** How many runs have each status. */
 export interface RunCounts {
@@ -12,7 +13,7 @@ export interface RunCounts {
 }
 
 /** How a database counts. */
-export interface CountReader extends Pick<ListReader<never>, 'sortKeyAt'> {
+export interface CountReader extends SortKeyReader {
   /** The number of runs of a part by their status; a status that none has may be left out. */
   countByStatus(part: ListPart): Promise<Readonly<Record<string, number>>>;
 }
@@ -21,12 +22,13 @@ export interface CountReader extends Pick<ListReader<never>, 'sortKeyAt'> {
 export const MAX_COUNTED = 100_000;
 const PIECE = 10_000;
 
-/** A query whose search is decided. */
-type SoughtCount = Omit<SoughtRuns, 'limit' | 'behind'>;
-
-/** Each part of an index is read in pieces, and at most `MAX_COUNTED` runs of it. */
-export const countRuns = async (reader: CountReader, query: SoughtCount): Promise<RunCounts> => {
-  const parts = await Promise.all(listsToCount(query).map((list) => countList(reader, list)));
+/** Each part of an index is read in pieces, and at most `MAX_COUNTED` runs of it. `sought`: what the search of the query became. */
+export const countRuns = async (
+  reader: CountReader,
+  query: CountQuery,
+  sought?: Sought,
+): Promise<RunCounts> => {
+  const parts = await Promise.all(listsToCount(query, sought).map((list) => countList(reader, list)));
   const counts = Object.fromEntries(
     [...OPEN_STATUSES, ...FINAL_STATUSES].map((status) => [
       status,
@@ -40,12 +42,12 @@ export const countRuns = async (reader: CountReader, query: SoughtCount): Promis
  * One list for each status that few runs have. The statuses that runs end with are counted together when another filter has an index,
  * or a text is looked for: that is then read once.
  */
-const listsToCount = (query: SoughtCount): ListQuery[] => {
+const listsToCount = (query: CountQuery, sought: Sought | undefined): ListQuery[] => {
   const isAsked = (status: Run['status']): boolean => query.statuses?.includes(status) ?? true;
   const listOf = (statuses: readonly Run['status'][]): ListQuery =>
-    runListQuery({ ...query, statuses, limit: 1 });
-  if (query.sought?.kind === 'ids') return [runListQuery({ ...query, limit: 1 })];
-  const isFiltered = query.sought !== undefined || listOf(['success']).conditions.length > 1;
+    runListQuery({ ...query, statuses, limit: 1 }, sought);
+  if (sought?.kind === 'ids') return [runListQuery({ ...query, limit: 1 }, sought)];
+  const isFiltered = sought !== undefined || listOf(['success']).conditions.length > 1;
   const final = FINAL_STATUSES.filter(isAsked);
   return [
     ...OPEN_STATUSES.filter(isAsked).map((status) => listOf([status])),
@@ -58,27 +60,16 @@ interface CountedList {
   readonly isComplete: boolean;
 }
 
-const countList = async (
-  reader: CountReader,
-  { org_id, conditions, sought, range }: ListQuery,
-): Promise<CountedList> => {
-  const sum: Record<string, number> = {};
-  let rest = sortKeysIn(range);
-  // By which the pieces are made.
-  const index = sought?.kind === 'ids' ? { conditions: [], sought } : { conditions: conditions.slice(0, 1) };
-  for (let counted = 0; counted < MAX_COUNTED; counted += PIECE) {
-    const end = await reader.sortKeyAt({ org_id, ...index, range: rest }, PIECE);
-    const piece = await reader.countByStatus({
-      org_id,
-      conditions,
-      sought,
-      range: { ...rest, from: end ?? rest.from },
-    });
-    for (const [status, count] of Object.entries(piece)) sum[status] = (sum[status] ?? 0) + count;
-    if (end === undefined) return { counts: sum, isComplete: true };
-    rest = { ...rest, before: end };
+const countList = async (reader: CountReader, list: ListQuery): Promise<CountedList> => {
+  const counts: Record<string, number> = {};
+  let left = MAX_COUNTED;
+  for await (const { part, end } of inPieces(reader, { ...list, range: sortKeysIn(list.range) }, PIECE)) {
+    const piece = await reader.countByStatus(part);
+    for (const [status, count] of Object.entries(piece)) counts[status] = (counts[status] ?? 0) + count;
+    left -= PIECE;
+    if (end !== undefined && left <= 0) return { counts, isComplete: false };
   }
-  return { counts: sum, isComplete: false };
+  return { counts, isComplete: true };
 };
 
 /** What runs did in each of some intervals, which follow one another. Every list has one number for each of them. */
@@ -108,13 +99,13 @@ interface EndedSpan {
 }
 
 /** How a database reads what runs did. */
-export interface ActivityReader extends Pick<ListReader<never>, 'sortKeyAt'> {
+export interface ActivityReader extends SortKeyReader {
   /** When the run ended that follows `count` others which ended then or later; undefined when there are fewer. */
   endedAfter(query: ActivityQuery, from: number, count: number): Promise<number | undefined>;
   /** Of the runs that ended in a span, those that were created before the end of the query. */
   groupEnded(query: ActivityQuery, span: EndedSpan): Promise<readonly ActivityGroup[]>;
-  /** Of the runs of a part. */
-  groupPart(query: ActivityQuery, part: ListPart): Promise<readonly ActivityGroup[]>;
+  /** Of the runs with a status that were created in a span. */
+  groupOpen(query: ActivityQuery, status: string, span: SortKeyRange): Promise<readonly ActivityGroup[]>;
 }
 
 /** Runs that had not ended at the beginning, or came later: as many are read for one answer, of an index alone for the most part. */
@@ -129,17 +120,10 @@ export const runActivity = async (
   const sums = sumsOf(pointsOf(query));
   let read = 0;
   for (const status of OPEN_STATUSES) {
-    const { org_id, conditions, range } = runListQuery({
-      org_id: query.org_id,
-      statuses: [status],
-      createdBefore: query.to,
-      limit: 1,
-    });
-    let rest = sortKeysIn(range);
-    for (let end; ; rest = { ...rest, before: end }) {
-      end = await reader.sortKeyAt({ org_id, conditions, range: rest }, ACTIVITY_PIECE);
-      const part = { org_id, conditions, range: { ...rest, from: end ?? rest.from } };
-      (await reader.groupPart(query, part)).forEach(sums.add);
+    const conditions = [{ field: 'status', values: [status] }] as const;
+    const whole = { org_id: query.org_id, conditions, range: sortKeysIn({ createdBefore: query.to }) };
+    for await (const { part, end } of inPieces(reader, whole, ACTIVITY_PIECE)) {
+      (await reader.groupOpen(query, status, part.range)).forEach(sums.add);
       if (end === undefined) break;
       read += ACTIVITY_PIECE;
       if (read >= MAX_ACTIVE) return undefined;

@@ -137,7 +137,6 @@ const folding = <Event, State>(
 ): FoldedMessage => {
   switch (next.kind) {
     case 'accepted':
-    case 'unknown_type':
       return { kind: 'changed', folded: withHistory(next.history) };
     case 'refused':
       return { kind: 'refused', folded: withHistory(next.history), why: next.why };
@@ -230,6 +229,19 @@ export const projectRuns = (
   });
   return { kind: 'projected', views, refused, gaps: [...gaps.values()] };
 };
+
+/** The view of one run after these messages of it; undefined when something before them is missing. */
+export const viewAfter = (
+  present: StoredView | undefined,
+  messages: readonly StoredMessage[],
+): StoredView | undefined => {
+  const projected = projectRuns(present ? [present] : [], messages);
+  return projected.kind === 'projected' && projected.gaps.length === 0 ? projected.views[0] : undefined;
+};
+
+/** In the order of the log. */
+export const inOrder = (messages: readonly StoredMessage[]): readonly StoredMessage[] =>
+  messages.toSorted((a, b) => a.sequence - b.sequence);
 
 const gapAt = ({ org_id, run_id }: RunKey, message: StoredMessage): Gap => ({
   key: { org_id, run_id },

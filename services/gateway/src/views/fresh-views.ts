@@ -3,7 +3,7 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { within } from '@runledger/resilience/within';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
-import { ViewsUnavailable, type RunViews } from './run-views.ts';
+import { ViewsUnavailable, type PositionedViews, type RunViews } from './run-views.ts';
 import { areComplete, isContinued, type ProjectionPosition } from './projection-start.decide.ts';
 
 interface FreshViewsOptions {
@@ -17,8 +17,13 @@ interface FreshViewsOptions {
   readonly clock: () => number;
 }
 
+export interface FreshAt {
+  /** As `becomeFresh`; resolves with the position at which they were, for who compares it with a later one. */
+  readonly freshAt: () => Promise<ProjectionPosition | undefined>;
+}
+
 /** Whether the views have every fact that was in the log at the time of the call, or that has left it. */
-export interface FreshViews {
+export interface FreshViews extends FreshAt {
   /**
    * Now, or in a moment: facts that have just been stored reach the views of this process sooner than the log can be asked for one run.
    * May say false of views that have every fact, and always does of shared ones: their position is a request away, as the log is, so it
@@ -27,13 +32,16 @@ export interface FreshViews {
   readonly areFresh: () => Promise<boolean>;
   /** Waits for it; false when they do not get there, have missed facts before, or when that is unknown. */
   readonly becomeFresh: BecomeFresh;
-  /** The same; resolves with the position at which they were, for who compares it with a later one. */
-  readonly freshAt: () => Promise<ProjectionPosition | undefined>;
   /**
    * Whether the views have all that has left the log by now. Otherwise the archive may know more of a run of which the log holds nothing, or
    * not the beginning. What is read from the views afterwards has it too. @throws {LogUnavailable} @throws {ViewsUnavailable}
    */
   readonly areComplete: () => Promise<boolean>;
+  /**
+   * Whether they had every fact some seconds ago, and lost nothing since: then they have whatever leaves the log now, which keeps facts for
+   * an hour at least. As a rule the log is not asked. @throws {LogUnavailable} @throws {ViewsUnavailable}
+   */
+  readonly hadAllLately: () => Promise<boolean>;
 }
 
 export type BecomeFresh = () => Promise<boolean>;
@@ -48,6 +56,8 @@ const NO_WAIT_FOR_MS = 1_000;
  * did not move during a whole wait, because no gateway projects, nobody waits again until they have moved. `becomeFresh` throws no
  * errors of the views or the log: reading the views throws them, and a list needs no log.
  */
+const LATELY_MS = 10_000;
+
 export const freshViews = (options: FreshViewsOptions): FreshViews => {
   const { log, views, timeoutMs } = options;
   const identity = oneAtATime(() => runsIdentity(log));
@@ -94,11 +104,33 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
     areFresh: freshInAMoment(options, identity),
     becomeFresh: async () => (await freshAt()) !== undefined,
     freshAt,
+    hadAllLately: allLately(options, identity),
     areComplete: async () => {
       // In this order: the log forgets more meanwhile, and the views only move forward.
       const beginning = await identity();
       return areComplete(await readPosition(), beginning);
     },
+  };
+};
+
+const allLately = (
+  { views, clock }: FreshViewsOptions,
+  identity: () => Promise<RunsIdentity>,
+): FreshViews['hadAllLately'] => {
+  /** The end of the log some time ago, and where the views were when they had come so far. */
+  let end = { created: '', sequence: 0, time: -Infinity };
+  let had: ProjectionPosition | undefined;
+  return async () => {
+    if (clock() > end.time + LATELY_MS) {
+      const time = clock();
+      const { created, lastSequence: sequence } = await identity();
+      end = { created, sequence, time };
+      had = undefined;
+    }
+    const position = await views.position();
+    if (position?.missed !== null || position.stream_created !== end.created) return false;
+    if (!had && position.sequence >= end.sequence) had = position;
+    return had !== undefined && isContinued(had, position);
   };
 };
 
@@ -151,8 +183,8 @@ const hasAll = (position: Position, created: string, sequence: number): boolean 
  * run asks here. @throws {ViewsUnavailable} and what `ask` throws
  */
 export const ofCompleteViews = async <Answer>(
-  views: Pick<RunViews, 'position'>,
-  fresh: Pick<FreshViews, 'freshAt'>,
+  views: PositionedViews,
+  fresh: FreshAt,
   ask: (at: ProjectionPosition) => Promise<Answer>,
 ): Promise<Answer | undefined> => {
   const at = await fresh.freshAt();

@@ -6,7 +6,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { OPEN_STATUSES, type RunView } from './run-view.ts';
 import type { RunSearch, Sought } from './run-search.decide.ts';
-import type { ListRange, SortKey } from './sort-key.decide.ts';
+import type { CreatedRange, ListRange, SortKey } from './sort-key.decide.ts';
 import {
   scheduleTag,
   ROW_FIELDS,
@@ -17,8 +17,8 @@ import {
   type WebhookRow,
 } from './stored-run.decide.ts';
 
-/** Which runs are listed: those of one organisation that match every filter, newest first. */
-export interface RunQuery extends ListRange {
+/** The filters of a list of runs: the runs of one organisation that match all of them. */
+export interface CountQuery extends CreatedRange {
   readonly org_id: OrgId;
   readonly statuses?: readonly Run['status'][];
   readonly deploymentId?: string;
@@ -30,17 +30,15 @@ export interface RunQuery extends ListRange {
   /** The runs have all of them. */
   readonly tags?: readonly string[];
   readonly search?: RunSearch;
+}
+
+/** Which runs are listed, newest first. */
+export interface RunQuery extends CountQuery {
+  /** Where the page begins. */
+  readonly behind?: SortKey;
   /** At least 1. */
   readonly limit: number;
 }
-
-/** A query whose search is decided: by ids, or by text. */
-export interface SoughtRuns extends Omit<RunQuery, 'search'> {
-  readonly sought?: Sought | undefined;
-}
-
-/** Which runs are counted. */
-export type CountQuery = Omit<RunQuery, 'limit' | 'behind'>;
 
 /** In which intervals what the runs of one organisation did is counted. */
 export interface ActivityQuery {
@@ -51,7 +49,7 @@ export interface ActivityQuery {
   readonly stepMs: number;
 }
 
-/** Which runs with a webhook are listed: those of one organisation, newest first. */
+/** Which runs of one organisation with a webhook are listed, newest first. */
 export interface WebhookQuery extends ListRange {
   readonly org_id: OrgId;
   readonly statuses: readonly WebhookStatus[];
@@ -61,10 +59,8 @@ export interface WebhookQuery extends ListRange {
   readonly limit: number;
 }
 
-/** Runs with one of these statuses, of one organisation or of all. */
-export interface OldestQuery {
-  readonly org_id?: OrgId;
-  readonly statuses: readonly Run['status'][];
+/** Runs of all organisations that have ended, and whose final notification is not settled. */
+export interface UnsettledQuery {
   readonly createdBefore: Date;
   /** Only runs that follow this one, which are younger. */
   readonly after?: SortKey | undefined;
@@ -72,8 +68,11 @@ export interface OldestQuery {
   readonly limit: number;
 }
 
-/** Runs of all organisations that have ended, and whose final notification is not settled. */
-export type UnsettledQuery = Pick<OldestQuery, 'createdBefore' | 'after' | 'limit'>;
+/** Runs with one of these statuses, of one organisation or of all. */
+export interface OldestQuery extends UnsettledQuery {
+  readonly org_id?: OrgId;
+  readonly statuses: readonly Run['status'][];
+}
 
 /** Runs of one organisation that have output files and have ended. */
 export interface FilesQuery {
@@ -105,10 +104,10 @@ export const FILTERS = [
 export type FilterField = (typeof FILTERS)[number];
 
 /** The field is one of these values, or a list with one of them. */
-export interface FieldCondition {
-  readonly field: FilterField;
-  readonly values: readonly string[];
-}
+export type FieldCondition =
+  | { readonly field: FilterField; readonly values: readonly string[] }
+  /** Of all organisations. */
+  | { readonly field: 'unsettled'; readonly values: readonly [1] };
 
 /** A list of one organisation, in terms of what is stored. */
 export interface ListQuery {
@@ -121,12 +120,12 @@ export interface ListQuery {
 }
 
 /**
- * The order of the conditions: statuses that every run leaves, schedule, tags, deployment, workflow, an origin other than the usual one,
+ * `sought`: what its search became. The order of the conditions: statuses that every run leaves, schedule, tags, deployment, workflow, an origin other than the usual one,
  * statuses without the one that most runs end with, GPU, the usual origin, the usual status.
  */
-export const runListQuery = (query: SoughtRuns): ListQuery => {
+export const runListQuery = (query: RunQuery, sought?: Sought): ListQuery => {
   const { org_id, statuses, deploymentId, workflowId, scheduleId, gpu, origin, tags = [], ...rest } = query;
-  const { sought, createdAfter, createdBefore, behind, limit: _limit, ...unread } = rest;
+  const { search: _search, createdAfter, createdBefore, behind, limit: _limit, ...unread } = rest;
   allRead(unread);
   const byStatus = statuses === undefined ? [] : [{ field: 'status', values: statuses } as const];
   const byOrigin = condition('origin', origin);
@@ -172,11 +171,14 @@ export interface Page<Item> {
   readonly end: SortKey | undefined;
 }
 
-export interface Listed<Item> {
+interface ListedItem<Item> {
   readonly item: Item;
-  readonly sortKey: SortKey;
   /** How much of the page's size it takes. */
   readonly bytes: number;
+}
+
+export interface Listed<Item> extends ListedItem<Item> {
+  readonly sortKey: SortKey;
 }
 
 /** The search stopped here. More items may follow. */
@@ -215,22 +217,18 @@ export const pageOf = async <Item>(
 
 /** What a list shows of each stored run. */
 export interface StoredList<Item> {
-  /** For errors. */
-  readonly what: string;
   /** What `toItem` needs. */
   readonly fields: readonly (keyof StoredRun)[];
-  readonly toItem: (stored: StoredRun) => Omit<Listed<Item>, 'sortKey'>;
+  readonly toItem: (stored: StoredRun) => ListedItem<Item>;
 }
 
 export const RUN_LIST: StoredList<RunView> = {
-  what: 'listing run views',
   fields: VIEW_FIELDS,
   // No list has a deleted run.
   toItem: (stored) => ({ item: viewOf(stored) as RunView, bytes: Buffer.byteLength(stored.run) }),
 };
 
 export const WEBHOOK_LIST: StoredList<WebhookRow> = {
-  what: 'listing runs with a webhook',
   fields: ROW_FIELDS,
   toItem: (stored) => ({ item: rowOf(stored), bytes: 0 }),
 };

@@ -1,5 +1,5 @@
 import { MONGO_LIMITS, openMongoNextSet, openMongoViewStore } from './mongo/mongo-view-store.ts';
-import type { NextSet, ViewStore } from './run-views.ts';
+import type { BuiltSet, ViewStore } from './run-views.ts';
 import { openSqliteViewStore, sqliteNextSet } from './sqlite/sqlite-view-store.ts';
 
 /** Where the views are: settings of the gateway. */
@@ -27,10 +27,7 @@ export const openViewStore = (settings: ViewSettings, options: StoreOptions): Vi
 };
 
 /** The next set of them alone, for the thread that builds it. */
-export const openNextSet = (
-  settings: ViewSettings,
-  options: StoreOptions,
-): Pick<NextSet, 'open'> & AsyncDisposable => {
+export const openNextSet = (settings: ViewSettings, options: StoreOptions): BuiltSet & AsyncDisposable => {
   switch (settings.RUNLEDGER_VIEWS) {
     case 'mongodb':
       return openMongoNextSet({ url: settings.MONGODB_URL, ...MONGO_LIMITS, ...options });

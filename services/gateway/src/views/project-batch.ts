@@ -7,7 +7,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { settled } from '@runledger/event-log/read/leader-read';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/stream-identity';
-import { readStored, type RunLog } from '@runledger/event-log/read/run-messages';
+import { readStored } from '@runledger/event-log/read/run-messages';
 import { foldedOf, projectRuns, runsIn, type Gap, type RefusedFact } from './fold-run.decide.ts';
 import {
   beginningOf,
@@ -19,14 +19,18 @@ import {
 } from './projection-start.decide.ts';
 import { isSameRun, type StoredView } from './run-view.ts';
 import { ViewsReplaced } from './position-watch.ts';
-import type { RunViews } from './run-views.ts';
+import type { FoldedViews } from './run-views.ts';
 import type { RefusedMessage } from '@runledger/contracts/fold/read-chain';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 
-interface BatchOptions {
+/** What is folded from where, and into what. */
+export interface Projecting {
   readonly log: EventLog;
-  readonly views: Pick<RunViews, 'load' | 'advance'>;
+  readonly views: FoldedViews;
   readonly logger: Logger;
+}
+
+interface BatchProjecting extends Projecting {
   /** A fact that is part of no run. */
   readonly onRefused: (refused: RefusedFact) => Promise<void>;
 }
@@ -40,7 +44,7 @@ const FACTS = [ALL_LIFECYCLES, ALL_WEBHOOKS];
  * the first, would be refused as stale.
  */
 export const projectBatch = async (
-  options: BatchOptions,
+  options: BatchProjecting,
   from: ProjectionPosition,
   messages: readonly StoredMessage[],
 ): Promise<ProjectionPosition> => {
@@ -66,7 +70,7 @@ export const projectBatch = async (
 };
 
 const closeGap = async (
-  options: BatchOptions,
+  options: BatchProjecting,
   { key, message }: Gap,
   present: StoredView | undefined,
 ): Promise<StoredView[]> => {
@@ -97,25 +101,19 @@ const closeGap = async (
   }
 };
 
-interface BeginOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'advance' | 'position' | 'resetTo'>;
-  readonly logger: Logger;
-}
-
 /**
  * The position to go on from, after a reset of views that must be derived again. `known` is the latest that this process has seen.
  * @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
 export const beginProjection = async (
-  { log, views, logger }: BeginOptions,
+  { log, views, logger }: Projecting,
   known: ProjectionPosition | undefined,
 ): Promise<ProjectionPosition> => {
   const position = await views.position();
   const { identity, start } = await readStart(log, position, known);
   switch (start.kind) {
     case 'continue':
-      return goPastMissed({ views, logger }, position ?? start.from, identity);
+      return goPastMissed({ log, views, logger }, position ?? start.from, identity);
     case 'start_again':
       // This is normal at the first start.
       logger[position ? 'warn' : 'info'](
@@ -134,12 +132,12 @@ export const beginProjection = async (
  * @throws {ViewsUnavailable} @throws {ViewsReplaced}
  */
 export const goPastMissed = async (
-  { views, logger }: { readonly views: Pick<RunViews, 'advance'>; readonly logger: Logger },
+  { views, logger }: Projecting,
   at: ProjectionPosition,
-  log: RunsIdentity,
+  identity: RunsIdentity,
 ): Promise<ProjectionPosition> => {
-  if (!hasMissed(at, log)) return at;
-  const to = withMissed(at, log);
+  if (!hasMissed(at, identity)) return at;
+  const to = withMissed(at, identity);
   if (!(await views.advance([], at, to)))
     throw new ViewsReplaced(`the views are not at ${at.sequence}, which was written last`);
   const { missed } = to;
@@ -173,7 +171,7 @@ const MAX_READS = 5;
  * the first may have grown meanwhile. Then both are read again.
  * @throws {LogUnavailable}
  */
-export const readView = async (log: RunLog, key: RunKey, atLeast: number): Promise<ReadView> => {
+export const readView = async (log: EventLog, key: RunKey, atLeast: number): Promise<ReadView> => {
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const read = await readRun(log, key, { atLeast });
     if (read.kind !== 'found' && read.kind !== 'deleted') return read;

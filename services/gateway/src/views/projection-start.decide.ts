@@ -30,11 +30,14 @@ export type ProjectionStart =
   /** The views were made from another log. */
   | { readonly kind: 'start_again'; readonly because: string };
 
+/** When a log was created, and from when on it has every message. */
+interface LogAge {
+  readonly created: string;
+  readonly since: string;
+}
+
 /** The beginning of a log. */
-export const beginningOf = (
-  { created, since }: Pick<RunsIdentity, 'created' | 'since'>,
-  derivation: number,
-): ProjectionPosition => ({
+export const beginningOf = ({ created, since }: LogAge, derivation: number): ProjectionPosition => ({
   stream_created: created,
   derivation,
   derived_from: since,
@@ -71,7 +74,11 @@ export const isContinued = (from: ProjectionPosition, to: ProjectionPosition | u
   to.derivation === from.derivation &&
   to.sequence >= from.sequence;
 
-export type LogBeginning = Pick<RunsIdentity, 'created' | 'firstSequence'>;
+/** What the log still has. */
+export interface LogBeginning {
+  readonly created: string;
+  readonly firstSequence: number;
+}
 
 /** Whether facts that the views do not have yet have left the log. Of another log they have none. */
 export const hasMissed = (
@@ -80,10 +87,7 @@ export const hasMissed = (
 ): boolean => (stream_created === created ? sequence : 0) + 1 < firstSequence;
 
 /** The position behind all that has left the log, with what the views lack of that. */
-export const withMissed = (
-  position: ProjectionPosition,
-  log: LogBeginning & Pick<RunsIdentity, 'since'>,
-): ProjectionPosition => {
+export const withMissed = (position: ProjectionPosition, log: RunsIdentity): ProjectionPosition => {
   if (!hasMissed(position, log)) return position;
   const sequence = log.firstSequence - 1;
   const missed = { after: position.missed?.after ?? position.sequence, up_to: sequence };

@@ -6,7 +6,7 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { walkChain } from '@runledger/contracts/fold/read-chain';
 import { parseLifecycleSubject } from '@runledger/contracts/events/subjects';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
-import { foldedOf, projectRuns } from './fold-run.decide.ts';
+import { foldedOf, inOrder, viewAfter } from './fold-run.decide.ts';
 import type { StoredView } from './run-view.ts';
 
 /**
@@ -22,7 +22,7 @@ export const recoveredView = (
   // A fact that says everything, such as a deletion, says more of a run that is known.
   const known = beginsWithRun(life) ? [undefined, present] : [present, undefined];
   const fold = (messages: MessagesOfRun['life']): StoredView | undefined =>
-    viewOf(known[0], messages) ?? viewOf(known[1], messages);
+    viewAfter(known[0], messages) ?? viewAfter(known[1], messages);
   const whole = fold(all) ?? endedView(present, { life, webhook }) ?? fold(fromNewBeginning(all));
   if (whole) return whole;
   const alone = fold(life) ?? endedView(present, { life, webhook: [] });
@@ -40,16 +40,13 @@ const endedView = (
     const { sequence } = step.fact;
     const run = endBehindLoss(present.run, step.fact);
     if (run)
-      return viewOf(
+      return viewAfter(
         { ...present, head: sequence, run },
         inOrder([...life.filter((one) => one.sequence >= sequence), ...webhook]),
       );
   }
   return undefined;
 };
-
-const inOrder = (messages: MessagesOfRun['life']): MessagesOfRun['life'] =>
-  messages.toSorted((a, b) => a.sequence - b.sequence);
 
 /** Behind facts that are lost for good: from an expiry on, which says everything. */
 const fromNewBeginning = (messages: MessagesOfRun['life']): MessagesOfRun['life'] => {
@@ -61,11 +58,6 @@ const fromNewBeginning = (messages: MessagesOfRun['life']): MessagesOfRun['life'
 
 const beginsWithRun = ([first]: MessagesOfRun['life']): boolean =>
   first !== undefined && parseLifecycleSubject(first.subject)?.fact === 'queued';
-
-const viewOf = (present: StoredView | undefined, messages: MessagesOfRun['life']): StoredView | undefined => {
-  const projected = projectRuns(present ? [present] : [], messages);
-  return projected.kind === 'projected' && projected.gaps.length === 0 ? projected.views[0] : undefined;
-};
 
 /** Of a deleted run the archive has the deletion alone. What it erases is in the present view. */
 const deletedView = (

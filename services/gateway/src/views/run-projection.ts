@@ -3,9 +3,9 @@ import { respondToViewDigests, viewDigest } from '@runledger/request-reply/view-
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
-import type { Logger } from '@runledger/event-log/connect/observability';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
-import { readStored, type RunLog } from '@runledger/event-log/read/run-messages';
+import { readStored } from '@runledger/event-log/read/run-messages';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
@@ -24,13 +24,17 @@ import { VIEW_VERSION } from './stored-run.decide.ts';
 import { openPositionWatch, type PositionWatch } from './position-watch.ts';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 
-export interface RunProjection extends AsyncDisposable {
+/** How far the views are, as this process knows. */
+export interface ProjectionPositions {
+  /** The last sequence that is in the views; undefined while another gateway projects. */
+  readonly position: () => number | undefined;
+  /** The latest position of the views that this process has seen, also while another gateway projects. */
+  readonly seenPosition: () => ProjectionPosition | undefined;
+}
+
+export interface RunProjection extends ProjectionPositions, AsyncDisposable {
   /** Not ok when it has stopped and does not try again: another gateway or a later release must continue. */
   state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
-  /** The last sequence that is in the views; undefined while another gateway projects. */
-  position(): number | undefined;
-  /** The latest position of the views that this process has seen, also while another gateway projects. */
-  seenPosition(): ProjectionPosition | undefined;
   /**
    * Does the work between two batches, while the views stay at this position. The projection goes on from the position that the work
    * gives back, if it gives one. False, and nothing is done, while another gateway projects.
@@ -40,12 +44,15 @@ export interface RunProjection extends AsyncDisposable {
 
 type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
 
-interface ProjectionOptions {
+interface LeaseHolder {
   readonly log: EventLog;
   readonly views: RunViews;
-  readonly logger: Logger;
   /** The holder of the lease, for people. */
   readonly instance: string;
+}
+
+interface Projection extends LeaseHolder {
+  readonly logger: Logger;
   /** `VIEW_VERSION`, but in tests: gateways of two versions keep views of their own. */
   readonly version?: number;
 }
@@ -57,22 +64,19 @@ const STOP_WITHIN_MS = 2_000;
 const CONSUMER = 'projection';
 
 /** Keeps the views up to date with the log. Of several gateways with shared views, one does it. */
-export const openRunProjection = (options: ProjectionOptions): RunProjection => {
-  const { logger } = options;
+export const openRunProjection = (options: Projection): RunProjection => {
+  const { logger, version = VIEW_VERSION } = options;
   const stop = new AbortController();
   let stopped: string | undefined;
-  let projecting: Projecting | undefined;
+  let projecting: Begun | undefined;
   const watch = openPositionWatch(options.views);
 
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
-        await asHolder(options, stop.signal, (lost) =>
-          project(options, watch, {
-            ended: AbortSignal.any([lost, stop.signal]),
-            onBegun: (begun) => {
-              projecting = begun;
-            },
+        await asHolder(options, `projection.v${version}`, stop.signal, (ended) =>
+          project(options, watch, ended, (begun) => {
+            projecting = begun;
           }),
         );
       } catch (error) {
@@ -111,20 +115,16 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
 };
 
 /** A projection that is under way. */
-interface Projecting {
+interface Begun {
   readonly position: () => number;
   readonly between: (work: BetweenBatches) => Promise<void>;
 }
 
-interface ProjectOptions {
-  readonly ended: AbortSignal;
-  readonly onBegun: (begun: Projecting) => void;
-}
-
 const project = async (
-  options: ProjectionOptions,
+  options: Projection,
   watch: PositionWatch,
-  { ended, onBegun }: ProjectOptions,
+  ended: AbortSignal,
+  onBegun: (begun: Begun) => void,
 ): Promise<void> => {
   const batches = { ...options, onRefused: (refused: RefusedFact) => storeRefused(options, refused) };
   const inTurn = pLimit(1);
@@ -164,7 +164,7 @@ const project = async (
 };
 
 /** Every gateway responds, also while another one projects: any gateway may save a view of the log. */
-const respondAboutViews = (options: ProjectionOptions): Disposable => {
+const respondAboutViews = (options: Projection): Disposable => {
   const { log, views } = options;
   const redriving = respondToRedrives(log, 'gateway', (request) => redriveView(options, request));
   const comparing = respondToViewDigests(log, (request) => viewDigests(views, request));
@@ -176,22 +176,23 @@ const respondAboutViews = (options: ProjectionOptions): Disposable => {
   };
 };
 
-const asHolder = async (
-  { log, views, instance, version = VIEW_VERSION }: ProjectionOptions,
+/** Of several gateways with shared views, one does the work. It ends with the signal that it gets. */
+export const asHolder = async (
+  { log, views, instance }: LeaseHolder,
+  name: string,
   signal: AbortSignal,
-  work: (lost: AbortSignal) => Promise<void>,
+  work: (ended: AbortSignal) => Promise<void>,
 ): Promise<void> => {
   if (!views.shared) return work(signal);
-  const name = `projection.v${version}`;
   const lease = await acquireLease(log, { name, holder: instance, ttlMs: LEASE_TTL_MS }, signal);
   try {
-    await work(lease.lost);
+    await work(AbortSignal.any([signal, lease.lost]));
   } finally {
     await lease.release();
   }
 };
 
-const storeRefused = async ({ log }: ProjectionOptions, { message, why }: RefusedFact): Promise<void> => {
+const storeRefused = async ({ log }: Projection, { message, why }: RefusedFact): Promise<void> => {
   await storeDeadLetter(log, { consumer: CONSUMER, stored: message, reason: why });
 };
 
@@ -200,7 +201,7 @@ const storeRefused = async ({ log }: ProjectionOptions, { message, why }: Refuse
  * @throws {LogUnavailable}
  */
 export const redriveView = async (
-  { log, views }: { readonly log: RunLog; readonly views: RunViews },
+  { log, views }: { readonly log: EventLog; readonly views: RunViews },
   request: RedriveRequest,
 ): Promise<RedriveResponse> => {
   const { stream, sequence } = request;

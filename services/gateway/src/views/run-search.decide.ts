@@ -45,16 +45,16 @@ export type CountIds = (org_id: OrgId, ids: IdRange, atMost: number) => Promise<
 /** As many are read and sorted at once. Ids begin with their time: very many runs of one minute begin alike. */
 const MAX_SORTED = 5_000;
 
-/** Decides the search of a query: a text that ids of runs begin with finds those runs, and any other one is looked for in what runs say. */
-export const decideSearch = async <Query extends { readonly org_id: OrgId; readonly search?: RunSearch }>(
-  { search, ...query }: Query,
+/** What a search becomes: a text that ids of runs begin with finds those runs, and any other one is looked for in what runs say. */
+export const soughtIn = async (
+  { org_id, search }: { readonly org_id: OrgId; readonly search?: RunSearch },
   countIds: CountIds,
-): Promise<Omit<Query, 'search'> & { readonly sought: Sought | undefined }> => {
-  if (!search) return { ...query, sought: undefined };
+): Promise<Sought | undefined> => {
+  if (!search) return undefined;
   const ids = idsBeginningWith(search.text);
-  const count = ids ? await countIds(query.org_id, ids, MAX_SORTED + 1) : 0;
-  if (!ids || count === 0) return { ...query, sought: { kind: 'text', ...search } };
-  return { ...query, sought: { kind: count > MAX_SORTED ? 'many_ids' : 'ids', ...ids } };
+  const count = ids ? await countIds(org_id, ids, MAX_SORTED + 1) : 0;
+  if (!ids || count === 0) return { kind: 'text', ...search };
+  return { kind: count > MAX_SORTED ? 'many_ids' : 'ids', ...ids };
 };
 
 /** Whether a search finds a run, as a database decides it. */

@@ -13,11 +13,9 @@ import type {
   UnsettledQuery,
   WebhookQuery,
 } from './list-query.decide.ts';
-import type { ProjectionPosition } from './projection-start.decide.ts';
-import type { UsedRecord } from './run-references.decide.ts';
+import type { LogBeginning, ProjectionPosition } from './projection-start.decide.ts';
+import type { UsedRecord, WebhookRow } from './stored-run.decide.ts';
 import type { RunView, StoredView } from './run-view.ts';
-import type { WebhookRow } from './stored-run.decide.ts';
-import type { LogBeginning } from './projection-start.decide.ts';
 
 /** The views are unavailable or did not respond in time. Nothing is lost: the log has everything. */
 export class ViewsUnavailable extends Error {
@@ -25,25 +23,20 @@ export class ViewsUnavailable extends Error {
   readonly code = 'views_unavailable';
 }
 
-/**
- * Stores the run views. Every method may throw ViewsUnavailable, and may be called again then.
- * Only `save` is atomic, and only for each view by itself.
- */
-export interface RunViews {
-  /** Several gateways see the same views, so one of them projects. */
-  readonly shared: boolean;
-  /** Never the run of another organisation. */
-  find(key: RunKey): Promise<StoredView | undefined>;
-  /** The view if it is in memory, and this process alone writes the views. */
-  readonly peek?: (key: RunKey) => StoredView | undefined;
+/** A set of views that can be read from one end to the other. */
+export interface AllViews {
+  /** All views of all organisations, also those of deleted runs, in the order of their ids. */
+  listAll(query: ByIdQuery): Promise<StoredView[]>;
+}
+
+/** What is read of a set to compare it with another one. */
+export interface ComparedViews extends AllViews {
   /** The views of these runs, without runs that have none. */
   load(keys: readonly RunKey[]): Promise<StoredView[]>;
-  /**
-   * Stores each view, unless the stored one has a later head: a stale view changes nothing. Each view is of the whole log
-   * up to some point, so both heads of the later view are later or the same. So nothing is lost when several gateways
-   * save views in any order. Durable when it resolves.
-   */
-  save(views: readonly StoredView[]): Promise<void>;
+}
+
+/** Lists, counts and sums of views. */
+export interface ListingViews extends AllViews {
   /**
    * The newest first, in the order of their sort keys. A page may have fewer items than the limit, even none, when they
    * are large or when the search took too long. `end` alone says whether the list goes on.
@@ -63,6 +56,16 @@ export interface RunViews {
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
   /** Bytes of the output files of an organisation's runs whose last fact came on this day (UTC, `YYYY-MM-DD`) or later. */
   sumOutputBytes(orgId: OrgId, sinceDay: string): Promise<number>;
+  /** The run that ended first comes first. */
+  listWithFiles(query: FilesQuery): Promise<StoredView[]>;
+  /** Views of all organisations with files to erase, in the order of their ids. */
+  listToErase(query: ByIdQuery): Promise<StoredView[]>;
+  /** Views of all organisations of deleted runs of which all is erased. The run that was deleted first comes first. */
+  listErased(limit: number): Promise<StoredView[]>;
+}
+
+/** What reads by which records and blobs a run refers to. */
+export interface ReferenceViews {
   /** Bytes of the inputs and lists of outputs in BLOBS that an organisation's runs refer to, equal ones once. */
   sumBlobBytes(orgId: OrgId): Promise<number>;
   /**
@@ -72,22 +75,26 @@ export interface RunViews {
   referredBlobs(orgId: OrgId, stream: BlobStream, hashes: readonly string[]): Promise<ReadonlySet<string>>;
   /** A run that was queued with this record and has not ended. */
   findLiveRun(orgId: OrgId, record: UsedRecord): Promise<RunId | undefined>;
-  /** The run that ended first comes first. */
-  listWithFiles(query: FilesQuery): Promise<StoredView[]>;
-  /** All views of all organisations, also those of deleted runs, in the order of their ids. */
-  listAll(query: ByIdQuery): Promise<StoredView[]>;
-  /** Views of all organisations with files to erase, in the order of their ids. */
-  listToErase(query: ByIdQuery): Promise<StoredView[]>;
-  /** Views of all organisations of deleted runs of which all is erased. The run that was deleted first comes first. */
-  listErased(limit: number): Promise<StoredView[]>;
+}
+
+/** Views that are somewhere in the log. */
+export interface PositionedViews {
+  position(): Promise<ProjectionPosition | undefined>;
+}
+
+/** The part of a store that writes. */
+interface WritingViews extends PositionedViews {
+  /**
+   * Stores each view, unless the stored one has a later head: a stale view changes nothing. Each view is of the whole log
+   * up to some point, so both heads of the later view are later or the same. So nothing is lost when several gateways
+   * save views in any order. Durable when it resolves.
+   */
+  save(views: readonly StoredView[]): Promise<void>;
   /**
    * Removes each view, unless the stored one has another head. Resolves with how many it removed. Only for a run of which the log
    * holds nothing: without a later head beside it, a stale view that a slow process saves would come back.
    */
   remove(views: readonly StoredView[]): Promise<number>;
-  position(): Promise<ProjectionPosition | undefined>;
-  /** Resolves the next time that the position moves. Of views that this process alone writes. */
-  readonly moved?: () => Promise<void>;
   /**
    * Stores views that were made from those loaded before, as `save` does, and moves the position from exactly this one to the next, so
    * that the views always have what the position says. Every later call sees them. Durable a moment later: a crash takes both, and they
@@ -102,53 +109,61 @@ export interface RunViews {
   resetTo(beginning: ProjectionPosition): Promise<void>;
 }
 
-/** The reading half, which a store may keep apart from what writes. */
-export type ReadingViews = Pick<
-  RunViews,
-  | 'find'
-  | 'load'
-  | 'listRuns'
-  | 'countRuns'
-  | 'runActivity'
-  | 'listWebhooks'
-  | 'listOldest'
-  | 'listUnsettled'
-  | 'listWithFiles'
-  | 'listToErase'
-  | 'listErased'
-  | 'listAll'
-  | 'countQueued'
-  | 'sumOutputBytes'
->;
+/** What facts are folded into: the live set, or one that is built beside it. */
+export interface FoldedViews extends PositionedViews {
+  readonly load: ComparedViews['load'];
+  readonly advance: WritingViews['advance'];
+  readonly resetTo: WritingViews['resetTo'];
+}
+
+/** What every set of views has. */
+export interface StoredSet extends ComparedViews, ListingViews, ReferenceViews, WritingViews {
+  /** Never the run of another organisation. */
+  find(key: RunKey): Promise<StoredView | undefined>;
+}
+
+/**
+ * Stores the run views. Every method may throw ViewsUnavailable, and may be called again then.
+ * Only `save` is atomic, and only for each view by itself.
+ */
+export interface RunViews extends StoredSet {
+  /** Several gateways see the same views, so one of them projects. */
+  readonly shared: boolean;
+  /** Resolves the next time that the position moves. Of views that this process alone writes. */
+  readonly moved?: () => Promise<void>;
+}
 
 /**
  * What builds a set of views needs of it. Its position is the last of the log that is in it, and undefined before `resetTo` made it empty.
  */
-export type NextViews = Pick<
-  RunViews,
-  'find' | 'load' | 'save' | 'remove' | 'position' | 'advance' | 'resetTo' | 'listAll'
-> &
-  AsyncDisposable;
+export interface NextViews extends ComparedViews, WritingViews, AsyncDisposable {}
 
-/** A second set of views, which is built beside the live one. At most one at a time. */
-export interface NextSet {
-  /** Whether one was begun. */
-  exists(): Promise<boolean>;
+/** What the thread that builds a second set needs of it. */
+export interface BuiltSet {
   /** Only one process has it open at a time. */
   open(): Promise<NextViews>;
+}
+
+/** A second set of views in a place of its own. */
+export interface SetBeside extends BuiltSet {
+  /** Whether one was begun. */
+  exists(): Promise<boolean>;
+  remove(): Promise<void>;
+}
+
+/** A second set of views, which is built beside the live one. At most one at a time. */
+export interface NextSet extends SetBeside {
   /**
    * Makes it the live set, at the position `to`, and the former one is gone. False when the live set is not at `from`, or no longer there.
    * Nobody has it open.
    */
   replaceLive(from: ProjectionPosition | undefined, to: ProjectionPosition): Promise<boolean>;
-  remove(): Promise<void>;
 }
 
 /** Views that an earlier version made, in the same place. Their states are read, and nothing else of them. */
-export interface FormerViews extends AsyncDisposable {
+export interface FormerViews extends AllViews, AsyncDisposable {
   /** See `VIEW_VERSION`. */
   readonly version: number;
-  listAll(query: ByIdQuery): Promise<StoredView[]>;
 }
 
 /** Where run views are stored. */
@@ -163,45 +178,41 @@ export interface ViewStore extends RunViews, AsyncDisposable {
   dropFormer(log: LogBeginning): Promise<readonly number[]>;
 }
 
-/** All but what not every store has. */
-const METHODS = [
-  'find',
-  'load',
-  'save',
-  'listRuns',
-  'countRuns',
-  'runActivity',
-  'listWebhooks',
-  'listOldest',
-  'listUnsettled',
-  'listWithFiles',
-  'listAll',
-  'listToErase',
-  'listErased',
-  'countQueued',
-  'sumOutputBytes',
-  'sumBlobBytes',
-  'referredBlobs',
-  'findLiveRun',
-  'remove',
-  'position',
-  'advance',
-  'resetTo',
-] as const satisfies (keyof RunViews)[];
+/** What each call does, for errors. */
+const CALLS = {
+  find: 'reading a run view',
+  load: 'loading run views',
+  listRuns: 'listing run views',
+  countRuns: 'counting run views',
+  runActivity: 'reading the activity of runs',
+  listWebhooks: 'listing runs with a webhook',
+  listOldest: 'listing the oldest runs',
+  listUnsettled: 'listing unsettled runs',
+  listWithFiles: 'listing runs with files',
+  listAll: 'listing all views',
+  listToErase: 'listing views with files to erase',
+  listErased: 'listing views of deleted runs',
+  countQueued: 'counting queued runs',
+  sumOutputBytes: 'adding up output bytes',
+  sumBlobBytes: 'adding up the bytes of blobs',
+  referredBlobs: 'looking for references to blobs',
+  findLiveRun: 'looking for runs that have not ended',
+  save: 'saving run views',
+  remove: 'removing run views',
+  position: 'reading the position of the projection',
+  advance: 'saving run views and the position of the projection',
+  resetTo: 'resetting the run views',
+} as const satisfies Record<keyof StoredSet, string>;
 
-export type StoredSet = Pick<RunViews, (typeof METHODS)[number]>;
-type Calls = Readonly<Record<(typeof METHODS)[number], (...args: never[]) => Promise<unknown>>>;
+type AnyCall = (...args: readonly unknown[]) => Promise<unknown>;
+type MakeCall = (use: (set: StoredSet) => Promise<unknown>, name: keyof StoredSet, what: string) => unknown;
 
-/** Each call goes to the set that is the live one then. */
-export const storeOf = (
-  withLive: <Result>(use: (live: StoredSet) => Promise<Result>) => Promise<Result>,
-): StoredSet =>
+/** A set whose calls `make` makes, of whatever set it chooses. */
+export const eachCall = (make: MakeCall): StoredSet =>
   Object.fromEntries(
-    METHODS.map((name) => [
-      name,
-      (...args: never[]) => withLive((live) => (live as unknown as Calls)[name](...args)),
-    ]),
+    Object.entries(CALLS).map(([name, what]) => {
+      const method = name as keyof StoredSet;
+      const call: AnyCall = async (...args) => make((set) => (set[method] as AnyCall)(...args), method, what);
+      return [name, call];
+    }),
   ) as unknown as StoredSet;
-
-/** What reads by which records and blobs a run refers to. */
-export type ReferenceViews = Pick<RunViews, 'sumBlobBytes' | 'referredBlobs' | 'findLiveRun'>;

@@ -1,9 +1,12 @@
 /* oxlint-disable no-restricted-globals -- it parses and writes times; it does not read the clock */
 import { isRunId } from '@runledger/contracts/ids';
-import type { Run } from '@runledger/contracts/fold/run';
 
 /** What says where a run stands in a list. */
-type ListedRun = Pick<Run, 'created_at' | 'number' | 'run_id'>;
+interface ListedRun {
+  readonly created_at: string;
+  readonly number: number;
+  readonly run_id: string;
+}
 
 declare const brand: unique symbol;
 /**
@@ -32,12 +35,15 @@ export const asSortKey = (text: string): SortKey => {
 export const createdAtIn = (sortKey: SortKey): string => sortKey.slice(0, TIME_LENGTH);
 const TIME_LENGTH = '2026-01-01T00:00:00.000Z'.length;
 
-/** Which part of a list a client wants. */
-export interface ListRange {
+export interface CreatedRange {
   /** Only runs created at this time or later. */
   readonly createdAfter?: Date;
   /** Only runs created before this time. */
   readonly createdBefore?: Date;
+}
+
+/** Which part of a list a client wants. */
+export interface ListRange extends CreatedRange {
   /** Only runs that follow this one in the list, which are older. */
   readonly behind?: SortKey;
 }

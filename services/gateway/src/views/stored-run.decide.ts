@@ -1,27 +1,18 @@
+import type { BlobStream } from '@runledger/contracts/blobs';
 import { gpuOf, isDeleted, isEnded, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { parseJson } from '@runledger/contracts/json';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { WebhookStatus } from '@runledger/contracts/http/runs/run-attempt';
-import { referencesOf, type RunReferences } from './run-references.decide.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
 import { searchTextOf } from './run-search.decide.ts';
 import { sortKeyOf } from './sort-key.decide.ts';
 
 /* oxlint-disable no-restricted-globals -- it parses times; it does not read the clock */
 
-/** The broker's times of what every run does once, in milliseconds since 1970; null for what has not come. */
-interface RunMoments {
-  readonly created_ms: number | null;
-  /** When it began to execute, in the first attempt that did. */
-  readonly started_ms: number | null;
-  readonly ended_ms: number | null;
-}
-
-const NO_MOMENTS: RunMoments = { created_ms: null, started_ms: null, ended_ms: null };
-
-const momentsOf = (run: Run): RunMoments => {
+/** When it began to execute is of the first attempt that did. */
+const momentsOf = (run: Run) => {
   const earlier = run.earlier_attempts.find(({ started_at }) => started_at !== null);
   return {
     created_ms: Date.parse(run.created_at),
@@ -39,41 +30,68 @@ const msOf = (time: string | null): number | null => (time === null ? null : Dat
 export const VIEW_VERSION = 5;
 
 /**
- * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
- * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them, and a
- * deleted run has none of it, so no list finds it.
+ * A view as a database stores it: the columns of SQLite with their types, and the members of a document. The folds are JSON text: inputs
+ * and outputs may have names and values that a database changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists
+ * filter and sort by is beside them, and a deleted run has none of it but null or 0, so no list finds it.
  */
-export interface StoredRun extends RunReferences, RunMoments {
-  readonly run_id: string;
-  readonly org_id: string;
-  /** Null for a deleted run. */
-  readonly sort_key: string | null;
-  readonly head: number;
-  readonly number: number;
-  readonly status: string;
-  readonly deployment_id: string | null;
-  readonly workflow_id: string | null;
-  readonly gpu: string | null;
-  readonly origin: string | null;
+export const COLUMN_TYPES = {
+  run_id: 'TEXT PRIMARY KEY',
+  org_id: 'TEXT NOT NULL',
+  sort_key: 'TEXT',
+  head: 'INTEGER NOT NULL',
+  number: 'INTEGER NOT NULL',
+  status: 'TEXT NOT NULL',
+  deployment_id: 'TEXT',
+  workflow_id: 'TEXT',
+  gpu: 'TEXT',
+  origin: 'TEXT',
+  created_at: 'TEXT NOT NULL',
+  // The broker's times, in milliseconds since 1970; null for what has not come.
+  created_ms: 'INTEGER',
+  started_ms: 'INTEGER',
+  ended_ms: 'INTEGER',
+  updated_at: 'TEXT NOT NULL',
+  output_bytes: 'INTEGER NOT NULL',
+  // 1 while it has ended and its final notification is not settled, otherwise 0.
+  unsettled: 'INTEGER NOT NULL',
+  // 1 while files of deleted outputs have to be erased, otherwise 0.
+  to_erase: 'INTEGER NOT NULL',
+  // What is named here must not be erased.
+  inputs_blob: 'TEXT',
+  inputs_blob_bytes: 'INTEGER NOT NULL',
+  outputs_blob: 'TEXT',
+  outputs_blob_bytes: 'INTEGER NOT NULL',
+  log_blob: 'TEXT',
+  log_blob_bytes: 'INTEGER NOT NULL',
+  // Null once the run has ended: it then only shows these names.
+  live_workflow_sha256: 'TEXT',
+  live_workflow_version_id: 'TEXT',
+  live_deployment_id: 'TEXT',
+  live_machine_id: 'TEXT',
+  webhook_head: 'INTEGER NOT NULL',
+  // The fold of the webhook facts; null before the first.
+  webhook: 'TEXT',
+  // These are null for a run without a webhook.
+  webhook_status: 'TEXT',
+  webhook_host: 'TEXT',
+  webhook_url: 'TEXT',
+  // The last, since it may be large: SQLite reads a row up to the columns that it needs.
+  run: 'TEXT NOT NULL',
+} as const;
+
+export type Column = keyof typeof COLUMN_TYPES;
+type ValueOf<Type extends string> =
+  | (Type extends `TEXT${string}` ? string : number)
+  | (Type extends `${string} ${string}` ? never : null);
+
+type Columns = { readonly [Name in Column]: ValueOf<(typeof COLUMN_TYPES)[Name]> };
+
+/** In SQLite the other two are rows of their own. */
+export interface StoredRun extends Columns {
   /** With one for its schedule; null without any. */
   readonly tags: readonly string[] | null;
   /** What a search looks at. */
   readonly search_text: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly output_bytes: number;
-  /** 1 while it has ended and its final notification is not settled, otherwise 0. */
-  readonly unsettled: number;
-  /** 1 while files of deleted outputs have to be erased, otherwise 0. */
-  readonly to_erase: number;
-  readonly run: string;
-  readonly webhook_head: number;
-  /** The fold of the webhook facts; null before the first. */
-  readonly webhook: string | null;
-  /** The last three are null for a run without a webhook. */
-  readonly webhook_status: string | null;
-  readonly webhook_host: string | null;
-  readonly webhook_url: string | null;
 }
 
 export const storedRun = ({ head, run, webhook }: StoredView): StoredRun => ({
@@ -91,25 +109,27 @@ export const storedRun = ({ head, run, webhook }: StoredView): StoredRun => ({
   ...(isDeleted(run) ? { ...NOT_LISTED, updated_at: run.deleted_at } : listedBy(run, webhook.state)),
 });
 
-type Listed = RunMoments &
-  Pick<
-    StoredRun,
-    | 'sort_key'
-    | 'deployment_id'
-    | 'workflow_id'
-    | 'gpu'
-    | 'origin'
-    | 'tags'
-    | 'search_text'
-    | 'updated_at'
-    | 'output_bytes'
-    | 'unsettled'
-    | 'webhook_status'
-    | 'webhook_host'
-    | 'webhook_url'
-  >;
+const referencesOf = (run: RunState) => {
+  const request = isDeleted(run) ? undefined : run.request;
+  // The list of deleted outputs names the files that are to be erased.
+  const outputs = (isEnded(run) ? run.outputs_blob : null) ?? outputsToErase(run)?.outputs_blob ?? null;
+  const log = isDeleted(run) ? undefined : run.log_blob;
+  const live = isEnded(run) ? undefined : request;
+  return {
+    inputs_blob: request?.inputs_blob?.sha256 ?? null,
+    inputs_blob_bytes: request?.inputs_blob?.bytes ?? 0,
+    outputs_blob: outputs?.sha256 ?? null,
+    outputs_blob_bytes: outputs?.bytes ?? 0,
+    log_blob: log?.sha256 ?? null,
+    log_blob_bytes: log?.bytes ?? 0,
+    live_workflow_sha256: live?.workflow_sha256 ?? null,
+    live_workflow_version_id: live?.workflow_version_id ?? null,
+    live_deployment_id: live?.deployment_id ?? null,
+    live_machine_id: live?.machine_id ?? null,
+  };
+};
 
-const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
+const listedBy = (run: Run, webhook: Webhook | undefined) => ({
   sort_key: sortKeyOf(run),
   ...momentsOf(run),
   deployment_id: run.request.deployment_id,
@@ -126,9 +146,11 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   webhook_url: run.request.webhook,
 });
 
-const NOT_LISTED: Omit<Listed, 'updated_at'> = {
+const NOT_LISTED = {
   sort_key: null,
-  ...NO_MOMENTS,
+  created_ms: null,
+  started_ms: null,
+  ended_ms: null,
   deployment_id: null,
   workflow_id: null,
   gpu: null,
@@ -140,18 +162,14 @@ const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   webhook_status: null,
   webhook_host: null,
   webhook_url: null,
-};
+} as const;
 
 /** What `viewOf` needs. Views of every version have these four. */
-export const VIEW_FIELDS = ['head', 'run', 'webhook_head', 'webhook'] as const satisfies (keyof StoredRun)[];
+export const VIEW_FIELDS = ['head', 'run', 'webhook_head', 'webhook'] as const satisfies Column[];
+export type StoredFolds = Pick<StoredRun, (typeof VIEW_FIELDS)[number]>;
 
 /** Only `storedRun` makes what is stored, so its text needs no check. */
-export const viewOf = ({
-  head,
-  run,
-  webhook_head,
-  webhook,
-}: Pick<StoredRun, (typeof VIEW_FIELDS)[number]>): StoredView => ({
+export const viewOf = ({ head, run, webhook_head, webhook }: StoredFolds): StoredView => ({
   head,
   run: parseJson(run) as RunState,
   webhook: { head: webhook_head, state: webhookOf(webhook) },
@@ -167,7 +185,7 @@ export const ROW_FIELDS = [
   'webhook',
   'webhook_host',
   'webhook_url',
-] as const satisfies (keyof StoredRun)[];
+] as const satisfies Column[];
 
 export const rowOf = (stored: StoredRun): WebhookRow => ({
   org_id: orgId(stored.org_id),
@@ -219,3 +237,32 @@ export const webhookStatus = (run: Run, webhook: Webhook | undefined): WebhookSt
   run.request.webhook === null ? null : statusOf(webhook);
 
 export const statusOf = (webhook: Webhook | undefined): WebhookStatus => webhook?.status ?? 'not-started';
+
+/** The members with the blobs whose bytes count. */
+export const BLOB_FIELDS = ['inputs_blob', 'outputs_blob', 'log_blob'] as const satisfies Column[];
+export type BlobField = (typeof BLOB_FIELDS)[number];
+
+/** The member with the size of a blob. */
+export const bytesField = (field: BlobField): `${BlobField}_bytes` => `${field}_bytes`;
+
+export const LIVE_FIELDS = [
+  'live_workflow_sha256',
+  'live_workflow_version_id',
+  'live_deployment_id',
+  'live_machine_id',
+] as const satisfies Column[];
+export type LiveField = (typeof LIVE_FIELDS)[number];
+
+/** The members that refer to the blobs of a store. */
+export const REFERRING: Readonly<Record<BlobStream, readonly (BlobField | LiveField)[]>> = {
+  BLOBS: BLOB_FIELDS,
+  WORKFLOWS: ['live_workflow_sha256'],
+};
+
+/** A record that runs which have not ended were queued with. */
+export interface UsedRecord {
+  readonly kind: 'workflow_version' | 'deployment' | 'machine';
+  readonly id: string;
+}
+
+export const liveFieldOf = ({ kind }: UsedRecord): LiveField => `live_${kind}_id`;

@@ -73,8 +73,6 @@ describe('the OpenAPI document', () => {
         'DELETE /run/{run_id}',
         'DELETE /run/{run_id}/outputs',
         'GET /run/{run_id}',
-        'GET /run/{run_id}/receipt',
-        'GET /receipt-keys',
         'GET /run/{run_id}/tombstone',
         'GET /run/{run_id}/waiting',
         'POST /run/{run_id}/tokens',

@@ -65,7 +65,7 @@ describe('a client generated from the document', () => {
     expect([refused?.status, refused?.data]).toEqual([
       422,
       aRefusal('invalid_request', [
-        { loc: ['body', 'deployment_id'], msg: 'Field required', type: 'missing' },
+        { loc: ['body', 'deployment_id'], msg: 'This is required: send it', type: 'missing' },
       ]),
     ]);
   });

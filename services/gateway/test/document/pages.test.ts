@@ -51,7 +51,7 @@ describe('the reference page', () => {
     expect(Object.keys(body.components.securitySchemes)).toEqual(['apiKey', 'runToken', 'runTokenInQuery']);
     const shown = security.filter((one: object) => !('session' in one));
     expect(getRun).toEqual({ ...operation, security: shown });
-    expect(samples[0].source).toMatch(`curl '${gateway.api}/run/`);
+    expect(samples[0].source).toContain(`curl ${gateway.api}/run/`);
   });
 });
 

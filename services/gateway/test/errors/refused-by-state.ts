@@ -18,7 +18,7 @@ const changing = ({ bed }: Scene, { machine }: Tenant): AsyncDisposable => {
   const over = new AbortController();
   const change = async (): Promise<void> => {
     for (let turn = 1; !over.signal.aborted; turn += 1)
-      await records.putMachine({ ...machine, version: String(turn) });
+      await records.machines.put({ ...machine, version: String(turn) });
   };
   const changed = change();
   return {

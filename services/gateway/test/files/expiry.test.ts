@@ -13,7 +13,6 @@ import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 import { aKit } from '../fixtures/gateway/a-kit.ts';
 
 const DAY_MS = 86_400_000;
-const KEPT_MS = 14 * DAY_MS;
 
 let bed: TestLog;
 beforeAll(async () => {
@@ -40,20 +39,11 @@ const after = (days: number) => {
     clock,
   });
   const uploads = heldQuota({ limit: 10, onRefused: () => undefined });
-  const files: Files = openFiles({
-    records,
-    store,
-    quotas: { files: bound, file_bytes: bound, uploads },
-    maxBytes: 1e9,
-    keptMs: KEPT_MS,
-    brokerTime,
-    clock,
-    newId: newUuid,
-    logger: silentLogger,
-    onUploaded: () => undefined,
-  });
-  const sweep = () =>
-    sweepFiles(aKit(), { records, store, fileKeptMs: KEPT_MS, brokerTime }, new AbortController().signal);
+  const quotas = { files: bound, file_bytes: bound, uploads };
+  const kit = aKit({ config, log, logger: silentLogger, clock });
+  const files: Files = openFiles(kit, records, store, quotas, brokerTime);
+  const expiring = { records, store, fileKeptMs: files.keptMs, brokerTime };
+  const sweep = () => sweepFiles(kit, expiring, new AbortController().signal);
   return { files, sweep, records };
 };
 

@@ -1,7 +1,6 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runEventSubject } from '@runledger/contracts/events/subjects';
 import { requestRedrive } from '@runledger/request-reply/redrive';
-import { memoryLog } from '@runledger/event-log/append/memory-log';
-import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { aRun, assigned, failed, queued } from '@runledger/testing/run-events';
 import { webhookStarted } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
@@ -12,12 +11,13 @@ import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
 import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 
-const redriven = (log: RunLog, sequence: number, views = sqliteViews()): ReturnType<typeof redriveView> =>
+const redriven = (log: EventLog, sequence: number, views = sqliteViews()): ReturnType<typeof redriveView> =>
   redriveView({ log, views }, { stream: 'RUNS', sequence });
 
 describe('a dead letter that the gateway redrives', () => {
   it('updates the view of its run, with every fact in the log', async () => {
-    const log = memoryLog();
+    await using test = await aLog();
+    const { log } = test;
     const key = aRun();
     const head = await appendAll(log, queued(key, { webhook: 'https://a.example/' }), assigned(key));
     await appendWebhook(log, webhookStarted(key, 'intermediate'));
@@ -50,14 +50,15 @@ describe('a dead letter that the gateway redrives', () => {
   });
 
   it('is refused while it belongs to no run', async () => {
-    const log = memoryLog();
+    await using test = await aLog();
+    const { log } = test;
     const key = aRun();
     await appendAll(log, queued(key));
     const forged = failed(key);
-    log.forge(runEventSubject(forged), forged);
-    log.forge('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
+    await log.js.publish(runEventSubject(forged), JSON.stringify(forged));
+    await log.js.publish('runs.nobody.nothing.life.queued.gateway.0.none', '"nonsense"');
     const stranger = queued(aRun());
-    log.forge(runEventSubject(stranger), stranger);
+    await log.js.publish(runEventSubject(stranger), JSON.stringify(stranger));
     const whys: (string | undefined)[] = [];
     for (const sequence of [2, 3, 4, 99]) {
       const answer = await redriven(log, sequence);
@@ -75,7 +76,8 @@ describe('a dead letter that the gateway redrives', () => {
   });
 
   it('is refused while only a later release can read its run, and while the views are unavailable', async () => {
-    const log = memoryLog();
+    await using test = await aLog();
+    const { log } = test;
     const [later, key] = [aRun(), aRun()];
     await appendAll(log, { ...queued(later), version: 2 }, queued(key));
     expect((await redriven(log, 1)).why).toContain('RunQueued in version 2');

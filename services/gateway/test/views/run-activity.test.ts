@@ -15,7 +15,7 @@ const endedRuns = (count: number, each: number): ActivityReader => ({
     const runs = Math.max(0, Math.min(count, (before ?? Infinity) * each) - from * each);
     return [{ created: 0, started: 2, ended: 0, status: 'cancelled', runs }];
   },
-  groupPart: async () => [],
+  groupOpen: async () => [],
 });
 
 it.each([1, 7, 50_000])('reads each run once, piece by piece, when %d end in a millisecond', async (each) => {

@@ -16,7 +16,18 @@ import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { forgetBefore, untilOlder } from '../fixtures/runs/forgotten-log.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { mongoViews } from '../fixtures/views/mongo-views.ts';
-import { aRun, assigned, deleted, failed, queued, started, succeeded } from '@runledger/testing/run-events';
+import {
+  aRun,
+  assigned,
+  deleted,
+  failed,
+  LATER_TYPE,
+  queued,
+  requeued,
+  started,
+  storeOfLaterType,
+  succeeded,
+} from '@runledger/testing/run-events';
 import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { anOutput } from '../fixtures/runs/an-output.ts';
@@ -133,6 +144,23 @@ describe('a projection into memory', () => {
     await waitFor('the projection to stop', () => !projection.state().ok);
     expect(projection.state()).toMatchObject({ why: expect.stringContaining('RunQueued in version 2') });
     expect(await views.find(later)).toBeUndefined();
+  });
+
+  it('stops at a type of a later release that a service stored, and not at one that an executor made up', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = sqliteViews();
+    const [key, other] = [aRun(), aRun()];
+    const last = await appendAll(log, queued(key), assigned(key));
+    await storeOfLaterType(log, started(key), last);
+    await appendAll(log, started(key));
+    const projection = open.use(project(log, views));
+    await waitFor('the fact behind it', async () => (await views.find(key))?.run.status === 'running');
+    expect(projection.state()).toEqual({ ok: true });
+
+    await storeOfLaterType(log, requeued(other), await appendAll(log, queued(other)));
+    await waitFor('the projection to stop', () => !projection.state().ok);
+    expect(projection.state()).toMatchObject({ why: expect.stringContaining(`${LATER_TYPE} in version 1`) });
   });
 });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   foldedText,
-  decideSearch,
+  soughtIn,
   idsBeginningWith,
   isFound,
   searchWord,
@@ -125,19 +125,15 @@ describe('a search', () => {
 
   it('is for ids when a run has such an id, and otherwise for a text', async () => {
     const query = { org_id: key.org_id, search: search('01920000') };
-    expect(await decideSearch(query, async () => 2)).toEqual({
-      org_id: key.org_id,
-      sought: { kind: 'ids', from: '01920000', before: '01920000g' },
+    expect(await soughtIn(query, async () => 2)).toEqual({
+      kind: 'ids',
+      from: '01920000',
+      before: '01920000g',
     });
-    expect(await decideSearch(query, async () => 0)).toEqual({
-      org_id: key.org_id,
-      sought: { kind: 'text', ...search('01920000') },
-    });
-    expect((await decideSearch(query, async (_org, _ids, atMost) => atMost)).sought).toMatchObject({
-      kind: 'many_ids',
-    });
-    const none = await decideSearch({ org_id: key.org_id }, () => Promise.reject(new Error('asked')));
-    expect(none).toEqual({ org_id: key.org_id, sought: undefined });
+    expect(await soughtIn(query, async () => 0)).toEqual({ kind: 'text', ...search('01920000') });
+    expect(await soughtIn(query, async (_org, _ids, atMost) => atMost)).toMatchObject({ kind: 'many_ids' });
+    const none = await soughtIn({ org_id: key.org_id }, () => Promise.reject(new Error('asked')));
+    expect(none).toBeUndefined();
   });
 
   it('finds a run by its id, its text, and its deployment', () => {

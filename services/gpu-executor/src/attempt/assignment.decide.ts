@@ -24,7 +24,7 @@ export type ReadAssignment =
   | { readonly kind: 'assignment'; readonly assignment: Assignment; readonly head: number }
   | { readonly kind: 'refused'; readonly why: string }
   /** A later release wrote it, and this one cannot read it. */
-  | { readonly kind: 'newer_version'; readonly version: number };
+  | { readonly kind: 'newer_version'; readonly type: string; readonly version: number };
 
 /** Names one attempt in maps and logs; the run API shows it as `compute_function_call_id`. */
 export const attemptName = (attempt: { readonly run_id: string; readonly attempt: number }): string =>
@@ -40,10 +40,8 @@ export const readAssignment = (message: StoredMessage): ReadAssignment => {
   switch (parsed.kind) {
     case 'invalid':
       return refused(parsed.why);
-    case 'unknown_type':
-      return refused(`${parsed.type} is not a RunAssigned`);
     case 'newer_version':
-      return { kind: 'newer_version', version: parsed.version };
+      return parsed;
     case 'event':
   }
   const { event } = parsed;

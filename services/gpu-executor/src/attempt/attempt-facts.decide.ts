@@ -57,7 +57,6 @@ export const applyMessage = (facts: AttemptFacts, message: StoredMessage): Appli
   const accepted = acceptMessage(attemptChain(assignment), from, message);
   switch (accepted.kind) {
     case 'accepted':
-    case 'unknown_type':
       return { facts: moveTo(facts, accepted.history), refused: null };
     case 'refused':
       return { facts: moveTo(facts, accepted.history), refused: accepted.why };

@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { attemptSubjects } from '@runledger/contracts/events/subjects';
@@ -247,8 +248,5 @@ export interface LedgerSettings {
   readonly disconnected: AbortSignal;
   /** The log no longer holds the facts that the attempt rests on. */
   readonly onExpired: () => void;
-  readonly log: {
-    warn(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
+  readonly log: Logger;
 }

@@ -9,19 +9,11 @@ import type { MaskText } from '@runledger/contracts/log-masks';
 import { sleep } from '@runledger/resilience/abort';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { BlobRef } from '@runledger/contracts/blobs';
-import { parseJson } from '@runledger/contracts/json';
-import { Value } from 'typebox/value';
+import type { BlobRef } from '@runledger/contracts/blobs';
 import type { LogLine } from '../runners/runner.ts';
 import { logBuffer, type LogBuffer } from './log-buffer.decide.ts';
 import type { Assignment } from './assignment.decide.ts';
-import {
-  openAttemptGateway,
-  type GatewaySettings,
-  requestGateway,
-  requestSpan,
-  untilAnswered,
-} from '../transfer/attempt-gateway.ts';
+import { storeDocument, type GatewaySettings } from '../transfer/attempt-gateway.ts';
 
 /** The log of one attempt. Lines that were written are stored at the brokers within a moment. */
 export interface AttemptLog extends Disposable {
@@ -159,7 +151,6 @@ const inSteps = async (clock: () => number, deadline: number, step: () => boolea
 
 const restAfter = (busyMs: number): number => (busyMs < NO_TIME_MS ? 0 : busyMs * REST_FACTOR);
 
-const MAX_RESPONSE_BYTES = 4 * 1024;
 /** The end of an attempt waits no longer: its log stays at the brokers for some time. */
 const STORE_WITHIN_MS = 3_000;
 
@@ -173,23 +164,14 @@ export const storeLog = async (
 ): Promise<BlobRef | undefined> => {
   if (log.chunks.length === 0) return undefined;
   const { run_id, attempt } = assignment;
-  const { url, token } = openAttemptGateway(settings, assignment);
-  const content = await compress(JSON.stringify(log));
-  const bytes = content.byteLength;
-  const body = { type: 'application/gzip', bytes, content };
-  const request = {
-    method: 'PUT',
-    url: url('log'),
-    token: await token(),
-    body,
-    maxResponseBytes: MAX_RESPONSE_BYTES,
+  const document = {
+    name: 'log',
+    type: 'application/gzip',
+    content: await compress(JSON.stringify(log)),
   } as const;
-  const stop = AbortSignal.timeout(STORE_WITHIN_MS);
-  const answer = await untilAnswered({ stop, onRetry: () => undefined }, () =>
-    requestSpan({ assignment, method: 'PUT', what: 'log', bytes }, () => requestGateway(request, stop)),
-  );
-  const blob = answer.kind === 'ok' ? parseJson(answer.body.toString('utf8')) : undefined;
-  if (Value.Check(BlobRef, blob)) return blob;
+  const until = { stop: AbortSignal.timeout(STORE_WITHIN_MS), onRetry: () => undefined };
+  const answer = await storeDocument(settings, assignment, document, until);
+  if (answer.kind === 'stored') return answer.blob;
   const why = 'why' in answer ? answer.why : 'the gateway did not respond in time';
   settings.log.warn({ run_id, attempt, why }, 'the log of an attempt could not be kept with the run');
   return undefined;

@@ -1,8 +1,8 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { AttemptLog as StoredLog } from '@runledger/contracts/run-logs';
 import type { MaskText } from '@runledger/contracts/log-masks';
-import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
-import type { FetchOptions } from '../transfer/fetch-body.ts';
+import type { FetchedAssignment, FetchOptions } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runners/runner-type.ts';
 import type { AttemptLog } from './attempt-log.ts';
@@ -24,7 +24,7 @@ import type { TimeLimit } from './time-limit.ts';
 import type { Turns } from './turns.ts';
 
 export interface AttemptTools extends OutputTools {
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  readonly log: Logger;
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
   readonly turns: Turns;
@@ -78,34 +78,30 @@ export const executeAttempt = async (
     await ledger.append((state) => endOf(state, ending(result, progress, retry)));
     return;
   }
-  await execute(ledger, tools, { ...plan, ...fetched, startLimit, folders, progress, retry });
+  using log = tools.openLog(assignment, fetched.mask);
+  const observe: RunObserver = {
+    begin: (loadingMs) => ledger.append((state) => begin(state, loadingMs)),
+    progress: (report) => progress.report(report),
+    log: (line) => log.write(line),
+    masked: fetched.mask,
+  };
+  const work = { ...plan, assigned: fetched, folders, startLimit, observe };
+  await execute(ledger, tools, work, { log, progress, retry });
 };
-
-interface Execution extends Pick<
-  Work,
-  'runner' | 'slot' | 'workflow' | 'inputs' | 'inputTargets' | 'startLimit'
-> {
-  readonly mask: MaskText;
-  readonly folders: AttemptFolders;
-  readonly progress: Coalesced;
-  readonly retry: RetryAfter;
-}
 
 /** Runs the workflow, stores its outputs, and ends the attempt. */
 const execute = async (
   ledger: AttemptLedger,
   tools: AttemptTools,
-  { mask, folders, progress, retry, ...work }: Execution,
+  work: Work,
+  {
+    log,
+    progress,
+    retry,
+  }: { readonly log: AttemptLog; readonly progress: Coalesced; readonly retry: RetryAfter },
 ): Promise<void> => {
   const { assignment } = ledger;
-  using log = tools.openLog(assignment, mask);
-  const observe: RunObserver = {
-    begin: (loadingMs) => ledger.append((state) => begin(state, loadingMs)),
-    progress: (report) => progress.report(report),
-    log: (line) => log.write(line),
-    masked: mask,
-  };
-  const result = await runInTurn(ledger, tools, { ...work, ...folders, observe });
+  const result = await runInTurn(ledger, tools, work);
   const log_blob = await tools.storeLog(assignment, await log.end());
   using storing = coalesceProgress((report) => tools.sendProgress(assignment, report), STORING);
   const report = (live_status: string): void =>
@@ -113,7 +109,9 @@ const execute = async (
   // What a failed attempt left is of no use to the next one.
   const isRetried = result.outcome === 'failed' && retry(result.error) !== null;
   const outputId = work.runner.outputId(assignment.event.data.runner);
-  const stored = isRetried ? {} : await storeOutputs(ledger, tools, { result, outputId, report, ...folders });
+  const stored = isRetried
+    ? {}
+    : await storeOutputs(ledger, tools, { result, outputId, report, ...work.folders });
   const ended = { ...ending(result, progress, retry), ...stored, log_blob };
   const isEnded = await ledger.append((state) => endOf(state, ended));
   if (isEnded && log_blob) log.clear();

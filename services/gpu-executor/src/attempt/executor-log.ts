@@ -37,7 +37,7 @@ const OTHER_ENDS_WITHIN_MS = 12_000;
 export const consumeAddressed = async (
   log: EventLog,
   executorId: ExecutorId,
-  executor: Pick<Executor, 'handle'>,
+  handle: Executor['handle'],
   stopping: AbortSignal,
   onWaiting: (why: string) => void,
 ): Promise<Consumption> => {
@@ -64,7 +64,7 @@ export const consumeAddressed = async (
       return await consume(log, options, async ({ stored }) => {
         // What its attempts store next rests on it.
         rememberMessage(log, stored);
-        const handled = executor.handle(stored);
+        const handled = handle(stored);
         return handled.kind === 'accepted' ? done : deadLetterBecause(handled.why);
       });
     } catch (error) {
@@ -98,11 +98,7 @@ const nameTakenMessage = (id: ExecutorId, { by }: ConsumerInUse): string =>
  * Redrives the dead letters of this executor on request, until it is disposed of. It may read its own subjects only, and
  * each fact has a subject of its own. An outdated fact does no harm: the log refuses the appends that follow it.
  */
-export const redriveAddressed = (
-  log: EventLog,
-  id: ExecutorId,
-  executor: Pick<Executor, 'handle'>,
-): Disposable =>
+export const redriveAddressed = (log: EventLog, id: ExecutorId, handle: Executor['handle']): Disposable =>
   respondToRedrives(log, `executor.${executorName(id)}`, async (request): Promise<RedriveResponse> => {
     const { stream, sequence, subject } = request;
     const about =
@@ -118,7 +114,7 @@ export const redriveAddressed = (
     }
     const [stored] = await lastOfSubjects(log, [subject]);
     if (stored?.sequence !== sequence) return refusedAsMissing(request);
-    const handled = executor.handle(stored);
+    const handled = handle(stored);
     switch (handled.kind) {
       case 'accepted':
         return taken(`Executor ${id} has taken it.`);

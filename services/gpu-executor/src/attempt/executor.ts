@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
@@ -23,7 +24,7 @@ type Handled = { readonly kind: 'accepted' } | { readonly kind: 'no_fact'; reado
 
 export interface Executor {
   /** Takes a message addressed to this executor. Returns at once; the work continues in the background. */
-  handle(message: StoredMessage): Handled;
+  readonly handle: (message: StoredMessage) => Handled;
   /** The run of each slot, also a run that waits for the previous one to end. */
   busy(): Heartbeat['runs'];
   /** Resolves when no attempt is under way. */
@@ -35,10 +36,7 @@ export interface ExecutorSettings {
   /** The terms that it knows. */
   readonly terms: KnownTerms;
   readonly tools: AttemptTools;
-  readonly log: {
-    debug(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
+  readonly log: Logger;
   readonly onOver: (assignment: Assignment) => void;
 }
 
@@ -56,7 +54,7 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     const read = readAssignment(message);
     if (read.kind === 'refused') return { kind: 'no_fact', why: read.why };
     if (read.kind === 'newer_version') {
-      const why = `RunAssigned has version ${read.version}, which this release does not know`;
+      const why = `this release cannot read ${read.type} in version ${read.version}`;
       return { kind: 'no_fact', why };
     }
     const { assignment, head } = read;
@@ -137,7 +135,7 @@ interface Voided {
   readonly pending: () => readonly Promise<void>[];
 }
 
-const openVoided = (log: ExecutorSettings['log']): Voided => {
+const openVoided = (log: Logger): Voided => {
   const pending = new Map<string, { readonly ledger: AttemptLedger; readonly done: Promise<void> }>();
   const giveBackTo = async (name: string, ledger: AttemptLedger): Promise<void> => {
     const { run_id, attempt } = ledger.assignment;

@@ -1,6 +1,7 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { RunWarning } from '@runledger/contracts/events/run-warning';
 import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/spans';
-import type { FetchedAssignment } from '../transfer/fetch-assigned.ts';
+import type { AssignedWork } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner } from '../runners/runner-type.ts';
 import type { RunnerWork, RunObserver, RunResult } from '../runners/runner.ts';
@@ -18,10 +19,9 @@ export const notBegun = (assignment: Assignment, startLimit: TimeLimit): Execute
   startLimit.isOver() ? startedTooLate(assignment) : NOT_BEGUN;
 
 /** A workflow that is to be executed. */
-export interface Work
-  extends
-    Pick<Extract<FetchedAssignment, { kind: 'fetched' }>, 'workflow' | 'inputs' | 'inputTargets'>,
-    Pick<AttemptFolders, 'inputDir' | 'outputDir'> {
+export interface Work {
+  readonly assigned: AssignedWork;
+  readonly folders: AttemptFolders;
   readonly runner: OpenRunner;
   readonly slot: GpuSlot;
   /** Counts until it begins. */
@@ -32,7 +32,7 @@ export interface Work
 /** It has not begun while it waits, so its start deadline counts, and its time limit does not. */
 export const runInTurn = async (
   ledger: AttemptLedger,
-  tools: { readonly turns: Turns; readonly log: { info(fields: object, message: string): void } },
+  tools: { readonly turns: Turns; readonly log: Logger },
   work: Work,
 ): Promise<Executed> => {
   const { org_id, run_id, attempt } = ledger.assignment;
@@ -79,7 +79,7 @@ const runWorkflow = async (assignment: Assignment, work: Work): Promise<Executed
 
 const runnerWork = (
   { org_id, run_id, attempt, event }: Assignment,
-  { workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
+  { assigned: { workflow, inputs, inputTargets }, folders: { inputDir, outputDir }, slot }: Work,
   traceparent: string | null,
 ): RunnerWork => {
   const {

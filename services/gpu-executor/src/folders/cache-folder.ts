@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
@@ -96,11 +97,7 @@ export const noteUse = (folder: string, time: number): void => {
 };
 
 /** At once it is nobody's, also when the executor is killed meanwhile. */
-export const removeCacheFolder = async (
-  workFolder: string,
-  folder: string,
-  log: { warn(fields: object, message: string): void },
-): Promise<void> => {
+export const removeCacheFolder = async (workFolder: string, folder: string, log: Logger): Promise<void> => {
   const removed = join(workFolder, `${REMOVED}${randomUUID()}`);
   try {
     renameSync(join(folder, '..'), removed);

@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { User, Users } from '../isolation/users.ts';
 import { whatIsAt } from './remove-tree.ts';
 import { folderBytes } from './folder-size.ts';
@@ -42,10 +43,7 @@ export interface CachesSettings {
   readonly maxBytes: number;
   /** One that nobody has used for so long is removed. */
   readonly maxUnusedMs: number;
-  readonly log: {
-    info(fields: object, message: string): void;
-    warn(fields: object, message: string): void;
-  };
+  readonly log: Logger;
   readonly sweepEveryMs?: number;
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { codeOf } from '@runledger/resilience/errors';
 import { giveTo, type User } from '../isolation/users.ts';
 import { whatIsAt, changeMode } from './remove-tree.ts';
 
@@ -109,5 +110,3 @@ const moveBack = async (place: string, from: string, to: string): Promise<boolea
   await changeMode(to, mode);
   return true;
 };
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : error);

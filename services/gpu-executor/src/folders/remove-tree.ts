@@ -1,3 +1,5 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { codeOf } from '@runledger/resilience/errors';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, rmdir, open, stat } from 'node:fs/promises';
@@ -9,10 +11,7 @@ import { join } from 'node:path';
  * followed. It never rejects: what cannot be removed is logged, and stays. `rm` does the work, because Node reads all names of a tree into
  * memory, and goes by paths.
  */
-export const removeTree = async (
-  path: string,
-  log: { warn(fields: object, message: string): void },
-): Promise<void> => {
+export const removeTree = async (path: string, log: Logger): Promise<void> => {
   if (whatIsAt(path) === 'nothing' || (await isRemovedEmpty(path))) return;
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;
   await allowOwner(path);
@@ -26,7 +25,7 @@ const isRemovedEmpty = async (path: string): Promise<boolean> => {
     await rmdir(path);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    return codeOf(error) === 'ENOENT';
   }
 };
 

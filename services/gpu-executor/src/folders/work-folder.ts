@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { chmod, mkdir, open, readFile, realpath, stat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
@@ -21,18 +22,13 @@ export interface WorkFolder {
   readonly mark: Mark;
 }
 
-interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /**
  * Takes the folder for this executor, and removes the processes and folders that an earlier executor left behind.
  * @throws when another executor uses it, or it belongs to another user
  */
 export const openWorkFolder = async (
   folder: string,
-  log: Log,
+  log: Logger,
   users: Users = ownUser,
 ): Promise<WorkFolder> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -74,7 +70,7 @@ export const mustBeReached = (path: string, isolation: Isolation): void => {
 };
 
 /** Two executors in one folder would remove each other's files. */
-const takeOver = async (path: string, mark: Mark, log: Log): Promise<void> => {
+const takeOver = async (path: string, mark: Mark, log: Logger): Promise<void> => {
   const file = join(path, 'owner');
   const owner = parseMark(await readFile(file, 'utf8').catch(() => ''));
   if (owner !== null && owner.pid !== process.pid && (await isAlive(owner)))
@@ -100,15 +96,11 @@ export interface AttemptFolders extends AsyncDisposable {
 
 const ATTEMPT_PREFIX = 'attempt-';
 
-interface WarningLog {
-  warn(fields: object, message: string): void;
-}
-
 /**
  * Folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
  * which outlives its run cannot write into the folders of another one.
  */
-export const openAttemptFolders = (workFolder: string, log: WarningLog): AttemptFolders => {
+export const openAttemptFolders = (workFolder: string, log: Logger): AttemptFolders => {
   const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
   const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
   // A runner makes the folder of the outputs.
@@ -130,7 +122,7 @@ export const openAttemptFolders = (workFolder: string, log: WarningLog): Attempt
 };
 
 /** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */
-const clearWorkFolder = async (workFolder: string, log: WarningLog): Promise<number> => {
+const clearWorkFolder = async (workFolder: string, log: Logger): Promise<number> => {
   const left = (await readdir(workFolder)).filter(
     (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),
   );

@@ -1,4 +1,5 @@
 import { delimiter, isAbsolute, join } from 'node:path';
+import { messageOf } from '@runledger/resilience/errors';
 import { bubblewrapOptions } from './bubblewrap.ts';
 import { probeContainment, processGroup, whyNoNamespace, type Isolation } from './isolation.ts';
 import { realPath, realPaths } from '../view/real-paths.ts';
@@ -82,6 +83,6 @@ const whyNoSystemCalls = (): string | null => {
     openSystemCalls();
     return null;
   } catch (error) {
-    return `the C library cannot be called: ${error instanceof Error ? error.message : String(error)}`;
+    return `the C library cannot be called: ${messageOf(error)}`;
   }
 };

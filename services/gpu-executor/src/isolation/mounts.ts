@@ -9,7 +9,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { closedFolderAbove, isWithin, type VisiblePaths } from '../view/real-paths.ts';
+import { closedFolderAbove, isWithin, type WaysBetween } from '../view/real-paths.ts';
 import { nameFilesWith, type NamedUser } from './names.decide.ts';
 import type { SystemCalls } from './system-calls.ts';
 
@@ -21,7 +21,7 @@ const SAFE = NO_SUID | NO_DEVICES;
 /** What the programs of a supervisor that has mounts of its own need of them. All paths are absolute and real. */
 export interface OwnMounts {
   /** What they must get to. */
-  readonly reached: Pick<VisiblePaths, 'links' | 'crossed'> & { readonly paths: readonly string[] };
+  readonly reached: WaysBetween & { readonly paths: readonly string[] };
   /** The only ones in which they may change anything; null where nothing is hidden from them. */
   readonly writable: readonly string[] | null;
   /** Whom they find under their own number; null for a user that has a name. */

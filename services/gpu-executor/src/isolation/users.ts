@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
 import { promisify } from 'node:util';
 import { ConfigError } from '@runledger/service-kit/config';
+import { messageOf } from '@runledger/resilience/errors';
 import { openSystemCalls } from './system-calls.ts';
 
 /** Whom a program and its supervisor run as, when that is not the user of the executor. */
@@ -193,7 +194,7 @@ const whyNotOthers = (): string | null => {
       ? null
       : `the executor (user ${geteuid?.()}:${getegid?.()}) has not the capabilities ${missing.map(([name]) => name).join(', ')}`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 };
 

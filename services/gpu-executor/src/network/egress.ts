@@ -17,7 +17,7 @@ export interface Egress {
 }
 
 export const openEgress = (
-  { config, health, logger }: Pick<ServiceBase<ExecutorConfig>, 'config' | 'health' | 'logger'>,
+  { config, health, logger }: ServiceBase<ExecutorConfig>,
   open: AsyncDisposableStack,
 ): Egress => {
   const own = [

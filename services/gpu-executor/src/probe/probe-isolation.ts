@@ -12,6 +12,7 @@ import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { ConfigError } from '@runledger/service-kit/config';
 import { programFile } from '@runledger/service-kit/program-file';
+import { messageOf } from '@runledger/resilience/errors';
 import { describeIsolation, type View } from '../isolation/isolation.ts';
 import { INSTALLATION, packagesOf } from '../isolation/supervisor-code.ts';
 import { processEnvironment } from '../supervision/process-environment.ts';
@@ -207,7 +208,7 @@ const between = async (
     });
   } catch (error) {
     for (const each of all) each.kill();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     settings.log.warn({ why }, 'the isolation of programs could not be tried');
     return [UNTRIED];
   }

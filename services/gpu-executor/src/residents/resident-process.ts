@@ -1,4 +1,5 @@
 import { backoff, type Backoff } from '@runledger/resilience/backoff';
+import { messageOf } from '@runledger/resilience/errors';
 import type { GpuSlot } from '../gpu-slots.ts';
 import { NO_STRAYS } from '../supervision/supervisor-link.ts';
 import {
@@ -41,14 +42,17 @@ export interface ResidentProcess<Connection> {
 /** How long it stays ended after it failed, longer from one failure to the next, until a run succeeds in using it. */
 const BACK_OFF = { firstMs: 1_000, longestMs: 60_000 };
 
-interface Open<Connection extends ResidentConnection> {
-  readonly spec: ResidentSpec<Connection>;
-  readonly slot: GpuSlot;
-  readonly host: ResidentHost;
+interface Owned {
   /** Whose cache it gets when it is started; null for that of nobody. */
   readonly ownerOf: () => string | null;
   /** Called after each change of its situation. */
   readonly onChange: () => void;
+}
+
+interface Open<Connection extends ResidentConnection> extends Owned {
+  readonly spec: ResidentSpec<Connection>;
+  readonly slot: GpuSlot;
+  readonly host: ResidentHost;
   readonly delays: Backoff;
   state: Lifecycle;
   started: StartedProcess<Connection> | null;
@@ -69,7 +73,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
   spec: ResidentSpec<Connection>,
   slot: GpuSlot,
   host: ResidentHost,
-  { ownerOf, onChange }: Pick<Open<Connection>, 'ownerOf' | 'onChange'>,
+  { ownerOf, onChange }: Owned,
 ): ResidentProcess<Connection> => {
   const open: Open<Connection> = {
     spec,
@@ -205,7 +209,7 @@ const start = <Connection extends ResidentConnection>(open: Open<Connection>): v
   } catch (err) {
     open.started = null;
     host.log.warn({ ...what, err, command: spec.command }, 'a resident process cannot be started');
-    const code = err instanceof Error ? err.message : String(err);
+    const code = messageOf(err);
     const why: StartFailure = { kind: 'ended', end: { kind: 'not_started', code, strays: NO_STRAYS } };
     queueMicrotask(() => apply(open, { type: 'ended', why }));
   }

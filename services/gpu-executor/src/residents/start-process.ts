@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { GpuSlot } from '../gpu-slots.ts';
 import { type View, type Withheld, visibleHost } from '../isolation/isolation.ts';
 import type { Sandbox, Supervisors } from '../supervision/supervisors.ts';
@@ -75,10 +76,7 @@ export interface ResidentHost {
   readonly mark: Mark;
   /** From asking a process to end to SIGKILL. */
   readonly stopGraceMs: number;
-  readonly log: {
-    info(fields: object, message: string): void;
-    warn(fields: object, message: string): void;
-  };
+  readonly log: Logger;
 }
 
 /** A process from its start until nothing of it is left. */

@@ -4,6 +4,7 @@ import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { MAX_DEDICATED_TO, type ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { isOrgId } from '@runledger/contracts/ids';
+import { codeOf } from '@runledger/resilience/errors';
 import { NETWORK_ACCESSES, type NetworkAccess } from '../isolation/isolation.ts';
 import { readOwnLimits, type OwnLimits } from '../supervision/program-limits.ts';
 
@@ -104,7 +105,7 @@ export const whyNotExecutable = async (command: string): Promise<string | null> 
     await access(command, constants.X_OK);
     return (await stat(command)).isFile() ? null : 'EISDIR';
   } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return codeOf(error);
   }
 };
 

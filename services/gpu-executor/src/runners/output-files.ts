@@ -3,6 +3,7 @@ import { open, opendir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { problemOfFileName } from '@runledger/contracts/file-name';
 import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
+import { codeOf } from '@runledger/resilience/errors';
 import type { OutputFile } from './runner.ts';
 
 export interface CollectedFiles {
@@ -146,6 +147,3 @@ export const openUnchanged = async ({
 /** The same for one file under all its names, and for no other file that exists at the same time. */
 export const identityOf = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string =>
   `${dev}:${ino}`;
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);

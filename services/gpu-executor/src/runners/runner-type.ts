@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import type { ConfigProblem } from '@runledger/service-kit/config';
@@ -59,26 +60,25 @@ export interface OpenRunner extends Runner {
 }
 
 /** What the executor provides to every runner. */
-export interface RunnerHost {
+export interface RunnerHost extends ProcessHost {
   /** The name of the executor, over its restarts. */
   readonly executorName: string;
-  readonly env: HostEnvironment;
   /** For temporary folders. */
   readonly workFolder: string;
   readonly slots: readonly GpuSlot[];
-  /** Starts processes that die with the executor. */
-  readonly supervisors: Supervisors;
   /** Keeps processes between runs. */
   readonly residents: ResidentProcesses;
+}
+
+/** What starts processes. */
+export interface ProcessHost {
+  readonly env: HostEnvironment;
+  /** Starts processes that die with the executor. */
+  readonly supervisors: Supervisors;
   /** How processes of this executor are recognised. */
   readonly mark: Mark;
   readonly cancelGraceMs: number;
-  readonly log: RunnerLog;
-}
-
-interface RunnerLog {
-  debug(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
+  readonly log: Logger;
 }
 
 /** The opened runner of a choice; undefined when this executor has none of that kind. */

@@ -1,8 +1,10 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
+import { codeOf } from '@runledger/resilience/errors';
 import type { ProgramLimits } from './program-limits.ts';
 
 /** Control groups, version 2: https://docs.kernel.org/admin-guide/cgroup-v2.html */
@@ -22,10 +24,6 @@ export interface Cgroup {
   close(): Promise<void>;
 }
 
-interface Log {
-  warn(fields: object, message: string): void;
-}
-
 const MOUNT_INFO = '/proc/self/mountinfo';
 const CONTROLLERS = ['memory', 'pids', 'cpu'];
 const ADVICE = '; a service of systemd has its own with Delegate=yes';
@@ -39,7 +37,7 @@ const REMOVED_WITHIN_MS = 10_000;
  * have groups with limits. What a killed executor left there is removed.
  * @returns why not, where the group is not this process's own
  */
-export const openCgroups = (log: Log, mountInfo = MOUNT_INFO): Cgroups | string => {
+export const openCgroups = (log: Logger, mountInfo = MOUNT_INFO): Cgroups | string => {
   const base = ownGroup(mountInfo);
   if (base === null) return 'no cgroup v2 is mounted';
   try {
@@ -115,7 +113,7 @@ export const ownGroup = (mountInfo = MOUNT_INFO): string | null => {
   return join(mountPoint, path.slice(root === '/' ? 0 : root.length));
 };
 
-const remove = async (folder: string, log: Log): Promise<void> => {
+const remove = async (folder: string, log: Logger): Promise<void> => {
   const delays = backoff({ firstMs: 2, longestMs: 200 });
   const until = performance.now() + REMOVED_WITHIN_MS;
   for (;;) {
@@ -131,6 +129,3 @@ const remove = async (folder: string, log: Log): Promise<void> => {
     await sleep(delays.next());
   }
 };
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -1,3 +1,5 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { messageOf } from '@runledger/resilience/errors';
 import { getuid } from 'node:process';
 import type { Users } from '../isolation/users.ts';
 import { openSystemCalls, type Rlimits } from '../isolation/system-calls.ts';
@@ -14,14 +16,14 @@ export type Enforcement =
   | { readonly kind: 'none'; readonly why: string };
 
 /** The best that this machine allows, tried once, at the start. */
-export const chooseEnforcement = (log: { warn(fields: object, message: string): void }): Enforcement => {
+export const chooseEnforcement = (log: Logger): Enforcement => {
   const cgroups = openCgroups(log);
   if (typeof cgroups !== 'string') return { kind: 'cgroup', cgroups };
   try {
     openSystemCalls();
     return { kind: 'rlimits', why: cgroups };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return { kind: 'none', why: `${cgroups}; the C library cannot be called: ${reason}` };
   }
 };
@@ -81,7 +83,7 @@ export interface Limited {
 export const withinLimits = (
   process: SupervisedProcess,
   { limits: { memoryBytes, diskBytes }, folder, cache, cgroup }: Limited,
-  log: { warn(fields: object, message: string): void },
+  log: Logger,
 ): SupervisedProcess => {
   const outOfMemory = cgroup?.outOfMemory() ?? 0;
   let tooLarge: Exceeded | null = null;
@@ -120,7 +122,7 @@ export const watchDisk = (
   folder: string,
   maxBytes: number,
   onExceeded: () => void,
-  log: { warn(fields: object, message: string): void },
+  log: Logger,
   periodMs = PERIOD_MS,
 ): Disposable => {
   let timer: NodeJS.Timeout | undefined;

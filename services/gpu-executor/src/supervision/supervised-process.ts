@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { Readable, Writable, type Duplex } from 'node:stream';
 import type { Exceeded } from './program-limits.ts';
 import type { KilledProcesses } from './stray-processes.ts';
@@ -169,11 +170,7 @@ export const cancelWithGrace = (
 };
 
 /** A PID namespace leaves no process behind; a process may leave its group by setsid or a double fork. */
-export const logStrays = (
-  { strays: { killed, survivors } }: ProcessEnd,
-  log: { warn(fields: object, message: string): void },
-  what: object,
-): void => {
+export const logStrays = ({ strays: { killed, survivors } }: ProcessEnd, log: Logger, what: object): void => {
   if (killed.length > 0) {
     log.warn({ ...what, killed }, 'the program left processes outside its group; they are killed');
   }

@@ -5,6 +5,7 @@ import { Duplex } from 'node:stream';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
+import { messageOf } from '@runledger/resilience/errors';
 import { bubblewrapOptions, type BubblewrapMade } from '../isolation/bubblewrap.ts';
 import type { Cgroup } from './cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
@@ -251,7 +252,7 @@ const untilClosed = async (child: ChildProcess, link: Duplex): Promise<string> =
   try {
     await once(child, 'exit');
   } catch (error) {
-    return `its supervisor could not be started: ${error instanceof Error ? error.message : String(error)}`;
+    return `its supervisor could not be started: ${messageOf(error)}`;
   }
   await within(SUPERVISOR_WITHIN_MS, linkClosed, () => undefined);
   link.destroy();

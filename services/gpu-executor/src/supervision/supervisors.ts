@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CacheOwner } from '../folders/cache-folder.ts';
@@ -64,7 +65,7 @@ export interface SupervisorsSettings {
   readonly path: string;
   /** For the folders of the sandboxes. */
   readonly workFolder: string;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: Logger;
 }
 
 /** A supervisor and its folder, which one run has after the other. */
@@ -250,7 +251,7 @@ const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
 const releaseUser = async (
   { user, cache }: PooledSupervisor,
   isolation: Isolation,
-  log: SupervisorsSettings['log'],
+  log: Logger,
 ): Promise<void> => {
   if (user !== null && isolation.users.kind === 'each' && !isInNamespace(isolation)) {
     // It has ended them itself, unless one of them killed it.
@@ -263,7 +264,7 @@ const releaseUser = async (
 };
 
 /** What nobody but its programs had, in the shared memory of the machine. */
-const removeShared = async ({ uid }: User, log: SupervisorsSettings['log']): Promise<void> => {
+const removeShared = async ({ uid }: User, log: Logger): Promise<void> => {
   const paths = readdirSync(SHARED_MEMORY).map((name) => join(SHARED_MEMORY, name));
   const left = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === uid);
   await Promise.all(left.map((path) => removeTree(path, log)));

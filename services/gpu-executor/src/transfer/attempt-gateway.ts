@@ -1,9 +1,13 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { BlobRef } from '@runledger/contracts/blobs';
 import { retry } from '@runledger/resilience/retry';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/spans';
+import { messageOf } from '@runledger/resilience/errors';
+import { Value } from 'typebox/value';
 import { type Assignment, attemptAttributes } from '../attempt/assignment.decide.ts';
 
 /** The gateway, for one attempt. */
@@ -18,7 +22,7 @@ export interface AttemptGateway {
 export interface GatewaySettings {
   readonly gateway: URL;
   readonly signAttempt: (assignment: Assignment) => Promise<string>;
-  readonly log: Record<'info' | 'warn', (fields: object, message: string) => void>;
+  readonly log: Logger;
 }
 
 export const openAttemptGateway = (
@@ -72,10 +76,7 @@ export const untilAnswered = async <Ok extends { readonly kind: string }>(
     isUnavailable: (error: unknown) => error instanceof NotYet,
     leastMs: (error: unknown) => (error instanceof NotYet ? Math.min(error.leastMs, MAX_RETRY_MS) : 0),
     onRetry: (error: unknown, tries: number) =>
-      onRetry(
-        String(error instanceof Error ? error.message : error),
-        tries <= USUAL_RETRIES ? 'info' : 'warn',
-      ),
+      onRetry(messageOf(error), tries <= USUAL_RETRIES ? 'info' : 'warn'),
   };
   try {
     return await retry(options, async () => {
@@ -119,8 +120,14 @@ export interface GatewayRequest {
 export type GatewayRefusal =
   /** For the gateway the attempt is not the current one: it has read more, or less, than this executor. */
   | { readonly kind: 'not_current'; readonly why: string }
-  /** The gateway will never accept the request as it is. `detail`: the gateway's own words. */
-  | { readonly kind: 'refused'; readonly status: number; readonly why: string; readonly detail: string }
+  /** The gateway will never accept the request as it is. `detail`, `code`: the gateway's own words. */
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly why: string;
+      readonly detail: string;
+      readonly code: string | null;
+    }
   /** The gateway, or what it needs, is unavailable. */
   | { readonly kind: 'unavailable'; readonly why: string; readonly retryAfterMs: number | null };
 
@@ -148,7 +155,7 @@ export const requestGateway = async (
   );
   if (answer.kind !== 'ok' || answer.body.byteLength <= maxResponseBytes) return answer;
   const detail = `the response of the gateway is longer than ${maxResponseBytes} bytes`;
-  return { kind: 'refused', status: answer.status, why: detail, detail };
+  return { kind: 'refused', status: answer.status, why: detail, detail, code: null };
 };
 
 /** Sends one request of an attempt, once, and reads the body of a success by `read`. An abort, or a `read` that rejects, gives `unavailable`. */
@@ -184,7 +191,7 @@ export const requestFromGateway = async <Body>(
   try {
     return await readResponse(await incoming, read);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { kind: 'unavailable', why, retryAfterMs: null };
   } finally {
     outgoing.destroy();
@@ -198,14 +205,14 @@ const readResponse = async <Body>(
 ): Promise<GatewayAnswer<Body> | GatewayRefusal> => {
   const status = incoming.statusCode ?? 0;
   if (status === 200 || status === 201) return { kind: 'ok', status, body: await read(incoming) };
-  const detail = detailOf((await readBody(incoming, MAX_REFUSAL_BYTES)).toString('utf8'));
+  const { detail, code } = refusalIn((await readBody(incoming, MAX_REFUSAL_BYTES)).toString('utf8'));
   const why = `the gateway responded with ${status}: ${detail}`;
   if (status === 401 || status === 409) return { kind: 'not_current', why };
   const isUnavailable = status >= 500 && status !== STORAGE_FULL;
   if (status === 408 || status === 425 || status === 429 || isUnavailable) {
     return { kind: 'unavailable', why, retryAfterMs: retryAfterMs(incoming.headers['retry-after']) };
   }
-  return { kind: 'refused', status, why, detail };
+  return { kind: 'refused', status, why, detail, code };
 };
 
 /** The body, or its beginning, of more than `maxBytes`. */
@@ -221,10 +228,13 @@ const readBody = async (incoming: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(pieces);
 };
 
-const detailOf = (text: string): string => {
+const refusalIn = (text: string): { readonly detail: string; readonly code: string | null } => {
   const value = parseJson(text);
-  const detail = isJsonObject(value) && 'detail' in value ? value['detail'] : text;
-  return (typeof detail === 'string' ? detail : JSON.stringify(detail)).slice(0, 500);
+  const { detail = text, code }: Record<string, unknown> = isJsonObject(value) ? { ...value } : {};
+  return {
+    detail: (typeof detail === 'string' ? detail : JSON.stringify(detail)).slice(0, 500),
+    code: typeof code === 'string' ? code : null,
+  };
 };
 
 const retryAfterMs = (header: string | undefined): number | null =>
@@ -257,3 +267,41 @@ export const requestSpan = <Result extends { readonly kind: string }>(
 };
 
 const FAILED: ReadonlySet<string> = new Set(['unavailable', 'not_current', 'refused']);
+
+interface AttemptDocument {
+  /** Names it for the gateway. */
+  readonly name: 'log' | 'output-list';
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+const MAX_REFERENCE_BYTES = 4 * 1024;
+
+/** Stores a document of an attempt. Waits while the gateway is unavailable. */
+export const storeDocument = async (
+  settings: GatewaySettings,
+  assignment: Assignment,
+  { name, type, content }: AttemptDocument,
+  until: UntilAnswered,
+): Promise<Answered<{ readonly kind: 'stored'; readonly blob: BlobRef }>> => {
+  const { url, token } = openAttemptGateway(settings, assignment);
+  const bytes = content.byteLength;
+  const request = {
+    method: 'PUT',
+    url: url(name),
+    token: await token(),
+    body: { type, bytes, content },
+    maxResponseBytes: MAX_REFERENCE_BYTES,
+  } as const;
+  const what = name.replace('-', ' ');
+  return untilAnswered(until, () =>
+    requestSpan({ assignment, method: 'PUT', what, bytes }, async () => {
+      const answer = await requestGateway(request, until.stop);
+      if (answer.kind !== 'ok') return answer;
+      const blob = parseJson(answer.body.toString('utf8'));
+      if (Value.Check(BlobRef, blob)) return { kind: 'stored', blob } as const;
+      const why = 'the response of the gateway is not a reference to it.';
+      return { kind: 'refused', status: answer.status, why, detail: why, code: null } as const;
+    }),
+  );
+};

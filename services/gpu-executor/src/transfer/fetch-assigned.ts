@@ -1,43 +1,55 @@
-import { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
-import { errorOf } from '@runledger/contracts/events/run-error';
+import { createHash } from 'node:crypto';
+import { AssignmentDocument, HAS_WORKFLOW } from '@runledger/contracts/assignment-document';
+import type { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
+import { type AttemptError, errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { MAX_INPUTS_BYTES, MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
+import { MAX_ASSIGNMENT_BYTES } from '@runledger/contracts/limits';
 import { compileMasks, type MaskText } from '@runledger/contracts/log-masks';
 import { untilAborted } from '@runledger/resilience/abort';
 import { LRUCache } from 'lru-cache';
-import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { LogMasks } from '@runledger/contracts/run-logs';
 import type { Assignment } from '../attempt/assignment.decide.ts';
-import { openAttemptGateway, type GatewaySettings, type AttemptGateway } from './attempt-gateway.ts';
-import {
-  type FetchOptions,
-  type NotFetched,
-  fetchText,
-  type FetchedText,
-  fetchJson,
-  notUsable,
-} from './fetch-body.ts';
 import { maskValues } from '../attempt/log-buffer.decide.ts';
+import {
+  openAttemptGateway,
+  requestGateway,
+  requestSpan,
+  untilAnswered,
+  type AttemptGateway,
+  type GatewaySettings,
+  type UntilAnswered,
+} from './attempt-gateway.ts';
 
-export type FetchedAssignment =
-  | {
-      readonly kind: 'fetched';
-      readonly workflow: unknown;
-      readonly inputs: Readonly<Record<string, unknown>>;
-      readonly inputTargets: readonly InputTarget[];
-      /** Hides in the log and in errors what the deployment masks. */
-      readonly mask: MaskText;
-    }
-  | NotFetched;
+export interface FetchOptions {
+  readonly stop: AbortSignal;
+  /** The gateway is unavailable: the fetch waits for it. */
+  readonly onWaiting: () => void;
+}
+
+export type NotFetched =
+  /** It can never be fetched. */
+  | { readonly kind: 'refused'; readonly error: AttemptError }
+  /** The run was cancelled or requeued meanwhile, or the executor stops. */
+  | { readonly kind: 'stopped' };
+
+/** All that a run is executed with. */
+export interface AssignedWork {
+  readonly workflow: unknown;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly inputTargets: readonly InputTarget[];
+  /** Hides in the log and in errors what the deployment masks, and secret inputs. */
+  readonly mask: MaskText;
+}
+
+export type FetchedAssignment = ({ readonly kind: 'fetched' } & AssignedWork) | NotFetched;
 
 export interface FetchSettings extends GatewaySettings {
   readonly workflows: WorkflowCache;
 }
 
 /**
- * Fetches what the assignment names: its workflow, unless an attempt has fetched it before, and inputs that are not in the event.
- * It is stopped at the start deadline of the run.
+ * Fetches what the assignment names, in one document: the workflow, unless an attempt has fetched it before, and what is not in the
+ * event. When nothing is missing, nothing is fetched. It is stopped at the start deadline of the run.
  */
 export const fetchAssigned = async (
   settings: FetchSettings,
@@ -45,36 +57,157 @@ export const fetchAssigned = async (
   options: FetchOptions,
 ): Promise<FetchedAssignment> => {
   const { org_id, event } = assignment;
-  const { workflow_sha256, inputs, inputs_blob } = event.data;
+  const { workflow_sha256: sha256 } = event.data;
   const gateway = openAttemptGateway(settings, assignment);
-  const workflow = await settings.workflows.get(
-    { org_id, sha256: workflow_sha256 },
-    () => {
-      const named = { name: 'workflow', sha256: workflow_sha256, maxBytes: MAX_WORKFLOW_BYTES } as const;
-      return fetchText(settings, gateway, named, options);
-    },
-    options.stop,
-  );
+  let document: FetchedDocument | undefined;
+  const fetchWithWorkflow = async (): Promise<FetchedText> => {
+    document = await fetchDocument(settings, gateway, {}, options);
+    return document.kind === 'fetched' ? checked('workflow', sha256, document.workflow) : document;
+  };
+  const workflow = await settings.workflows.get({ org_id, sha256 }, fetchWithWorkflow, options.stop);
   if (workflow.kind !== 'fetched') return workflow;
-  const parsed = parseJson(workflow.text.toString('utf8'));
-  const masks = await fetchLogMasks(settings, gateway, options);
-  if (masks.kind !== 'fetched') return masks;
-  const secret = await fetchSecretInputs(settings, gateway, options);
-  if (secret.kind !== 'fetched') return secret;
-  const mask = secret.masked(masks.mask);
-  const found = await fetchInputTargets(settings, gateway, options);
-  if (found.kind !== 'fetched') return found;
-  const fixed = { kind: 'fetched', workflow: parsed, inputTargets: found.targets, mask } as const;
+  document ??= isMissingMore(event.data)
+    ? await fetchDocument(settings, gateway, { [HAS_WORKFLOW]: sha256 }, options)
+    : NOTHING_ELSE;
+  if (document.kind !== 'fetched') return document;
+  const inputs = inputsOf(event.data, document);
+  if (inputs.kind !== 'fetched') return inputs;
+  const mask = maskOf(document);
+  if (mask.kind !== 'fetched') return mask;
+  return {
+    ...inputs,
+    ...mask,
+    workflow: parseJson(workflow.text.toString('utf8')),
+    inputTargets: document.input_targets,
+  };
+};
+
+type AssignedData = Assignment['event']['data'];
+
+/** Whether the event names something else than the workflow that it does not hold. */
+const isMissingMore = ({
+  inputs_blob,
+  secret_inputs = [],
+  has_input_targets,
+  has_log_masks,
+}: AssignedData): boolean =>
+  inputs_blob !== null || secret_inputs.length > 0 || has_input_targets === true || has_log_masks === true;
+
+type FetchedDocument = ({ readonly kind: 'fetched' } & AssignmentDocument) | NotFetched;
+
+const NOTHING_ELSE: FetchedDocument = {
+  kind: 'fetched',
+  workflow: null,
+  inputs: null,
+  secret_inputs: {},
+  input_targets: [],
+  log_masks: null,
+};
+
+const FETCH_WITHIN_MS = 30_000;
+const GONE = 410;
+const DAMAGED = 424;
+
+/** Waits while the gateway is unavailable. */
+const fetchDocument = async (
+  { log }: GatewaySettings,
+  { assignment, url, token }: AttemptGateway,
+  query: Readonly<Record<string, string>>,
+  { stop, onWaiting }: FetchOptions,
+): Promise<FetchedDocument> => {
+  const { run_id, attempt } = assignment;
+  const onRetry: UntilAnswered['onRetry'] = (why, level) => {
+    log[level]({ run_id, attempt, why }, 'fetching what a run needs again');
+    onWaiting();
+  };
+  const request = {
+    method: 'GET',
+    url: url('assignment', query),
+    token: await token(),
+    maxResponseBytes: MAX_ASSIGNMENT_BYTES,
+  } as const;
+  const answer = await untilAnswered({ stop, onRetry }, () => {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
+    return requestSpan({ assignment, method: 'GET', what: 'assignment' }, () =>
+      requestGateway(request, signal),
+    );
+  });
+  switch (answer.kind) {
+    case 'stopped':
+      return answer;
+    case 'not_current':
+      return refused(`What this run needs cannot be fetched: ${answer.why}.`);
+    case 'refused':
+      if (answer.status !== GONE && answer.status !== DAMAGED)
+        return refused(`What this run needs cannot be fetched: ${answer.why}.`);
+      return refused(
+        answer.detail,
+        answer.code === 'assigned_workflow_lost' ? 'deployment_removed' : 'internal_error',
+      );
+    case 'ok': {
+      const document = parseJson(answer.body.toString('utf8'));
+      return Value.Check(AssignmentDocument, document)
+        ? { kind: 'fetched', ...document }
+        : notUsable('assignment', 'the response of the gateway is no assignment document');
+    }
+  }
+};
+
+type FetchedInputs =
+  | { readonly kind: 'fetched'; readonly inputs: Readonly<Record<string, unknown>> }
+  | NotFetched;
+
+/** With the values of secret inputs in place of the sealed ones. */
+const inputsOf = (
+  { inputs, inputs_blob, secret_inputs = [] }: AssignedData,
+  document: AssignmentDocument,
+): FetchedInputs => {
+  const { secret_inputs: secrets } = document;
+  if (!secret_inputs.every((name) => Object.hasOwn(secrets, name)))
+    return notUsable('secret inputs', 'the response of the gateway does not have them');
   // The schema of the event: the inputs are in it, or it names them.
-  if (inputs !== null || inputs_blob === null) return { ...fixed, inputs: { ...inputs, ...secret.values } };
-  const named = { name: 'inputs', sha256: inputs_blob.sha256, maxBytes: MAX_INPUTS_BYTES } as const;
-  const fetched = await fetchText(settings, gateway, named, options);
+  if (inputs !== null || inputs_blob === null) return { kind: 'fetched', inputs: { ...inputs, ...secrets } };
+  const fetched = checked('inputs', inputs_blob.sha256, document.inputs);
   if (fetched.kind !== 'fetched') return fetched;
   const large = parseJson(fetched.text.toString('utf8'));
-  if (isJsonObject(large)) return { ...fixed, inputs: { ...large, ...secret.values } };
-  const why = 'The inputs of this run are not a JSON object.';
-  return { kind: 'refused', error: errorOf('internal_error', why) };
+  if (!isJsonObject(large)) return notUsable('inputs', 'they are not a JSON object');
+  return { kind: 'fetched', inputs: { ...large, ...secrets } };
 };
+
+type FetchedMask = { readonly kind: 'fetched'; readonly mask: MaskText } | NotFetched;
+
+/** Without it the run does not begin: it could show a secret. */
+const maskOf = ({ log_masks, secret_inputs }: AssignmentDocument): FetchedMask => {
+  const masks = log_masks === null ? NO_MASKS : compileMasks(log_masks);
+  if (masks.kind !== 'compiled') return notUsable('log masks', masks.why);
+  const values = Object.values(secret_inputs);
+  if (values.length === 0) return { kind: 'fetched', mask: masks.mask };
+  const hide = maskValues(values);
+  return { kind: 'fetched', mask: (text) => masks.mask(hide(text)) };
+};
+
+const NO_MASKS: ReturnType<typeof compileMasks> = { kind: 'compiled', mask: (text) => text };
+
+const checked = (name: 'workflow' | 'inputs', expected: string, text: string | null): FetchedText => {
+  if (text === null) return notUsable(name, 'the response of the gateway does not have it');
+  const bytes = Buffer.from(text, 'utf8');
+  const found = createHash('sha256').update(bytes).digest('hex');
+  if (found === expected) return { kind: 'fetched', text: bytes };
+  return refused(
+    `The ${name} that the gateway has is not what this run was queued with: its SHA-256 should be ${expected} and is ${found}. ` +
+      'Its store was damaged: create a new workflow version, and queue the run on it.',
+  );
+};
+
+const refused = (why: string, kind: AttemptErrorKind = 'internal_error'): NotFetched => ({
+  kind: 'refused',
+  error: errorOf(kind, why),
+});
+
+const notUsable = (what: string, why: string): NotFetched =>
+  refused(`The ${what} of this run cannot be used: ${why}.`);
+
+export type FetchedText = { readonly kind: 'fetched'; readonly text: Buffer } | NotFetched;
 
 /** The texts of workflows that this executor has fetched. */
 interface WorkflowCache {
@@ -123,78 +256,4 @@ export const workflowCache = (maxBytes: number): WorkflowCache => {
       return { kind: 'stopped' };
     },
   };
-};
-
-type FetchedTargets = { readonly kind: 'fetched'; readonly targets: readonly InputTarget[] } | NotFetched;
-
-const TARGETS = { path: 'input-targets', what: 'targets of the inputs' };
-const Targets = Type.Array(InputTarget);
-
-/** Fetches which nodes of the workflow take the inputs, if its version says so. */
-const fetchInputTargets = async (
-  settings: GatewaySettings,
-  gateway: AttemptGateway,
-  options: FetchOptions,
-): Promise<FetchedTargets> => {
-  if (gateway.assignment.event.data.has_input_targets !== true) return { kind: 'fetched', targets: [] };
-  const fetched = await fetchJson(settings, gateway, TARGETS, options);
-  if (fetched.kind !== 'fetched') return fetched;
-  return Value.Check(Targets, fetched.value)
-    ? { kind: 'fetched', targets: fetched.value }
-    : notUsable(TARGETS.what, 'the response of the gateway is not a list of them');
-};
-
-type FetchedMasks = { readonly kind: 'fetched'; readonly mask: MaskText } | NotFetched;
-
-const NO_MASKS: MaskText = (text) => text;
-
-const MASKS = { path: 'log-masks', what: 'log masks' };
-
-/** Fetches what the deployment masks in logs. Without it the run does not begin: it could show a secret. */
-const fetchLogMasks = async (
-  settings: GatewaySettings,
-  gateway: AttemptGateway,
-  options: FetchOptions,
-): Promise<FetchedMasks> => {
-  if (gateway.assignment.event.data.has_log_masks !== true) return { kind: 'fetched', mask: NO_MASKS };
-  const fetched = await fetchJson(settings, gateway, MASKS, options);
-  if (fetched.kind !== 'fetched') return fetched;
-  const { value } = fetched;
-  if (Array.isArray(value) && value.length === 0) return { kind: 'fetched', mask: NO_MASKS };
-  if (!Value.Check(LogMasks, value))
-    return notUsable(MASKS.what, 'the response of the gateway is not a list of patterns');
-  const compiled = compileMasks(value);
-  return compiled.kind === 'compiled'
-    ? { kind: 'fetched', mask: compiled.mask }
-    : notUsable(MASKS.what, compiled.why);
-};
-
-type FetchedSecrets =
-  | {
-      readonly kind: 'fetched';
-      /** In place of the sealed ones. */
-      readonly values: Readonly<Record<string, string>>;
-      /** Hides them, after another mask. */
-      readonly masked: (mask: MaskText) => MaskText;
-    }
-  | NotFetched;
-
-const SECRETS = { path: 'secret-inputs', what: 'secret inputs' };
-const Values = Type.Record(Type.String(), Type.String());
-
-/** Fetches the values of secret inputs, which the assignment has sealed. */
-const fetchSecretInputs = async (
-  settings: GatewaySettings,
-  gateway: AttemptGateway,
-  options: FetchOptions,
-): Promise<FetchedSecrets> => {
-  const names = gateway.assignment.event.data.secret_inputs ?? [];
-  if (names.length === 0) return { kind: 'fetched', values: {}, masked: (mask) => mask };
-  const fetched = await fetchJson(settings, gateway, SECRETS, options);
-  if (fetched.kind !== 'fetched') return fetched;
-  const { value } = fetched;
-  if (!Value.Check(Values, value) || !names.every((name) => Object.hasOwn(value, name)))
-    return notUsable(SECRETS.what, 'the response of the gateway does not have them');
-  const hide = maskValues(Object.values(value));
-  return { kind: 'fetched', values: value, masked: (mask) => (text) => mask(hide(text)) };
 };

@@ -1,18 +1,23 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/workflow-inputs';
-import { fetchAssigned, type FetchedAssignment, type FetchSettings } from './fetch-assigned.ts';
+import {
+  fetchAssigned,
+  type FetchedAssignment,
+  type FetchOptions,
+  type FetchSettings,
+  type NotFetched,
+} from './fetch-assigned.ts';
 import type { Assignment } from '../attempt/assignment.decide.ts';
 import {
   openAttemptGateway,
   type AttemptGateway,
-  type GatewaySettings,
   requestFromGateway,
   requestSpan,
   untilAnswered,
   type UntilAnswered,
 } from './attempt-gateway.ts';
-import type { FetchOptions, NotFetched } from './fetch-body.ts';
 import {
   inputNames,
   notFetched,
@@ -28,7 +33,7 @@ import type { FetchUrl } from './fetch-url.ts';
 type Inputs = Readonly<Record<string, unknown>>;
 
 export interface InputFileSettings {
-  readonly log: GatewaySettings['log'];
+  readonly log: Logger;
   readonly fetchUrl: FetchUrl;
   /** Of all files of a run. */
   readonly maxBytes: number;

@@ -5,7 +5,7 @@ import { contentTypeOf } from '@runledger/contracts/file-name';
 import type { FileHandle } from 'node:fs/promises';
 import { parseJson } from '@runledger/contracts/json';
 import { Value } from 'typebox/value';
-import { BlobRef } from '@runledger/contracts/blobs';
+import type { BlobRef } from '@runledger/contracts/blobs';
 import type { Assignment } from '../attempt/assignment.decide.ts';
 import type { Storing } from '../attempt/end-of-attempt.decide.ts';
 import {
@@ -15,6 +15,7 @@ import {
   requestSpan,
   untilAnswered,
   requestGateway,
+  storeDocument,
   type GatewayRefusal,
   STORAGE_FULL,
 } from './attempt-gateway.ts';
@@ -175,14 +176,12 @@ export const putFile = async (
   const stored = parseJson(response.body.toString('utf8'));
   if (Value.Check(StoredFile, stored)) return { kind: 'stored', file: stored };
   const detail = 'the response of the gateway is not a stored file';
-  return { kind: 'refused', status: response.status, why: detail, detail };
+  return { kind: 'refused', status: response.status, why: detail, detail, code: null };
 };
 
 export type StoredList =
   | { readonly kind: 'stored'; readonly blob: BlobRef }
   | Exclude<Storing, { readonly kind: 'stored' }>;
-
-const MAX_LIST_RESPONSE_BYTES = 4 * 1024;
 
 /** Stores a list of outputs that is too large for an event. Waits while the gateway is unavailable. */
 export const storeList = async (
@@ -192,36 +191,14 @@ export const storeList = async (
   stop: AbortSignal,
 ): Promise<StoredList> => {
   const { run_id, attempt } = assignment;
-  const { url, token } = openAttemptGateway(settings, assignment);
   const content = Buffer.from(JSON.stringify(outputs));
-  const bytes = content.byteLength;
-  const request = {
-    method: 'PUT',
-    url: url('output-list'),
-    token: await token(),
-    body: { type: 'application/json', bytes, content },
-    maxResponseBytes: MAX_LIST_RESPONSE_BYTES,
-  } as const;
   const onRetry = (why: string): void =>
     settings.log.warn({ run_id, attempt, why }, 'storing the list of outputs again');
-  const answer = await untilAnswered({ stop, onRetry }, () =>
-    requestSpan({ assignment, method: 'PUT', what: 'output list', bytes }, () =>
-      requestGateway(request, stop),
-    ),
-  );
-  if (answer.kind === 'stopped') return answer;
-  if (answer.kind !== 'ok') {
-    const kind = answer.kind === 'refused' ? refusalKind(answer.status) : 'internal_error';
-    return {
-      kind: 'refused',
-      error: errorOf(kind, `The list of outputs could not be stored: ${answer.why}`),
-    };
-  }
-  const blob = parseJson(answer.body.toString('utf8'));
-  if (Value.Check(BlobRef, blob)) return { kind: 'stored', blob };
-  const why =
-    'The list of outputs could not be stored: the response of the gateway is not a reference to it.';
-  return { kind: 'refused', error: errorOf('internal_error', why) };
+  const document = { name: 'output-list', type: 'application/json', content } as const;
+  const answer = await storeDocument(settings, assignment, document, { stop, onRetry });
+  if (answer.kind === 'stored' || answer.kind === 'stopped') return answer;
+  const kind = answer.kind === 'refused' ? refusalKind(answer.status) : 'internal_error';
+  return { kind: 'refused', error: errorOf(kind, `The list of outputs could not be stored: ${answer.why}`) };
 };
 
 /** Too large or too many outputs are an error of the workflow; any other refusal is one of the system. */

@@ -29,11 +29,14 @@ export const realPath = (path: string): string | null => {
 };
 
 /** What makes paths lead where they lead on the machine. All of it is real; only the links lead elsewhere. */
-export interface VisiblePaths {
+export interface VisiblePaths extends WaysBetween {
   /** None is below another one of these, or of the writable ones. */
   readonly readable: readonly string[];
   readonly writable: readonly string[];
-  /** Those that are in none of them. */
+}
+
+export interface WaysBetween {
+  /** Those that are in none of the paths. */
   readonly links: readonly Link[];
   /** Folders that must be there, with nothing in them: a link leads through them. */
   readonly crossed: readonly string[];

@@ -65,11 +65,17 @@ describe('an assignment', () => {
   });
 
   it('of a later release is recognised', () => {
-    const body = { ...run.assigned, version: 2 };
-    expect(readAssignment({ ...stored(run.assigned, 10, 5), body })).toEqual({
-      kind: 'newer_version',
-      version: 2,
-    });
+    for (const { type, version } of [
+      { type: 'RunAssigned', version: 2 },
+      { type: 'RunAssignedTwice', version: 1 },
+    ]) {
+      const body = { ...run.assigned, type, version };
+      expect(readAssignment({ ...stored(run.assigned, 10, 5), body })).toEqual({
+        kind: 'newer_version',
+        type,
+        version,
+      });
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { anAttempt, expired } from '@runledger/testing/run-events';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';
 import { readAssignment } from '../../src/attempt/assignment.decide.ts';
 import { beginFacts } from '../../src/attempt/attempt-facts.decide.ts';
@@ -38,7 +39,7 @@ const openWith = (
     closing: new AbortController().signal,
     disconnected: new AbortController().signal,
     onExpired: () => undefined,
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLogger,
     ...settings,
   });
 };
@@ -194,7 +195,7 @@ describe('an append to a run whose facts have expired from the log', () => {
       append: async () => ({ kind: 'conflict', head }),
       look: async () => [],
       onExpired: () => (expired += 1),
-      log: { warn: () => undefined, error: (fields) => logged.push(fields) },
+      log: { ...silentLogger, error: (fields) => logged.push(fields) },
     });
     expect(await appendEnd(ledger)).toBe(false);
     expect(ledger.stop.aborted).toBe(true);

@@ -11,10 +11,10 @@ it('an executor waits for a scheduler that creates its consumer, and says so', a
   const waiting: string[] = [];
   const lines: string[] = [];
   const logger = { ...log.logger, warn: (_fields: object, text: string) => void lines.push(text) };
-  const executor = { handle: () => ({ kind: 'accepted' }) as const };
+  const handle = () => ({ kind: 'accepted' }) as const;
   const id = executorId('box.000000000001');
   const { signal } = new AbortController();
-  const opening = consumeAddressed({ ...log, logger }, id, executor, signal, (why) => waiting.push(why));
+  const opening = consumeAddressed({ ...log, logger }, id, handle, signal, (why) => waiting.push(why));
   await waitFor('several tries', () => waiting.length >= 3);
   expect(new Set(waiting)).toEqual(
     new Set([expect.stringContaining('No scheduler has created the consumer')]),

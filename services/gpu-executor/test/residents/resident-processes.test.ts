@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { onTestFinished, describe, expect, it, vi } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { openResidentProcesses, type ResidentProcesses } from '../../src/residents/resident-processes.ts';
 import type { Lease } from '../../src/residents/start-process.ts';
 import { ownMark } from '../../src/supervision/stray-processes.ts';
@@ -21,7 +22,7 @@ describe.each(halfOf(isolations, 0))('resident processes %s', (_, isolation) => 
   const open = async (): Promise<{ residents: ResidentProcesses; workFolder: string }> => {
     const workFolder = temporaryFolder();
     const mark = await ownMark(workFolder);
-    const log = { info: () => undefined, warn: () => undefined };
+    const log = silentLogger;
     const supervisors = openSupervisors({
       ...limited,
       isolation,

@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { onTestFinished } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { openResidentProcesses } from '../../src/residents/resident-processes.ts';
 import type {
   ConfiguredHost,
@@ -13,6 +13,7 @@ import type { Isolation } from '../../src/isolation/isolation.ts';
 import { ownMark } from '../../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
+import { atTheEnd } from '../fixtures/at-the-end.ts';
 import { ORG_ID } from '../fixtures/isolations.ts';
 import { observed } from './observed.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
@@ -48,6 +49,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
   );
   const logged: object[] = [];
   const log = {
+    ...silentLogger,
     debug: (fields: object) => logged.push(fields),
     info: (fields: object) => logged.push(fields),
     warn: (fields: object) => logged.push(fields),
@@ -68,7 +70,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
   });
   const processes = { env, workFolder: hostFolder, supervisors, mark, log };
   const residents = openResidentProcesses({ ...processes, stopGraceMs: 5_000 });
-  onTestFinished(async () => {
+  atTheEnd(async () => {
     await residents[Symbol.asyncDispose]();
     supervisors[Symbol.dispose]();
   });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { RunResult } from '../../src/runners/runner.ts';
+import { openOnce } from '../fixtures/at-the-end.ts';
 import type { Reported } from './observed.ts';
 
 /** What each runner must be able to execute for this suite. */
@@ -92,13 +93,19 @@ export const describeRunner = (
   title: string,
   open: (options: { readonly graceMs: number }) => Promise<RunnerUnderTest>,
 ): void => {
-  const start = async (workload: Workload, options?: StartOptions): Promise<StartedRun> =>
-    (await open({ graceMs: 60_000 })).start(workload, options);
+  const alone = async (workload: Workload): Promise<StartedRun> =>
+    (await open({ graceMs: 60_000 })).start(workload);
 
   // oxlint-disable-next-line vitest/valid-title -- the title says which runner it is
   describe(title, () => {
+    const runner = openOnce(() => open({ graceMs: 60_000 }));
+    let runs = 0;
+    /** As an executor does: one runner, which has one run after the other. */
+    const start = (workload: Workload, options?: StartOptions): Promise<StartedRun> =>
+      runner().start(workload, { nth: (runs += 1), ...options });
+
     it('begins once, reports progress, writes text outputs, and leaves nothing but its files', async () => {
-      const { result, reports, begun, workFolder } = await start('succeeds with text and a file');
+      const { result, reports, begun, workFolder } = await alone('succeeds with text and a file');
       expect(dataOf(await result)).toEqual({ text: ['one', 'two'], seed: ['7'] });
       expect(await result).toMatchObject({
         outcome: 'succeeded',
@@ -178,14 +185,14 @@ export const describeRunner = (
     });
 
     it('does not begin a cancelled run', async () => {
-      const run = await start('leaves a file');
+      const run = await alone('leaves a file');
       run.cancel();
       expect(await run.result).toMatchObject({ outcome: 'cancelled', files: [] });
       expect(existsSync(join(run.outputDir, 'begun'))).toBe(false);
     });
 
     it('reads a flood of output, and logs a bounded part of it', async () => {
-      const { result, logged } = await start('floods its output');
+      const { result, logged } = await alone('floods its output');
       expect(dataOf(await result)).toEqual({ text: ['last'] });
       expect(JSON.stringify(logged).length).toBeLessThan(100_000);
     });
@@ -206,19 +213,17 @@ export const describeRunner = (
     it.each(['succeeds with text and a file', 'fails', 'crashes', 'ignores its input'] as const)(
       'executes a run after another one of its slot that %s',
       async (first) => {
-        const runner = await open({ graceMs: 60_000 });
         await (
-          await runner.start(first)
+          await start(first)
         ).result;
-        const { result } = await runner.start('succeeds with text and a file', { nth: 1 });
+        const { result } = await start('succeeds with text and a file');
         expect(dataOf(await result)).toMatchObject({ text: ['one', 'two'] });
       },
     );
 
     it('executes runs in two slots at once, and cancels one without the other', async () => {
-      const runner = await open({ graceMs: 60_000 });
-      const one = await runner.start('ends when it is cancelled', { slot: 0 });
-      const other = await runner.start('ends when it is cancelled', { slot: 1 });
+      const one = await start('ends when it is cancelled', { slot: 0 });
+      const other = await start('ends when it is cancelled', { slot: 1 });
       await until(() => isUnderWay(one) && isUnderWay(other));
       one.cancel();
       expect(await one.result).toMatchObject({ outcome: 'cancelled', files: [{ filename: 'tidied' }] });

@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { openCgroups, ownGroup, type Cgroups } from '../../src/supervision/cgroups.ts';
 import type { Enforcement } from '../../src/supervision/enforcement.ts';
 import { openPrograms, temporaryFolder } from '../runners/program/run-a-program.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
 
 const MIB = 1024 ** 2;
-const log = { warn: () => undefined };
+const log = silentLogger;
 
 describe('control groups', () => {
   it('are not used where there are none, and it is said', () => {

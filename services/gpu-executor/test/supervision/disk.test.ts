@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { folderBytes } from '../../src/folders/folder-size.ts';
 import { watchDisk } from '../../src/supervision/enforcement.ts';
 import { asOwner } from '../fixtures/ordinary-owner.ts';
@@ -45,7 +46,7 @@ describe('a watch of a folder', () => {
   it('calls once when the folder has become too large', async () => {
     const folder = folderWith(MIB);
     const onExceeded = vi.fn<() => void>();
-    using watch = watchDisk(folder, 2 * MIB, onExceeded, { warn: () => undefined }, 10);
+    using watch = watchDisk(folder, 2 * MIB, onExceeded, silentLogger, 10);
     writeFileSync(join(folder, 'another'), Buffer.alloc(2 * MIB, 1));
     await vi.waitFor(() => expect(onExceeded).toHaveBeenCalledOnce());
     expect(watch).toBeDefined();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { geteuid } from 'node:process';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { retryAfterS } from '@runledger/contracts/events/run-error';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { isolationNamed } from '../fixtures/isolations.ts';
 import { ownUser } from '../../src/isolation/users.ts';
 import { openCgroups } from '../../src/supervision/cgroups.ts';
@@ -70,7 +71,7 @@ const aGroupOnPaper = () => {
 describe.skipIf(own === undefined)('what a control group counts', () => {
   it('is how often its memory was full, by the words of the kernel', async () => {
     const { mountInfo } = aGroupOnPaper();
-    const groups = openCgroups({ warn: () => undefined }, mountInfo);
+    const groups = openCgroups(silentLogger, mountInfo);
     if (typeof groups === 'string') throw new Error(groups);
     const group = groups.open({ ...SOME_LIMITS, memoryBytes: 1_024 * MIB });
     const events = join(String(group.enter.at(-1)), '../memory.events');

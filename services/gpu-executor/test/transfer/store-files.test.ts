@@ -5,6 +5,7 @@ import { executorId } from '@runledger/contracts/ids';
 import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
 import { aRun, assigned } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import type { Assignment } from '../../src/attempt/assignment.decide.ts';
 import { storeOutputs } from '../../src/attempt/store-outputs.ts';
 import { identityOf } from '../../src/runners/output-files.ts';
@@ -26,7 +27,7 @@ const aFile = (filename: string, content: Uint8Array): OutputFile => {
   return { path, filename, subfolder: '', bytes: content.byteLength, identity: identityOf(statSync(path)) };
 };
 
-const log = { info: () => undefined, warn: () => undefined };
+const log = silentLogger;
 
 describe('storing the files of an attempt', () => {
   it('reports how far it is, and that it waits for the gateway', async () => {

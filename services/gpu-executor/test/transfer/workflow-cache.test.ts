@@ -1,8 +1,7 @@
 import { errorOf } from '@runledger/contracts/events/run-error';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import type { FetchedText } from '../../src/transfer/fetch-body.ts';
-import { workflowCache } from '../../src/transfer/fetch-assigned.ts';
+import { workflowCache, type FetchedText } from '../../src/transfer/fetch-assigned.ts';
 
 const text = (bytes: number): FetchedText => ({ kind: 'fetched', text: Buffer.alloc(bytes, 'x') });
 const { signal: never } = new AbortController();

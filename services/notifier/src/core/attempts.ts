@@ -92,7 +92,7 @@ const finalFinished = (
       return endAttempt(state, attempt, 'nothing');
     case 'unreadable':
     case 'failed':
-    case 'expired':
+    case 'time_over':
     case 'log_expired':
     case 'sent': {
       const conclusion = conclusionOf(report, state.moment, state.settings);
@@ -196,7 +196,7 @@ const sentOf = (report: AttemptReport): Sent => {
       return 'internal_error';
     case 'superseded':
     case 'nothing':
-    case 'expired':
+    case 'time_over':
     case 'log_expired':
       return 'nothing';
   }

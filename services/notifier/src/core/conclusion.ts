@@ -40,7 +40,7 @@ const UNREADABLE_MS = 600_000;
 
 type Concluded = Extract<
   AttemptReport,
-  { kind: 'unreadable' | 'failed' | 'expired' | 'log_expired' | 'sent' }
+  { kind: 'unreadable' | 'failed' | 'time_over' | 'log_expired' | 'sent' }
 >;
 
 /** Decides what follows from an attempt; undefined for one that was interrupted. */
@@ -54,10 +54,10 @@ export const conclusionOf = (
       return postponed(report.why, now + UNREADABLE_MS);
     case 'failed':
       return postponed(report.why, now + delayAfterOwnFailure(chance));
-    case 'expired':
-      return { kind: 'given_up', fact: expired(report.attempts, settings) };
+    case 'time_over':
+      return { kind: 'given_up', fact: timeOver(report.attempts, settings) };
     case 'log_expired':
-      return { kind: 'given_up', fact: logExpired(report.attempts) };
+      return { kind: 'given_up', fact: eventsExpiring(report.attempts) };
     case 'sent':
       return afterRequest(report, { now, chance }, settings);
   }
@@ -73,14 +73,14 @@ const postponed = (why: string, at: number): Retry => ({
   started: false,
 });
 
-const expired = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp => {
+const timeOver = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp => {
   const hours = Math.round(giveUpAfterMs / 360_000) / 10;
   const time = hours < 1 ? `${Math.round(giveUpAfterMs / 1_000)} s` : `${hours} h`;
   const message = `The receiver accepted nothing for ${time}. Request a redelivery while the run is in the log.`;
   return { tries, reason: 'expired', last_reason: null, status: null, message };
 };
 
-const logExpired = (tries: number): GivenUp => {
+const eventsExpiring = (tries: number): GivenUp => {
   const message =
     'A notification is made from the events of its run, and the first of them are expiring from the log. After that it cannot be sent again: read the run instead.';
   return { tries, reason: 'log_expired', last_reason: null, status: null, message };

@@ -48,7 +48,7 @@ export type AttemptReport =
   /** The run cannot be read, or only by a later release. */
   | { readonly kind: 'unreadable'; readonly why: string }
   /** Nothing was sent: the time for it is over. */
-  | ({ readonly kind: 'expired' } & Progress)
+  | ({ readonly kind: 'time_over' } & Progress)
   /** Nothing was sent: the run's facts leave the log, or have left it. */
   | { readonly kind: 'log_expired'; readonly attempts: number }
   | ({ readonly kind: 'sent'; readonly result: SentResult; readonly endedAt: number } & Progress);
@@ -75,7 +75,7 @@ export interface SentResult {
 export type AttemptPlan =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'unreadable'; readonly why: string }
-  | ({ readonly kind: 'send' | 'expired' | 'log_expired' } & Progress & DueRun)
+  | ({ readonly kind: 'send' | 'time_over' | 'log_expired' } & Progress & DueRun)
   /** The run's first fact has left the log, or all of them have. */
   | { readonly kind: 'gone' };
 
@@ -128,8 +128,8 @@ export const planAttempt = (
   const wantedSince = request ? instantOf(request.time) : round === 1 ? endedAt : Infinity;
   const plannedEnd = delivery.round === round ? delivery.expiresAt : Infinity;
   const expiresAt = Math.min(plannedEnd, wantedSince + giveUpAfterMs, logEnd);
-  const isExpired = now >= expiresAt && (isOver || attempts > 0);
-  const kind = now >= logEnd ? 'log_expired' : isExpired ? 'expired' : 'send';
+  const isTimeOver = now >= expiresAt && (isOver || attempts > 0);
+  const kind = now >= logEnd ? 'log_expired' : isTimeOver ? 'time_over' : 'send';
   return { kind, round, attempts, expiresAt, run, url, end, sequence: history.head, endedAt };
 };
 

@@ -17,7 +17,7 @@ export interface CoreSettings extends ConclusionSettings {
   readonly breaker: BreakerSettings;
 }
 
-/** All that a notifier knows. Only `take` changes it. */
+/** All that a notifier knows. Only `decide` changes it. */
 export interface NotifierState {
   readonly settings: CoreSettings;
   /** Of the input that is being taken, and what is to be done because of it. */

@@ -34,7 +34,7 @@ export const attemptFinal = async (
   context: EffectContext,
   { attempt, delivery, isOver }: EffectOf<'attempt_final'>,
 ): Promise<void> => {
-  const { signalOf, take, facts } = context;
+  const { signalOf, handle, facts } = context;
   const signal = signalOf(delivery.partition);
   const work = { signal, key: delivery.key, notification: 'final', failure: FAILURE } as const;
   const report = await guarded(context, work, async () => {
@@ -45,7 +45,7 @@ export const attemptFinal = async (
       ? giveUpGone(context, attempt, delivery, signal)
       : carryOut(context, attempt, plan, signal);
   });
-  take({ type: 'attempt_finished', attempt, report });
+  handle({ type: 'attempt_finished', attempt, report });
   // A conclusion that the core decided on has started already, with these facts.
   facts.delete(attempt);
 };
@@ -159,7 +159,7 @@ export const attemptIntermediate = async (
   const failure = 'an intermediate notification could not be made';
   const work = { signal, key, notification: 'intermediate', failure } as const;
   const report = await guarded(context, work, () => send(context, effect, signal));
-  context.take({ type: 'attempt_finished', attempt, report });
+  context.handle({ type: 'attempt_finished', attempt, report });
 };
 
 const send = async (

@@ -24,7 +24,7 @@ export const concludeAttempt = async (
     await settle(context, delivery, conclusion, facts);
     return STORED;
   });
-  context.take({ type: 'attempt_concluded', attempt, outcome });
+  context.handle({ type: 'attempt_concluded', attempt, outcome });
 };
 
 const settle = async (

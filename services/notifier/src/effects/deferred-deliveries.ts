@@ -20,7 +20,7 @@ export const defer = async (
   context: EffectContext,
   { delivery, reminder }: EffectOf<'defer_delivery'>,
 ): Promise<void> => {
-  const { inTurn, signalOf, take } = context;
+  const { inTurn, signalOf, handle } = context;
   const { key, origin, partition, source } = delivery;
   const signal = signalOf(partition);
   const work = { signal, key, failure: 'a delivery could not be deferred' };
@@ -33,7 +33,7 @@ export const defer = async (
       return { kind: 'stored' } as const;
     }),
   );
-  take({ type: 'deferral_finished', run: key.run_id, outcome });
+  handle({ type: 'deferral_finished', run: key.run_id, outcome });
 };
 
 const store = async (context: EffectContext, delivery: FinalDelivery, signal: AbortSignal): Promise<void> => {
@@ -52,12 +52,12 @@ export const loadDeferred = async (
   context: EffectContext,
   { partition, receiver, after, max }: EffectOf<'load_deferred'>,
 ): Promise<void> => {
-  const { log, take, hasFinal, signalOf } = context;
+  const { log, handle, hasFinal, signalOf } = context;
   const signal = signalOf(partition);
   const retrying = atLog(context, signal);
   let lastSequence = after;
   const finish = (end: 'more' | 'end' | 'nothing_found' | 'failed'): void =>
-    take({ type: 'deferred_loaded', receiver, lastSequence, end });
+    handle({ type: 'deferred_loaded', receiver, lastSequence, end });
   try {
     let found = 0;
     for await (const next of storedAt(log, receiver, after, retrying)) {
@@ -65,7 +65,7 @@ export const loadDeferred = async (
       // It may be a leftover of a delivery that continued.
       const delivery = deliveryIn(next, next.state, true);
       if (hasFinal(delivery.key)) continue;
-      take({ type: 'deferred_found', delivery });
+      handle({ type: 'deferred_found', delivery });
       found += 1;
       if (found >= max) return finish('more');
     }

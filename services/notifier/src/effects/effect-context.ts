@@ -9,8 +9,8 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/events/webhook-event';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-run';
+import { messageOf } from '@runledger/resilience/errors';
 import type { Failed } from '../core/delivery.ts';
 import type { Effect, NotifierInput } from '../core/inputs-and-effects.ts';
 import type { TimersCapacity } from '../timers-capacity.ts';
@@ -42,7 +42,7 @@ export interface EffectContext extends DeliveryOptions {
   readonly metrics: NotifierMetrics;
   /** The outputs of runs that have long lists of them. */
   readonly lists: OutputLists;
-  readonly take: (input: NotifierInput) => void;
+  readonly handle: (input: NotifierInput) => void;
   readonly hasFinal: (key: RunKey) => boolean;
   /** Milliseconds for which RUNS keeps a fact. */
   readonly logAgeMs: () => number;
@@ -86,7 +86,7 @@ export const guarded = async <Result>(
     if (signal.aborted) return { kind: 'interrupted' };
     log.logger.error({ err: error, run_id: key.run_id }, failure);
     if (notification) metrics.attempted(notification, 'internal_error');
-    return { kind: 'failed', why: error instanceof Error ? error.message : String(error) };
+    return { kind: 'failed', why: messageOf(error) };
   }
 };
 
@@ -95,7 +95,7 @@ type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
 type AboutRun = Pick<Run, 'org_id' | 'run_id' | 'correlation_id' | 'traceparent'>;
 
 interface FactsContext {
-  readonly log: RunLog;
+  readonly log: EventLog;
   readonly now: () => Date;
   readonly instance: string;
 }

@@ -48,15 +48,15 @@ const perform = (context: EffectContext, effect: Effect): void => {
 };
 
 const keepPosition = async (
-  { log, take }: EffectContext,
+  { log, handle }: EffectContext,
   { partition, position }: EffectOf<'store_position'>,
 ): Promise<void> => {
   try {
     await storePosition(log, partition, position);
-    take({ type: 'position_stored', partition, position });
+    handle({ type: 'position_stored', partition, position });
   } catch (error) {
     log.logger.debug({ err: error, partition }, 'a position could not be stored yet');
-    take({ type: 'position_stored', partition, position: null });
+    handle({ type: 'position_stored', partition, position: null });
   }
 };
 

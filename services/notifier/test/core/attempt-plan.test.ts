@@ -1,9 +1,10 @@
 import { append } from '@runledger/event-log/append/append';
-import { memoryLog } from '@runledger/event-log/append/memory-log';
 import { readRun, type ReadRun, type WebhookEnd } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-events';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openTestBed } from '../fixtures/test-bed.ts';
 import { planAttempt, type AttemptPlan, type FinalDelivery } from '../../src/core/delivery.ts';
 
 const HOUR_MS = 3_600_000;
@@ -13,9 +14,14 @@ const GIVE_UP_AFTER_MS = 3 * DAY_MS;
 const hoursAgo = (hours: number): string => new Date(NOW - hours * HOUR_MS).toISOString();
 const key = aRun();
 
+let redelivered: ReadRun;
+beforeAll(async () => {
+  await using bed = await openTestBed();
+  redelivered = await aRedeliveredRun(bed.log);
+});
+
 /** A run that ended 5 days ago and was given up. Its redelivery was requested an hour ago. */
-const redelivered = async (): Promise<ReadRun> => {
-  const log = memoryLog();
+const aRedeliveredRun = async (log: EventLog): Promise<ReadRun> => {
   const life = [
     queued(key, { webhook: 'https://hooks.example/done' }),
     assigned(key),
@@ -56,7 +62,7 @@ const secondRound = (changes: Partial<FinalDelivery> = {}): FinalDelivery => ({
 const SECOND_ROUND: WebhookEnd = { head: 6, round: 2, status: 'running' };
 
 const plan = async (delivery: FinalDelivery, now = NOW): Promise<AttemptPlan> =>
-  planOf(delivery, { read: await redelivered(), end: SECOND_ROUND }, now);
+  planOf(delivery, { read: redelivered, end: SECOND_ROUND }, now);
 
 const planOf = (
   delivery: FinalDelivery,
@@ -78,7 +84,7 @@ describe('a redelivery of a run that ended long ago', () => {
     expect(await plan(secondRound({ attempts: 3 }))).toMatchObject({ kind: 'send', round: 2, attempts: 3 });
     const later = NOW - HOUR_MS + GIVE_UP_AFTER_MS;
     expect(await plan(secondRound({ attempts: 9 }), later - 1)).toMatchObject({ kind: 'send' });
-    expect(await plan(secondRound({ attempts: 9 }), later)).toMatchObject({ kind: 'expired' });
+    expect(await plan(secondRound({ attempts: 9 }), later)).toMatchObject({ kind: 'time_over' });
   });
 
   it('has it also when a delivery of the first round is found first', async () => {
@@ -90,7 +96,7 @@ describe('a redelivery of a run that ended long ago', () => {
 describe('a delivery that was not attempted in its round before its time was over', () => {
   const LATE = secondRound().expiresAt + HOUR_MS;
   const at = async (delivery: FinalDelivery, now = LATE, isOver = false): Promise<AttemptPlan> =>
-    planOf(delivery, { read: await redelivered(), end: SECOND_ROUND }, now, isOver);
+    planOf(delivery, { read: redelivered, end: SECOND_ROUND }, now, isOver);
 
   it('is attempted: attempts of an earlier round are not its own', async () => {
     expect(await at(secondRound())).toMatchObject({ kind: 'send', round: 2, attempts: 0 });
@@ -99,8 +105,8 @@ describe('a delivery that was not attempted in its round before its time was ove
   });
 
   it('is given up after its attempt, and when its receiver is known to fail', async () => {
-    expect(await at(secondRound({ attempts: 1 }))).toMatchObject({ kind: 'expired', attempts: 1 });
-    expect(await at(secondRound(), LATE, true)).toMatchObject({ kind: 'expired', attempts: 0 });
+    expect(await at(secondRound({ attempts: 1 }))).toMatchObject({ kind: 'time_over', attempts: 1 });
+    expect(await at(secondRound(), LATE, true)).toMatchObject({ kind: 'time_over', attempts: 0 });
   });
 
   it('is given up when its run leaves the log', async () => {
@@ -109,16 +115,14 @@ describe('a delivery that was not attempted in its round before its time was ove
 });
 
 describe('a redelivery of a run whose first webhook facts have expired', () => {
-  const lost = async (): Promise<ReadRun> => {
-    const read = await redelivered();
-    return { ...read, webhook: undefined, webhookExpired: true, webhookFacts: [] } as ReadRun;
-  };
+  const lost = (): ReadRun =>
+    ({ ...redelivered, webhook: undefined, webhookExpired: true, webhookFacts: [] }) as ReadRun;
   const at = async (end: Partial<WebhookEnd>, now = NOW): Promise<AttemptPlan> =>
-    planOf(secondRound({ attempts: 1 }), { read: await lost(), end: { ...SECOND_ROUND, ...end } }, now);
+    planOf(secondRound({ attempts: 1 }), { read: lost(), end: { ...SECOND_ROUND, ...end } }, now);
 
   it('goes on behind the last fact, for as long as any other', async () => {
     expect(await at({})).toMatchObject({ kind: 'send', round: 2, end: { head: 6 } });
-    expect(await at({}, secondRound().expiresAt)).toMatchObject({ kind: 'expired' });
+    expect(await at({}, secondRound().expiresAt)).toMatchObject({ kind: 'time_over' });
   });
 
   it('is over when the last fact settles it', async () => {

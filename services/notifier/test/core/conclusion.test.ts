@@ -20,7 +20,7 @@ const after = (
 };
 
 const unsent = (
-  report: Extract<AttemptReport, { kind: 'unreadable' | 'failed' | 'expired' | 'log_expired' }>,
+  report: Extract<AttemptReport, { kind: 'unreadable' | 'failed' | 'time_over' | 'log_expired' }>,
 ) => conclusionOf(report, MOMENT, SETTINGS);
 
 describe('an attempt', () => {
@@ -77,7 +77,7 @@ describe('an attempt', () => {
 describe('a delivery that is given up without an attempt', () => {
   it('says why, and what can be done', () => {
     const progress = { round: 1, attempts: 2, expiresAt: NOW };
-    expect(unsent({ kind: 'expired', ...progress })).toMatchObject({
+    expect(unsent({ kind: 'time_over', ...progress })).toMatchObject({
       kind: 'given_up',
       fact: { reason: 'expired', tries: 2, last_reason: null, message: expect.stringContaining('for 72 h') },
     });

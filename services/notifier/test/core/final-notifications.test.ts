@@ -124,10 +124,10 @@ describe('a final notification that cannot be sent for now', () => {
 
   it('stays in memory when its deferral could not be stored, and is queued again', () => {
     observed.trip();
-    const { take } = observed.core;
+    const { handle } = observed.core;
     observed.core.surroundings.defer = ({ delivery }) => {
       const outcome = { kind: 'failed', why: 'the log is full' } as const;
-      take({ type: 'deferral_finished', run: delivery.key.run_id, outcome });
+      handle({ type: 'deferral_finished', run: delivery.key.run_id, outcome });
     };
     observed.addFinal(finalOf(run, 3));
     expect(hasFinal(observed.core.state, run.run_id)).toBe(true);

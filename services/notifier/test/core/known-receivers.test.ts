@@ -128,7 +128,7 @@ describe('the receivers that are known', () => {
   it('are those of the partitions that are held', () => {
     send(MINE, 1, 'accepted');
     const before = known(MINE);
-    for (const partition of before.partitions) observed.core.take({ type: 'partition_closing', partition });
+    for (const partition of before.partitions) observed.core.handle({ type: 'partition_closing', partition });
     expect(known(MINE, [MINE.origin])).toEqual({ partitions: [], receivers: [], more: false });
   });
 
@@ -136,10 +136,10 @@ describe('the receivers that are known', () => {
     send(MINE, 1, 'server_error');
     const partitions = [...observed.state.partitions.values()];
     for (const { number } of partitions) {
-      observed.core.take({ type: 'partition_closing', partition: number });
-      observed.core.take({ type: 'partition_lost', partition: number });
+      observed.core.handle({ type: 'partition_closing', partition: number });
+      observed.core.handle({ type: 'partition_lost', partition: number });
       const start = { number, created: 'first', lastSequence: 0, lastReport: 0, position: undefined };
-      observed.core.take({ type: 'partition_gained', start });
+      observed.core.handle({ type: 'partition_gained', start });
     }
     expect(only(MINE).record).toMatchObject({ failuresInARow: 0, lastFailure: undefined });
   });

@@ -23,7 +23,7 @@ const endOf = (core: SimulatedCore, sequence = core.nextSequence()): EndMessage 
 });
 
 const tripFor = (core: SimulatedCore, ms: number): void =>
-  core.take({ type: 'opening_found', origin: ORIGIN, org_id: ORG, opens: 1, until: core.now() + ms });
+  core.handle({ type: 'opening_found', origin: ORIGIN, org_id: ORG, opens: 1, until: core.now() + ms });
 
 const held = ({ state }: SimulatedCore): Partition => {
   const partition = state.partitions.get(PARTITION);
@@ -32,7 +32,7 @@ const held = ({ state }: SimulatedCore): Partition => {
 };
 
 const find = (core: SimulatedCore, message: EndMessage, found: Found = { kind: 'outside', round: 1 }): void =>
-  core.take({ type: 'unsettled_found', ...message, found });
+  core.handle({ type: 'unsettled_found', ...message, found });
 
 /** A core whose TIMERS has no room, and the runs whose notifications it began to send, or to give up. */
 const withoutRoom = (): { readonly core: SimulatedCore; readonly begun: string[]; deferrals: number } => {
@@ -42,7 +42,7 @@ const withoutRoom = (): { readonly core: SimulatedCore; readonly begun: string[]
     void observed.begun.push(effect.type === 'attempt_final' ? effect.delivery.key.run_id : '');
   core.surroundings.defer = ({ delivery }) => {
     observed.deferrals += 1;
-    core.take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: { kind: 'no_room' } });
+    core.handle({ type: 'deferral_finished', run: delivery.key.run_id, outcome: { kind: 'no_room' } });
   };
   return observed;
 };
@@ -62,8 +62,8 @@ const leave = (count: number, openMs = 60 * SECOND) => {
   const { core } = observed;
   tripFor(core, openMs);
   const left = Array.from({ length: count }, () => endOf(core));
-  for (const message of left) core.take({ type: 'run_ended', ...message });
-  core.take({ type: 'round_begun', partitions: [PARTITION] });
+  for (const message of left) core.handle({ type: 'run_ended', ...message });
+  core.handle({ type: 'round_begun', partitions: [PARTITION] });
   return { ...observed, left };
 };
 
@@ -94,7 +94,7 @@ describe('a delivery that TIMERS has no room for', () => {
     expect(core.state.outboxes.size).toBe(2);
     const [attempt] = core.state.attempts.keys();
     const report = answered(core, 'server_error');
-    core.take({ type: 'attempt_finished', attempt: attempt ?? 0, report });
+    core.handle({ type: 'attempt_finished', attempt: attempt ?? 0, report });
     expect(core.state.outboxes.size).toBe(0);
     expect(observed.deferrals).toBe(before);
   });
@@ -106,13 +106,13 @@ describe('a delivery that TIMERS has no room for', () => {
     if (!message) throw new Error('one was left');
     core.surroundings.conclude = ({ attempt }) => {
       const retry = { at: core.now() + 120 * SECOND, attempts: 3 };
-      core.take({ type: 'attempt_concluded', attempt, outcome: { kind: 'no_room', retry } });
+      core.handle({ type: 'attempt_concluded', attempt, outcome: { kind: 'no_room', retry } });
     };
     core.pass(2 * SECOND);
     find(core, message);
     expect(begun).toHaveLength(1);
-    core.take({ type: 'attempt_finished', attempt: 1, report: answered(core, 'client_error') });
-    core.take({ type: 'round_begun', partitions: [PARTITION] });
+    core.handle({ type: 'attempt_finished', attempt: 1, report: answered(core, 'client_error') });
+    core.handle({ type: 'round_begun', partitions: [PARTITION] });
     expect(waitsInLog(core.state, message)).toBe(true);
     find(core, message);
     expect(begun).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('a delivery that TIMERS has no room for', () => {
     core.pass(2 * SECOND);
     core.state.leftRetries.note(message.key.run_id, { at: core.now() + DAY, attempts: 3 });
     const request = { ...message, sequence: core.nextSequence(), round: 2 };
-    core.take({ type: 'redelivery_requested', ...request });
+    core.handle({ type: 'redelivery_requested', ...request });
     expect(begun).toHaveLength(1);
     expect(core.state.attempts.values().toArray()).toMatchObject([
       { content: { delivery: { attempts: 0, round: 2 } } },
@@ -150,7 +150,7 @@ describe('a delivery that TIMERS has no room for', () => {
     find(core, first);
     expect(core.state.limits.inFlight).toBe(1);
     const [attempt] = core.state.attempts.keys();
-    core.take({ type: 'attempt_finished', attempt: attempt ?? 0, report: answered(core, 'server_error') });
+    core.handle({ type: 'attempt_finished', attempt: attempt ?? 0, report: answered(core, 'server_error') });
     expect(waitsInLog(core.state, second)).toBe(false);
     find(core, second);
     expect(begun).toEqual(left.map(({ key }) => key.run_id));
@@ -164,7 +164,7 @@ describe('a delivery that TIMERS has no room for', () => {
     core.pass(6 * DAY - SECOND);
     find(core, first);
     const [attempt] = core.state.attempts.keys();
-    core.take({ type: 'attempt_finished', attempt: attempt ?? 0, report: answered(core, 'server_error') });
+    core.handle({ type: 'attempt_finished', attempt: attempt ?? 0, report: answered(core, 'server_error') });
     core.pass(2 * SECOND);
     expect(waitsInLog(core.state, second)).toBe(true);
     find(core, second);
@@ -184,11 +184,11 @@ describe('a delivery that TIMERS has no room for', () => {
     const [first, second] = left;
     if (!first || !second) throw new Error('two were left');
     find(core, second);
-    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    core.handle({ type: 'round_ended', partitions: [PARTITION] });
     expect(held(core).left).toEqual({ from: second.sequence, count: 1 });
     expect(positionOf(held(core))).toMatchObject({ swept: first.sequence, left: second.sequence });
-    core.take({ type: 'round_begun', partitions: [PARTITION] });
-    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    core.handle({ type: 'round_begun', partitions: [PARTITION] });
+    core.handle({ type: 'round_ended', partitions: [PARTITION] });
     expect(positionOf(held(core))).toMatchObject({ swept: second.sequence, left: 0 });
   });
 });
@@ -198,7 +198,7 @@ describe('more deliveries than can be deferred at once', () => {
     const core = simulateCore();
     core.surroundings.defer = () => undefined;
     tripFor(core, 60 * SECOND);
-    for (let count = 0; count < 3_000; count += 1) core.take({ type: 'run_ended', ...endOf(core) });
+    for (let count = 0; count < 3_000; count += 1) core.handle({ type: 'run_ended', ...endOf(core) });
     expect(core.state.outboxes.size).toBe(1_000);
     expect(held(core).left.count).toBe(2_000);
   });
@@ -210,7 +210,7 @@ describe('a round of the reconciliation', () => {
     const [first, second, third] = left;
     if (!first || !second || !third) throw new Error('three were left');
     find(core, second, { kind: 'timer', isDeferred: false });
-    core.take({ type: 'checked_up_to', partitions: [PARTITION], sequence: third.sequence });
+    core.handle({ type: 'checked_up_to', partitions: [PARTITION], sequence: third.sequence });
     expect(held(core).sweptUpTo).toBe(first.sequence);
   });
 
@@ -218,19 +218,19 @@ describe('a round of the reconciliation', () => {
     const { core, left } = leave(2);
     const [first, second] = left;
     if (!first || !second) throw new Error('two were left');
-    core.take({ type: 'checked_up_to', partitions: [PARTITION], sequence: first.sequence });
-    core.take({ type: 'partition_closing', partition: PARTITION });
+    core.handle({ type: 'checked_up_to', partitions: [PARTITION], sequence: first.sequence });
+    core.handle({ type: 'partition_closing', partition: PARTITION });
     find(core, second, { kind: 'timer', isDeferred: false });
-    core.take({ type: 'checked_up_to', partitions: [PARTITION], sequence: second.sequence });
-    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    core.handle({ type: 'checked_up_to', partitions: [PARTITION], sequence: second.sequence });
+    core.handle({ type: 'round_ended', partitions: [PARTITION] });
     expect(positionOf(held(core)).swept).toBe(first.sequence);
   });
 
   it('leaves out what ended since it began', () => {
     const { core, left } = leave(1);
     const later = endOf(core);
-    core.take({ type: 'run_ended', ...later });
-    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    core.handle({ type: 'run_ended', ...later });
+    core.handle({ type: 'round_ended', partitions: [PARTITION] });
     expect(held(core).sweptUpTo).toBe(left[0]?.sequence);
     expect(held(core).left).toEqual({ from: later.sequence, count: 1 });
   });

@@ -62,7 +62,7 @@ export const finalOf = (
 /** The real core. What it sends, and where it defers things, is made up. */
 export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes => {
   const core = simulateCore({ maxInFlight });
-  const { take } = core;
+  const { handle } = core;
   const finalSources = new Set<number>();
   const observed: ObservedOutboxes = {
     core,
@@ -75,18 +75,18 @@ export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes =>
     defer: undefined,
     addFinal: (delivery) => {
       finalSources.add(delivery.source.sequence);
-      take({ type: 'delivery_due', delivery });
+      handle({ type: 'delivery_due', delivery });
     },
     addIntermediate: (key, { runs, activity }) => {
       const message = { key, origin: ORIGIN, partition: PARTITION };
-      if (runs !== undefined) take({ type: 'run_changed', ...message, sequence: runs });
-      if (activity !== undefined) take({ type: 'progress_reported', ...message, sequence: activity });
+      if (runs !== undefined) handle({ type: 'run_changed', ...message, sequence: runs });
+      if (activity !== undefined) handle({ type: 'progress_reported', ...message, sequence: activity });
     },
     trip: () => {
       const until = core.now() + 30 * SECOND;
-      take({ type: 'opening_found', origin: ORIGIN, org_id: ORG, opens: 1, until });
+      handle({ type: 'opening_found', origin: ORIGIN, org_id: ORG, opens: 1, until });
     },
-    close: () => take({ type: 'partition_closing', partition: PARTITION }),
+    close: () => handle({ type: 'partition_closing', partition: PARTITION }),
     isClosed: () => core.others.some(({ type }) => type === 'partition_idle'),
   };
   const settle = (sequence: number): void =>
@@ -102,12 +102,12 @@ export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes =>
       delivery: isFinal ? effect.delivery : undefined,
       atLeast: isFinal ? undefined : effect.atLeast,
       end: (how) =>
-        take({ type: 'attempt_finished', attempt: effect.attempt, report: reportOf(how, core.now()) }),
+        handle({ type: 'attempt_finished', attempt: effect.attempt, report: reportOf(how, core.now()) }),
     });
   };
   core.surroundings.defer = ({ delivery }) => {
     observed.deferred.push(delivery.source.sequence);
-    const done = (): void => take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
+    const done = (): void => handle({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
     if (observed.defer) observed.defer(done);
     else done();
   };

@@ -1,7 +1,7 @@
 import TinyQueue from 'tinyqueue';
 import { PARTITIONS } from '@runledger/contracts/deliveries/timers';
 import { BREAKER_SETTINGS } from '../../src/core/breaker.ts';
-import { take as takeInput } from '../../src/core/take.ts';
+import { decide } from '../../src/core/decide.ts';
 import type { FinalDelivery } from '../../src/core/delivery.ts';
 import type { Receiver } from '../../src/core/receiver.ts';
 import type { Effect, NotifierInput, Outcome } from '../../src/core/inputs-and-effects.ts';
@@ -45,7 +45,7 @@ export interface SimulatedCore {
   /** The broker's clock. */
   readonly now: () => number;
   readonly nextSequence: () => number;
-  readonly take: (input: NotifierInput) => void;
+  readonly handle: (input: NotifierInput) => void;
   /** Does something later. */
   readonly after: (ms: number, act: () => void) => void;
   /** Lets time pass, and does what is due. */
@@ -66,21 +66,17 @@ const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, number): Partition
 export interface SimulationOptions {
   readonly maxInFlight?: number;
   readonly readMs?: number;
-  /** Milliseconds since the beginning of the simulation. */
-  readonly startAt?: number;
-  /** All partitions from their beginning, when left out. */
-  readonly partitions?: readonly PartitionStart[];
 }
 
 export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => {
-  const { maxInFlight = 100, readMs = 1, startAt = 0 } = options;
+  const { maxInFlight = 100, readMs = 1 } = options;
   const settings = {
     maxInFlight,
     breaker: BREAKER_SETTINGS,
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     instantOf: Date.parse,
   };
-  let at = MONOTONIC_START + startAt;
+  let at = MONOTONIC_START;
   let sequence = 0;
   const due = new TinyQueue<{ readonly at: number; readonly act: () => void }>(
     [],
@@ -90,16 +86,16 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
   const inputs = new Set<NotifierInput>();
   const state = createNotifierState(settings, at);
   const now = (): number => BORN + (at - MONOTONIC_START);
-  takeInput(state, { type: 'log_age_read', logAgeMs: LOG_AGE_MS }, { at, now: now(), chance: 0.5 });
+  decide(state, { type: 'log_age_read', logAgeMs: LOG_AGE_MS }, { at, now: now(), chance: 0.5 });
 
   /** Inputs that come up while one is taken wait for their turn. */
-  const take = (input: NotifierInput): void => {
+  const handle = (input: NotifierInput): void => {
     inputs.add(input);
     if (isTaking) return;
     isTaking = true;
     for (const next of inputs) {
       inputs.delete(next);
-      for (const effect of takeInput(state, next, { at, now: now(), chance: 0.5 })) perform(effect);
+      for (const effect of decide(state, next, { at, now: now(), chance: 0.5 })) perform(effect);
     }
     isTaking = false;
   };
@@ -120,7 +116,7 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
     elapsed: () => at - MONOTONIC_START,
     now,
     nextSequence: () => (sequence += 1),
-    take,
+    handle,
     after: (ms, act) => {
       due.push({ at: at + ms, act });
     },
@@ -132,7 +128,7 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
         if (next > until) break;
         at = Math.max(at, next);
         if (first && first.at <= at) due.pop()?.act();
-        else take({ type: 'tick' });
+        else handle({ type: 'tick' });
       }
       at = until;
     },
@@ -142,21 +138,21 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
       ),
     surroundings: {
       attempt: () => undefined,
-      conclude: ({ attempt }) => take({ type: 'attempt_concluded', attempt, outcome: STORED }),
+      conclude: ({ attempt }) => handle({ type: 'attempt_concluded', attempt, outcome: STORED }),
       defer: ({ delivery }) => {
         storeDeferred(core, delivery);
-        take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
+        handle({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
       },
       load: (effect) => loadDeferred(core, effect, readMs),
       other: (effect) => {
         core.others.push(effect);
         if (effect.type === 'remove_timer') core.deferred.delete(effect.sequence);
         if (effect.type !== 'store_position') return;
-        take({ type: 'position_stored', partition: effect.partition, position: effect.position });
+        handle({ type: 'position_stored', partition: effect.partition, position: effect.position });
       },
     },
   };
-  for (const start of options.partitions ?? ALL_PARTITIONS) take({ type: 'partition_gained', start });
+  for (const start of ALL_PARTITIONS) handle({ type: 'partition_gained', start });
   return core;
 };
 
@@ -168,7 +164,7 @@ export const storeDeferred = (core: SimulatedCore, delivery: FinalDelivery): voi
 };
 
 const loadDeferred = (core: SimulatedCore, effect: EffectOf<'load_deferred'>, readMs: number): void => {
-  const { loads, state, take } = core;
+  const { loads, state, handle } = core;
   const { receiver, after, max } = effect;
   loads.now += 1;
   loads.all += 1;
@@ -182,10 +178,10 @@ const loadDeferred = (core: SimulatedCore, effect: EffectOf<'load_deferred'>, re
       if (found >= max) break;
       lastSequence = delivery.source.sequence;
       if (hasFinal(state, delivery.key.run_id)) continue;
-      take({ type: 'deferred_found', delivery });
+      handle({ type: 'deferred_found', delivery });
       found += 1;
     }
     const end = found >= max ? 'more' : lastSequence > after ? 'end' : 'nothing_found';
-    take({ type: 'deferred_loaded', receiver, lastSequence, end });
+    handle({ type: 'deferred_loaded', receiver, lastSequence, end });
   });
 };

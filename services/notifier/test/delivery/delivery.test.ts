@@ -1,12 +1,5 @@
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
-import {
-  assigned,
-  cancelRequested,
-  failed,
-  started,
-  succeeded,
-  uploading,
-} from '@runledger/testing/run-events';
+import { assigned, cancelRequested, started, succeeded, uploading } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,18 +55,6 @@ describe('a run that ended', () => {
     expect(JSON.stringify(tries)).not.toContain('s3cret');
   });
 
-  it.each([
-    ['failed', failed],
-    ['success', succeeded],
-  ])('as %s is sent with that status', async (word, end) => {
-    await using receiver = await aReceiver();
-    const key = await bed.queue(`${receiver.url}/hook`);
-    await bed.happen(key, assigned(key), started(key), end(key));
-    await expectSoon('what arrives', () =>
-      expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: word } }]),
-    );
-  });
-
   it('by a cancel in the queue is sent', async () => {
     await using receiver = await aReceiver();
     const key = await bed.queue(`${receiver.url}/hook`);
@@ -110,14 +91,6 @@ describe('a run that ended', () => {
       Number(first?.headers['webhook-timestamp']),
     );
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(3_900);
-  });
-
-  it('is given up when the receiver answers 410', async () => {
-    await using receiver = await aReceiver(status(410));
-    const key = await bed.succeed(`${receiver.url}/hook`);
-    await expectSoon('its outcome', async () =>
-      expect(await bed.webhook(key)).toMatchObject({ status: 'failed', reason: 'gone', tries: 1 }),
-    );
   });
 
   it('shows that its notification is being sent while the receiver is slow', async () => {

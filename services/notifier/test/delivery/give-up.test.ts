@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 import { expectTidy, succeedOften } from '../fixtures/breakers.ts';
-import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
+import { attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { storedDeliveries, storedTimers } from '../fixtures/stored-timers.ts';
 
@@ -61,20 +61,6 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'tries_used_up' })).toBe(1);
   });
 
-  it.concurrent('is not given up after its twelfth attempt', async () => {
-    await using bed = await openTestBed();
-    await using receiver = await aReceiver(status(500));
-    const key = await bed.succeed(`${receiver.url}/hook`);
-    await scheduleDelivery(bed.log, tried(key, receiver, 11), new Date());
-    await using running = await bed.start();
-    const { attempts: tries, state } = await retryOf(bed, key);
-    expect(tries).toMatchObject([{ try: 12, reason: 'server_error' }]);
-    expect(state).toMatchObject({ state: 'retrying', tries: 12 });
-    expect(await storedTimers(bed.log)).toEqual([expect.stringMatching(`${key.run_id}\\.wait$`)]);
-    expect(await running.metric('runledger_notifier_deliveries_total')).toBe(0);
-    expect(await bed.webhook(key)).toMatchObject({ status: 'running' });
-  });
-
   it.concurrent('is given up by 410, and never attempted again', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(410));
@@ -96,20 +82,6 @@ describe('a delivery', () => {
     expect(receiver.of(key.run_id)).toEqual([]);
     await expectNothingWaits(bed);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(1);
-  });
-
-  it.concurrent('that was given up for this reason is attempted once more on request', async () => {
-    await using bed = await openTestBed();
-    await using receiver = await aReceiver(status(200));
-    const key = await bed.succeed(`${receiver.url}/hook`);
-    await scheduleDelivery(bed.log, expired(key, receiver), new Date());
-    await using running = await bed.start();
-    await expectEnd(bed, key, { status: 'failed', reason: 'expired' });
-    await bed.happenTo(key, redeliveryRequested(key));
-    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
-    await expectSoon('its end to be counted', async () =>
-      expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1),
-    );
   });
 
   it.concurrent('is given up behind an open breaker too, when its time is over', async () => {

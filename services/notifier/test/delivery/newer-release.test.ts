@@ -1,4 +1,14 @@
-import { assigned, failed, queued, started, succeeded } from '@runledger/testing/run-events';
+import { head } from '@runledger/event-log/read/read-run';
+import {
+  assigned,
+  failed,
+  LATER_TYPE,
+  queued,
+  requeued,
+  started,
+  storeOfLaterType,
+  succeeded,
+} from '@runledger/testing/run-events';
 import { redeliveryRequested } from '@runledger/testing/webhook-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
@@ -41,6 +51,22 @@ describe('a fact of a later release', () => {
     await bed.happen(key, failed(key));
     await waitFor('its end', async () => (await bed.webhook(key))?.status === 'success');
     expect(running.notifier.state()).toEqual({ ok: true });
+  });
+
+  it('stops the notifier with a type that a service has added, and not with one that an executor made up', async () => {
+    await using bed = await openTestBed();
+    await using receiver = await aReceiver();
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, assigned(key), started(key));
+    await storeOfLaterType(bed.log, succeeded(key), await head(bed.log, key));
+    const other = await bed.succeed(`${receiver.url}/hook`);
+    {
+      await using running = await bed.start();
+      await waitFor('the end of the other run', async () => (await bed.webhook(other))?.status === 'success');
+      expect(running.notifier.state()).toEqual({ ok: true });
+    }
+    await storeOfLaterType(bed.log, requeued(key), await head(bed.log, key));
+    expect(await whyStopped(bed)).toContain(`${LATER_TYPE} in version 1, which this release cannot read`);
   });
 
   it('stops the notifier when it is a redelivery request', async () => {

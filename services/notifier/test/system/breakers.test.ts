@@ -10,8 +10,6 @@ import {
   expectTidy,
   freePort,
   openBreaker,
-  openBreakerWithoutRetries,
-  soonOpenedAgain,
   succeedOften,
   takingItsTime,
 } from '../fixtures/breakers.ts';
@@ -75,26 +73,10 @@ describe('a receiver that fails five times', { timeout }, () => {
     await expectTidy(bed, running);
   });
 
-  it.concurrent('and then fails the probe gets no attempts for twice as long', async () => {
-    await using bed = await openTestBedOnOwnBroker();
-    await using running = await bed.start({ breaker });
-    await using receiver = await aReceiver(status(500));
-    // What fails for the second time waits for 30 s: the probe is to be a first try.
-    await openBreakerWithoutRetries(bed, running, receiver);
-    const deferred = await succeedOften(bed, `${receiver.url}/hook`, 5);
-    const opening = await soonOpenedAgain(bed, receiver);
-    expect(receiver.arrived).toHaveLength(6);
-    expect(deferred.map(({ run_id }) => run_id)).toContain(receiver.arrived[5]?.payload.run_id);
-    expect(Date.parse(opening.until)).toBeGreaterThan(Date.now() + breaker.firstOpenMs);
-    receiver.answer = status(200);
-    await expectAllDelivered(bed, deferred);
-    await expectTidy(bed, running);
-  });
-
-  it.concurrent.each([404, 400, 302])('with %i still gets notifications', async (code) => {
+  it.concurrent('with 404 still gets notifications', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
-    await using receiver = await aReceiver(status(code));
+    await using receiver = await aReceiver(status(404));
     const keys = await succeedOften(bed, `${receiver.url}/hook`, 12);
     await expectSoon('each to be tried', () => {
       for (const key of keys) expect(receiver.of(key.run_id).length).toBeGreaterThan(0);
@@ -122,20 +104,6 @@ describe('two organisations at one origin', { timeout }, () => {
     await expectAllDelivered(bed, [...failed, ...deferred]);
     for (const key of [...failed, ...deferred]) expect(receiver.of(key.run_id)).toHaveLength(1);
     await expectTidy(bed, running);
-  });
-
-  it.concurrent('do not affect each other when one of them is answered with 500', async () => {
-    await using bed = await openTestBedOnOwnBroker();
-    await using running = await bed.start({ breaker: longBreaker });
-    await using receiver = await aReceiver((arrived, response) =>
-      status(arrived.path === '/broken' ? 500 : 200)(arrived, response),
-    );
-    await openBreaker(bed, running, `${receiver.url}/broken`);
-    const notified = await succeedOften(bed, `${receiver.url}/hook`, 5, other);
-    const deferred = await succeedOften(bed, `${receiver.url}/broken`, 3);
-    await expectAllDelivered(bed, notified);
-    await expectDeferred(bed, deferred);
-    for (const key of deferred) expect(receiver.of(key.run_id)).toEqual([]);
   });
 });
 

@@ -139,19 +139,6 @@ describe('a name whose own servers', { timeout }, () => {
     expect(tries).toMatchObject([{ reason: 'name_unanswered' }]);
     expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
-
-  it.concurrent('do not know it is attempted again', async () => {
-    await using dns = await stubDns();
-    await using bed = await openTestBedOnOwnBroker();
-    await using running = await bed.start({ dnsServers: [dns.server] });
-    const { attempts: tries, state } = await retryOf(
-      bed,
-      await bed.succeed('http://missing.example.com/hook'),
-    );
-    expect(tries).toMatchObject([{ reason: 'name_not_found', status: null }]);
-    expect(state).toMatchObject({ state: 'retrying', tries: 1 });
-    expect(await running.metric('runledger_notifier_attempts_total')).toBe(1);
-  });
 });
 
 /** Where no DNS server listens now. */

@@ -50,7 +50,7 @@ const attempted = async (log: EventLog, key: RunKey, fact: number): Promise<Atte
     giveUpAfterMs: 86_400_000,
     metrics: notifierMetrics(createMetrics('test')),
     lists: outputLists({ blobs: openBlobStores(log).blobs, logger: log.logger }),
-    take: (input) => void (input.type === 'attempt_finished' && resolve(input.report)),
+    handle: (input) => void (input.type === 'attempt_finished' && resolve(input.report)),
     hasFinal: () => true,
     logAgeMs: () => Infinity,
     capacity: openTimersCapacity(log, () => performance.now()),

@@ -1,5 +1,6 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { lastPerSubject } from '@runledger/event-log/follow/read-to-end';
+import { IS_NIGHTLY } from '@runledger/testing/random/cases';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { describe, expect, it } from 'vitest';
 import { expectSoon } from '../fixtures/expect-soon.ts';
@@ -9,7 +10,7 @@ import { storedDeliveries } from '../fixtures/stored-timers.ts';
 import { openTestBedOnOwnBroker, type TestBed } from '../fixtures/test-bed.ts';
 
 const LIMIT_MS = 240_000;
-const RUNS = 600;
+const RUNS = IS_NIGHTLY ? 600 : 250;
 /** Room for some 100 deliveries. */
 const TINY = { timersMaxBytes: 64 * 1024 };
 const AT_ONCE = 32;

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { crc32, gunzipSync, gzipSync } from 'node:zlib';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { parsePlainJson } from '@runledger/contracts/json';
+import { messageOf } from '@runledger/resilience/errors';
 import {
   type RowRequest,
   type PackedRows,
@@ -87,7 +88,7 @@ export const decodeSnapshot = async (bytes: AsyncIterable<Uint8Array>): Promise<
     for await (const { type, content } of framesIn(bytes)) takeFrame(read, type, content);
   } catch (error) {
     if (error instanceof LogUnavailable) throw error;
-    return invalid(`it cannot be read (${error instanceof Error ? error.message : String(error)})`);
+    return invalid(`it cannot be read (${messageOf(error)})`);
   }
   const { header, rows, runs } = read;
   if (!header) return invalid('it is empty');

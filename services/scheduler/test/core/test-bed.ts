@@ -18,6 +18,7 @@ import { type Decision, assignedEvent, endingEvent } from '../../src/core/decisi
 import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
 import type { Outcome, ResetCause, SchedulerInput } from '../../src/core/scheduler-input.ts';
+import type { JudgedFact } from '@runledger/testing/invariants';
 import { runRequest } from '@runledger/testing/run-events';
 
 export const PERIOD_MS = 6_000;
@@ -122,6 +123,9 @@ export class TestBed {
 
   /** Called with each input and the decisions on it. */
   onDecided: (input: SchedulerInput, decisions: readonly Decision[]) => void = () => undefined;
+
+  /** Called with each fact that is stored. */
+  onStored: (fact: JudgedFact) => void = () => undefined;
 
   #decide(input: SchedulerInput): readonly Decision[] {
     this.last = this.scheduling.take(input);
@@ -379,6 +383,7 @@ export class TestBed {
     const time = new Date(this.nowMs).toISOString();
     const run = evolveRun(this.run(name), { event, sequence: this.sequence, time });
     if (isImpossible(run)) throw new Error(run.impossible);
+    this.onStored({ event, before: this.histories.get(name)?.state, after: run });
     this.#deliverHistory(
       name,
       { head: this.sequence, state: run },

@@ -1,8 +1,8 @@
+import { Form } from '../../ui/form.tsx';
 import { parseJson } from '@runledger/contracts/json';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { useState, type ReactNode } from 'react';
 import { answered, api } from '../../api/client.ts';
-import { Problem } from '../../ui/problem.tsx';
 
 interface VersionFormProps {
   readonly workflowId: string;
@@ -18,14 +18,18 @@ export const VersionForm = ({ workflowId: workflow_id, onMade }: VersionFormProp
     onSuccess: onMade,
   });
   const read = { workflow: jsonIn(workflow), inputs: jsonIn(inputs) };
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
+  const submit = (): void => {
     // The service checks what they are, and says what is wrong.
     if (read.workflow && read.inputs)
       create.mutate({ workflow: read.workflow.value, inputs: read.inputs.value } as never);
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form
+      button="Publish the version"
+      sending={create}
+      isComplete={read.workflow !== undefined && read.inputs !== undefined}
+      onSubmit={submit}
+    >
       <label className="field">
         Workflow, as JSON
         <textarea
@@ -55,11 +59,7 @@ export const VersionForm = ({ workflowId: workflow_id, onMade }: VersionFormProp
         />
       </label>
       {(!read.inputs || (workflow !== '' && !read.workflow)) && <p role="status">This is not JSON yet.</p>}
-      {create.error && <Problem error={create.error} />}
-      <button type="submit" className="primary" disabled={!read.workflow || !read.inputs || create.isPending}>
-        Publish the version
-      </button>
-    </form>
+    </Form>
   );
 };
 

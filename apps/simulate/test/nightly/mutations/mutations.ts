@@ -1,4 +1,4 @@
-import type { CheckName } from '../../../src/checks/violation.ts';
+import type { InvariantName } from '@runledger/testing/invariants';
 
 /** A defect that the seeds of the gate must find: a text of a source file, and what stands in its place. */
 export interface Mutation {
@@ -9,12 +9,13 @@ export interface Mutation {
   readonly file: string;
   readonly text: string;
   readonly instead: string;
-  /** Which check reports it. */
-  readonly check: CheckName;
+  /** Which invariant it violates. */
+  readonly check: InvariantName;
 }
 
 const CORE = 'services/scheduler/src/core';
 const GATEWAY = 'services/gateway/src';
+const NOTIFIER = 'services/notifier/src/core';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -23,7 +24,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'apps/simulate/src/broker/run-log.ts',
     text: "if (head !== expected) return { kind: 'conflict', head };",
     instead: '',
-    check: 'one_result',
+    check: 'one-result',
   },
   {
     defect: 'results of executors are accepted without a fence',
@@ -31,7 +32,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'apps/simulate/src/broker/run-log.ts',
     text: 'if (head !== expected) return',
     instead: "if (head !== expected && event.writer.service !== 'gpu-executor') return",
-    check: 'one_result',
+    check: 'one-result',
   },
   {
     defect: 'an executor that reports a success after a cancel request',
@@ -39,7 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/gpu-executor/src/attempt/end-of-attempt.decide.ts',
     text: 'if (attempt.cancel !== null) {',
     instead: 'if (attempt.cancel === undefined) {',
-    check: 'one_result',
+    check: 'one-result',
   },
   {
     defect: 'heartbeat periods that neither a takeover nor a reconnect restarts',
@@ -51,7 +52,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     defect: 'a second decision on the same head',
-    seed: 129,
+    seed: 65,
     file: `${CORE}/decide.ts`,
     text: 'if (!leading || known.decided) return [];',
     instead: 'if (!leading) return [];',
@@ -87,15 +88,15 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/runs/fair-queue.ts`,
     text: 'place.usage.hold(run, -1);',
     instead: "if (run.run.status !== 'started') place.usage.hold(run, -1);",
-    check: 'no_idle_slot',
+    check: 'idle-slots',
   },
   {
     defect: 'start tags that do not grow, so that a burst is served in one go',
-    seed: 39,
+    seed: 67,
     file: `${CORE}/runs/fair-share.ts`,
     text: 'flow.startTag = this.#virtualTime + 1 / weight;',
     instead: '',
-    check: 'fairness',
+    check: 'fair-share',
   },
   {
     defect: 'fair shares that are equal, whatever the weights are',
@@ -103,23 +104,23 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/runs/fair-share.ts`,
     text: 'flow.share = (flow.slots + 1) / weight;',
     instead: 'flow.share = flow.slots + 1;',
-    check: 'fairness',
+    check: 'fair-share',
   },
   {
     defect: 'a fair share that is rounded up',
-    seed: 39,
+    seed: 77,
     file: `${CORE}/runs/fair-share.ts`,
     text: '<= fairShare * (1 + ROUNDING),',
     instead: '<= Math.ceil(fairShare),',
-    check: 'fairness',
+    check: 'fair-share',
   },
   {
     defect: 'an organisation that gives all its slots to its first deployment',
-    seed: 11,
+    seed: 13,
     file: `${CORE}/runs/fair-queue.ts`,
     text: 'deployments.first(headOf) : undefined',
     instead: 'deployments.flows().map(headOf).find((head) => head !== undefined) : undefined',
-    check: 'fairness',
+    check: 'fair-share',
   },
   {
     defect: 'a deployment that starts its runs without a head start for priority',
@@ -127,7 +128,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/runs/fair-queue.ts`,
     text: 'if (headStartS === 0) return isFirst;',
     instead: 'if (headStartS === headStartS) return isFirst;',
-    check: 'fairness',
+    check: 'fair-share',
   },
   {
     defect: 'a run that is not queued again after its wait for a retry',
@@ -135,7 +136,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/runs/live-runs.ts`,
     text: '      this.#wait(known);\n      yield known;',
     instead: '      yield known;',
-    check: 'no_idle_slot',
+    check: 'idle-slots',
   },
   {
     defect: 'a drained name that its next process does not inherit',
@@ -151,7 +152,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/scheduling.ts`,
     text: 'restore: (pages) => state.runs.restore(pages, state.requests),',
     instead: 'restore: () => undefined,',
-    check: 'one_result',
+    check: 'one-result',
   },
   {
     defect: 'a run that starts before its time',
@@ -175,7 +176,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/requirements.ts`,
     text: 'const later = gpu_fallbacks.map((one) => ({',
     instead: 'const later = gpu_fallbacks.slice(8).map((one) => ({',
-    check: 'no_idle_slot',
+    check: 'idle-slots',
   },
   {
     defect: 'labels that nobody looks at',
@@ -195,11 +196,11 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     defect: 'a wait for a warm slot that is there no more',
-    seed: 50,
+    seed: 263,
     file: `${CORE}/free-slots.ts`,
     text: "if (use === 'busy') this.#vanished.add(version);",
     instead: '',
-    check: 'no_idle_slot',
+    check: 'idle-slots',
   },
   {
     defect: 'an executor that begins what a former leader assigns',
@@ -219,11 +220,11 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     defect: 'a run that expires by a view which does not know the end that the archive has',
-    seed: 140,
+    seed: 307,
     file: `${GATEWAY}/runs/facts/expiring.decide.ts`,
     text: 'if (!areViewsComplete || !view) return',
     instead: 'if (!view) return',
-    check: 'ends_once',
+    check: 'ends-once',
   },
   {
     defect: 'views that go on behind what left the log, and forget that they lack it',
@@ -231,14 +232,62 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${GATEWAY}/views/projection-start.decide.ts`,
     text: 'counts: NO_RUNS, missed };',
     instead: 'counts: NO_RUNS, missed: null };',
-    check: 'shown',
+    check: 'reads-never-go-back',
   },
   {
     defect: 'reads that take views for complete while they lack what the archive has',
-    seed: 734,
+    seed: 30,
     file: `${GATEWAY}/views/projection-start.decide.ts`,
     text: 'position.missed === null && ',
     instead: '',
-    check: 'shown',
+    check: 'reads-never-go-back',
+  },
+  {
+    defect: 'a redelivery that is not sent',
+    seed: 13,
+    file: `${NOTIFIER}/decide.ts`,
+    text: 'return runEnded(state, input, { round: input.round });',
+    instead: 'return;',
+    check: 'notifications',
+  },
+  {
+    defect: 'a delivery that only the log holds, and that nobody sends',
+    seed: 2,
+    file: `${NOTIFIER}/reconciling.ts`,
+    text: 'else if (!isEarly && takesFromLog(state, receiver)) addFinal(state, delivery);',
+    instead: '',
+    check: 'notifications',
+  },
+  {
+    defect: 'deferred deliveries that are not loaded when the breaker lets them through',
+    seed: 63,
+    file: `${NOTIFIER}/dispatching.ts`,
+    text: '  expectDeferred(state, { org_id, origin });',
+    instead: '',
+    check: 'notifications',
+  },
+  {
+    defect: 'more attempts at a time than permits',
+    seed: 9,
+    file: `${NOTIFIER}/turns.ts`,
+    text: 'return this.#inFlight < this.#max;',
+    instead: 'return true;',
+    check: 'notifications',
+  },
+  {
+    defect: 'intermediate notifications that follow each other at once',
+    seed: 2,
+    file: `${NOTIFIER}/outboxes.ts`,
+    text: 'const notYet = isFinal ? notBefore.final : notBefore.intermediate;',
+    instead: 'const notYet = isFinal ? notBefore.final : 0;',
+    check: 'notifications',
+  },
+  {
+    defect: 'a delivery whose schedule the broker lost, and that nobody sends',
+    seed: 157,
+    file: `${NOTIFIER}/reconciling.ts`,
+    text: "else if (found.kind === 'overdue') addFinal(state, found.delivery);",
+    instead: '',
+    check: 'notifications',
   },
 ];

@@ -1,7 +1,6 @@
 import { waitFor } from '@runledger/testing/wait-for';
 import { sendAndRecord, type SendRequest } from '../../../src/clients/api.ts';
 import type { Receiver } from '../../../src/clients/receiver.ts';
-import { steadyClock } from '../../../src/cluster/clock.ts';
 import type { Organisation } from '../../../src/cluster/organisation.ts';
 import { originOf } from '../../../src/cluster/service-environment.ts';
 
@@ -27,7 +26,7 @@ export const beginJourney = async ({
   organisation,
   receiver,
 }: JourneyOptions): Promise<Journey> => {
-  const send = sendAndRecord(organisation.api_key, steadyClock, () => undefined);
+  const send = sendAndRecord(organisation, () => undefined);
   const queue = async (inputs: Readonly<Record<string, string>>): Promise<string> => {
     const webhook = `${receiver.url}/${ACCEPTED_REQUEST}`;
     const body = { deployment_id: organisation.deployments.ordinary, inputs, webhook };

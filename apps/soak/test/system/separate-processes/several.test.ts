@@ -9,7 +9,6 @@ import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/wait-for';
 import { it } from 'vitest';
 import { startReceiver } from '../../../src/clients/receiver.ts';
-import { steadyClock } from '../../../src/cluster/clock.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation } from '../../../src/cluster/organisation.ts';
 import { freePorts } from '@runledger/local-servers/free-port';
@@ -39,7 +38,7 @@ describeWithMongo('two gateways, two schedulers, two notifiers and three executo
       const access = newBrokerAccess(['box-1', 'box-2', 'box-3']);
       const nats = open.use(await testNats({ authorization: access.authorization }));
       const mongo = open.use(await testMongo());
-      const receiver = open.use(await startReceiver(steadyClock));
+      const receiver = open.use(await startReceiver());
       const log = open.use(
         await openEventLog({ url: nats.url, name: 'test', seed: access.operator }, silentLogger),
       );

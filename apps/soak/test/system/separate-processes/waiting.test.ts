@@ -10,7 +10,6 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
 import { startReceiver } from '../../../src/clients/receiver.ts';
-import { steadyClock } from '../../../src/cluster/clock.ts';
 import { brokersOf } from '../../../src/cluster/brokers.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation, type Organisation } from '../../../src/cluster/organisation.ts';
@@ -90,7 +89,7 @@ describeWithMongo('services that start before everything else', () => {
       const organisation = await storeOrganisation(log, new Date());
       // Without MongoDB the gateway answers from the log, and refuses lists.
       await Promise.all(services.map((service) => service.ready()));
-      const receiver = open.use(await startReceiver(steadyClock));
+      const receiver = open.use(await startReceiver());
       await (await beginJourney({ gatewayPort, organisation, receiver })).completes();
       expect(await listed(gatewayPort, organisation)).toMatchObject({ status: 503 });
       const gateway = services.find(({ service }) => service === 'gateway');

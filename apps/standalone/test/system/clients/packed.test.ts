@@ -15,10 +15,19 @@ import { aClientService, type ClientService } from '../../fixtures/clients/clien
 import { startNextSite } from '../../fixtures/clients/next-site.ts';
 import { installPackedClient, type PackedClient } from '../../fixtures/clients/packed-client.ts';
 import { installRuntimes, type Runtimes } from '../../fixtures/clients/runtimes.ts';
-import { tryProject } from '../../fixtures/clients/typed-project.ts';
+import { tryProjects, type TriedProject, type TypedProject } from '../../fixtures/clients/typed-project.ts';
 
 const run = promisify(execFile);
 const TSC = join(import.meta.dirname, '../../../../../node_modules/typescript/bin/tsc');
+
+/** How a project finds the client. */
+const PROJECTS: readonly TypedProject[] = [
+  { name: 'node10', type: 'commonjs', options: { module: 'commonjs', moduleResolution: 'node10' } },
+  { name: 'node16 in CommonJS', type: 'commonjs', options: { module: 'node16' } },
+  { name: 'nodenext in CommonJS', type: 'commonjs', options: { module: 'nodenext' } },
+  { name: 'nodenext in ES modules', type: 'module', options: { module: 'nodenext' } },
+  { name: 'bundler', type: 'module', options: { module: 'esnext', moduleResolution: 'bundler' } },
+];
 
 let packed: PackedClient;
 let service: ClientService;
@@ -71,15 +80,15 @@ describe('the package', () => {
     expect(execFileSync(process.execPath, [TSC, '-p', packed.folder], { encoding: 'utf8' })).toBe('');
   });
 
-  it.each([
-    ['node10', 'commonjs', { module: 'commonjs', moduleResolution: 'node10' }],
-    ['node16 in CommonJS', 'commonjs', { module: 'node16' }],
-    ['nodenext in CommonJS', 'commonjs', { module: 'nodenext' }],
-    ['nodenext in ES modules', 'module', { module: 'nodenext' }],
-    ['bundler', 'module', { module: 'esnext', moduleResolution: 'bundler' }],
-  ] as const)('compiles and runs in a project with the module resolution %s', (name, type, options) => {
-    const tried = tryProject(join(packed.folder, name), type, options);
-    expect(tried).toEqual({ said: '', printed: 'function function\n' });
+  describe('in a project', () => {
+    let tried: (name: string) => TriedProject;
+    beforeAll(() => {
+      tried = tryProjects(packed.folder, PROJECTS);
+    });
+
+    it.each(PROJECTS)('compiles and runs with the module resolution $name', ({ name }) => {
+      expect(tried(name)).toEqual({ said: '', printed: 'function function\n' });
+    });
   });
 });
 

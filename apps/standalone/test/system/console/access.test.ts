@@ -211,16 +211,18 @@ const continueAs = async (page: Page, account: string): Promise<void> => {
 
 describe('signing in with a provider', { timeout: 240_000 }, () => {
   it('accepts an invitation, and leads to the page that was asked for later', async (context) => {
-    const email = `hedy.${randomUUID()}@example.com`;
-    provider.setAccount({ sub: 'hedy', email, email_verified: true, name: 'Hedy' });
+    const sub = `hedy.${randomUUID()}`;
+    const email = `${sub}@example.com`;
+    provider.setAccount({ sub, email, email_verified: true, name: 'Hedy' });
     await using owner = await subject.visitAsOwner(context, '/people');
     const link = await invitationFor(owner.page, email);
     await using guest = await subject.visit(context, link);
     const { page } = guest;
     await page.getByRole('button', { name: 'Join with Acme' }).click();
-    await continueAs(page, 'hedy');
+    await continueAs(page, sub);
     await page.getByText(email).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
 
     await page.goto(`${subject.origin}/console/account`);
     await page.getByRole('button', { name: 'Sign in with Acme' }).click();

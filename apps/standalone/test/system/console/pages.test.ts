@@ -190,7 +190,7 @@ describe('the fleet in the console', { timeout: 240_000 }, () => {
     await file.setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('none') });
     await page.getByText(/^notes\.txt cannot be read: /).waitFor();
     await file.setInputFiles(CAPTURED_MINUTE);
-    await page.getByText('60 runs of 4 organisations').waitFor();
+    await page.getByText('58 runs of 4 organisations').waitFor();
     await page.getByLabel('Slots of L4 to try').fill('40');
     await press(page, 'Play the day');
     await page.getByText('The model: with the settings of that day').waitFor(PATIENT);

@@ -227,11 +227,7 @@ const REQUESTS = [
   ['PUT', 'outputs?filename=result.txt'],
   ['PUT', 'log'],
   ['PUT', 'output-list'],
-  ['GET', 'workflow'],
-  ['GET', 'inputs'],
-  ['GET', 'secret-inputs'],
-  ['GET', 'input-targets'],
-  ['GET', 'log-masks'],
+  ['GET', 'assignment'],
 ] as const;
 
 /** Every request of an attempt, with the tokens that it can sign. Each with the response's status. */

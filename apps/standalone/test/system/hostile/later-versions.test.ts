@@ -17,6 +17,7 @@ import { startGuardedServices, type GuardedServices } from '../../access/guarded
 
 const A = executorId('a.000000000001');
 const LATER_VERSION = /^Run\w+ is in version 99, and its writer may use 1 at most$/;
+const LATER_TYPE = /^no assignment lets its writer store RunMadeUp$/;
 const WITHIN = { withinMs: 60_000 };
 /** A consumer keeps the last ones of an executor. */
 const KEPT = 100;
@@ -69,23 +70,29 @@ const aHostileOne = async ({ operator, open }: GuardedServices) => {
     sendHeartbeat(log, { executor_id: A, count: (count += 1), draining: false, runs: [] }, 60_000);
   await beat();
   const beating = setInterval(() => void beat(), 1_000);
-  const types = RUN_EVENT_TYPES.filter((type) => RUN_EVENTS[type].writer === 'executor');
+  const claims = [
+    ...RUN_EVENT_TYPES.filter((type) => RUN_EVENTS[type].writer === 'executor').map((type) => ({
+      fact: RUN_EVENTS[type].fact,
+      body: { type, version: 99 },
+    })),
+    { fact: 'ended', body: { type: 'RunMadeUp', version: 1 } },
+  ];
   return {
     leave: () => {
       clearInterval(beating);
       return appendFleet(log, { ...fleetFact, event_id: newUuid(), type: 'ExecutorLeft' });
     },
     [Symbol.dispose]: () => clearInterval(beating),
-    /** A fact in version 99 of each type that it may write, each on the condition that it comes next. Returns their number. */
+    /** A fact in version 99 of each type that it may write, and one of a type of its own, each on the condition that it comes next. Returns their number. */
     attack: async (run: RunKey): Promise<number> => {
       const filter = lifecycleFilter(run);
-      for (const type of types) {
-        const subject = `${filter.slice(0, -1)}${RUN_EVENTS[type].fact}.executor.1.${A}`;
+      for (const { fact, body } of claims) {
+        const subject = `${filter.slice(0, -1)}${fact}.executor.1.${A}`;
         const head = (await lastMessage(operator, 'RUNS', filter))?.seq ?? 0;
         const expect = { lastSubjectSequence: head, lastSubjectSequenceSubject: filter };
-        await log.js.publish(subject, JSON.stringify({ type, version: 99 }), { expect });
+        await log.js.publish(subject, JSON.stringify(body), { expect });
       }
-      return types.length;
+      return claims.length;
     },
     /** More messages than a run can have, of which each is fenced on the one before, under many subjects. */
     flood: async (run: RunKey): Promise<void> => {
@@ -102,13 +109,14 @@ const aHostileOne = async ({ operator, open }: GuardedServices) => {
         ['ExecutorRegistered', 'registered'],
         ['ExecutorDraining', 'draining'],
         ['ExecutorLeft', 'left'],
+        ['ExecutorMadeUp', 'left'],
       ] as const)
         await log.js.publish(`fleet.${A}.${fact}`, JSON.stringify({ type, version: 99 }));
     },
   };
 };
 
-it('an executor that writes versions which nobody knows, and too much, stops no service, and no run of others', async () => {
+it('an executor that writes versions and types which nobody knows, and too much, stops no service, and no run of others', async () => {
   await using open = new AsyncDisposableStack();
   const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-versions-'))).path;
   const receiver = open.use(await aReceiver());
@@ -131,9 +139,9 @@ it('an executor that writes versions which nobody knows, and too much, stops no 
   let stored = 0;
   while (stored < 1.5 * KEPT) stored += (await hostile.attack(own)) + (await hostile.attack(waiting));
   for (const consumer of ['scheduler', 'projection'])
-    await waitFor(`a dead letter of the ${consumer} that names the version`, async () => {
+    await waitFor(`dead letters of the ${consumer} that name a version and a type`, async () => {
       const letters = await listDeadLetters(operator, { consumer, stream: 'RUNS', limit: 10 * KEPT });
-      return letters.some(({ reason }) => LATER_VERSION.test(reason));
+      return [LATER_VERSION, LATER_TYPE].every((one) => letters.some(({ reason }) => one.test(reason)));
     });
   await hostile.flood(waiting);
   expect([await one.seen(own), await other.seen(waiting)]).toEqual(['200 started', '200 queued']);

@@ -52,7 +52,7 @@ describe('the reference of the API, in a browser', () => {
 
     await page.getByPlaceholder('Filter').fill('cancel');
     await page.locator('.nav-bar-path', { hasText: 'Cancel a run' }).click();
-    const samples = { curl: '--request POST', TypeScript: 'client.runs.cancel(', Python: 'with Runledger()' };
+    const samples = { curl: '--request POST', JavaScript: "method: 'POST'", Python: 'requests.post(' };
     for (const [label, text] of Object.entries(samples)) {
       await page.getByRole('button', { name: label, exact: true }).click();
       await page.locator('.tab-content:visible', { hasText: text }).waitFor();

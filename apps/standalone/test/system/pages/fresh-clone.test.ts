@@ -23,7 +23,7 @@ const ONLY_TESTS_NEED = ['vitest', 'testcontainers', 'typescript'];
 /** With the packages from the registries. */
 const FOLLOWED_WITHIN_MS = 600_000;
 
-/** What is not executed, with the reason that its page has in a comment before it. */
+/** What is not executed, with the reason that its page has in a comment before it. session.test.ts executes docs/run-api.md. */
 const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
   'README.md': [],
   'docs/run-api.md': [],
@@ -94,11 +94,6 @@ describe('a fresh clone, for a user without privileges', () => {
     expect(packages.filter((name) => ONLY_TESTS_NEED.includes(name))).toEqual([]);
   });
 
-  it('answers every block of docs/run-api.md', { timeout: FOLLOWED_WITHIN_MS }, async () => {
-    const parts = runnable(await read('docs/run-api.md'));
-    await expect(replayed(parts, newcomer.shell())).resolves.toHaveLength(parts.length);
-  });
-
   it('stops with Ctrl-C', async () => {
     await terminal.stop();
     expect(terminal.output()).toMatch(/Stopping\.\nStopped\.\n$/);
@@ -132,12 +127,5 @@ describe('a fresh clone, for a user without privileges', () => {
         );
       },
     );
-  });
-
-  it('passes tests against real servers with npm test', { timeout: FOLLOWED_WITHIN_MS }, async () => {
-    const commands = { kind: 'commands', fence: 'sh', text: 'npm test -- packages/testing\n' } as const;
-    const answer = { kind: 'answer', form: 'text', text: '' } as const;
-    const [, tested] = await replayed([commands, answer], newcomer.shell());
-    expect(tested?.text).toMatch(/\n\d+ passed, 0 failed/);
   });
 });

@@ -2,12 +2,10 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '@runledger/local-servers/free-port';
 import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readOperatorFile } from '../../../src/data-folder/connection-files.ts';
-import { aReceiver } from '../../fixtures/webhook-receiver.ts';
 import { descendants } from '../../fixtures/processes.ts';
 import { runApi } from '../../fixtures/run-api.ts';
 import { runCli } from '../../fixtures/run-cli.ts';
@@ -73,40 +71,6 @@ describe('the webhook of a run in a standalone', () => {
     expect(stdout).toMatch(/Z {2}attempt 1 +200 accepted +.*wait /);
     expect((await runCli(['history', run], dataFolder)).stdout).toMatch(/WebhookDelivered +notifier/);
   });
-
-  it('is attempted again if nothing listened at first', async () => {
-    const { dataFolder } = standalone;
-    const api = runApi(standalone);
-    const port = await freePort();
-    const webhook = `http://127.0.0.1:${port}/hook`;
-    const run = await api.queue({ size: 16, seconds: 0 }, { webhook });
-    const retrying = await waitFor('the first attempt to fail', async () => {
-      const shown = await api.deliveries(run);
-      return shown.state === 'retrying' && shown.tries.length > 0 && shown;
-    });
-    const refused = { try: 1, reason: 'connect_refused', status: null };
-    expect(retrying).toMatchObject({ webhook_status: 'running', round: 1 });
-    const [first] = retrying.tries;
-    expect(first).toMatchObject(refused);
-    expect(Date.parse(retrying.next_try_at ?? '')).toBeGreaterThan(Date.parse(first?.started_at ?? ''));
-    await using receiver = await aReceiver(() => 200, port);
-    expect((await runCli(['deliveries', run], dataFolder)).stdout).toContain('connect_refused');
-    await waitFor('the notification', () => receiver.of(run).length > 0, { withinMs: 60_000 });
-    const [arrived] = receiver.of(run);
-    expect(arrived).toMatchObject({ payload: { run_id: run, status: 'success' } });
-    expect(arrived?.headers['webhook-id']).toBe(first?.webhook_id);
-    const delivered = await waitFor('the delivery to be shown', async () => {
-      const shown = await api.deliveries(run);
-      return shown.webhook_status === 'success' && shown.tries.at(-1)?.reason === 'accepted' && shown;
-    });
-    expect(delivered).toMatchObject({ state: null, next_try_at: null });
-    expect(delivered.tries[0]).toMatchObject(refused);
-    expect(delivered.tries.at(-1)).toMatchObject({ webhook_id: first?.webhook_id, status: 200 });
-    const listed = await waitFor('the list to show it', async () =>
-      (await api.listDeliveries('status=success')).find(({ run_id }) => run_id === run),
-    );
-    expect(listed).toMatchObject({ webhook_status: 'success', tries: delivered.tries.length });
-  }, 90_000);
 
   it('cannot go to a service of the standalone', async () => {
     const operator = await readOperatorFile(standalone.dataFolder);

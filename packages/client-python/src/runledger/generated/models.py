@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fdf5b9479d4f5e73d781f792c80e928c1caabfacb4071b27abb6d911504b7f0d.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7f67bc97688700b065e0cac3b7fea598638db72fba3076537189d4276052699e.
 
 from __future__ import annotations
 
@@ -1856,96 +1856,6 @@ class ProviderSignInAddress(TypedDict):
     pending: str
     """
     The sign-in that has begun, sealed: for the page that began it, and for nobody else.
-    """
-
-
-class ReceiptFact(TypedDict):
-    """
-    A fact of the run as it is stored.
-    """
-
-    sequence: int
-    """
-    Its position in the log.
-    """
-    time: str
-    """
-    When the broker stored it.
-    """
-    subject: str
-    """
-    The subject under which it is stored in the log.
-    """
-    follows: int
-    """
-    The position of the message that it was stored behind, as its fence says; 0 for none.
-    """
-    content: str | None
-    """
-    The text as it is stored. It has the hash of the one before as `previous_sha256`. Null when outputs in it were deleted.
-    """
-    sha256: str
-    """
-    The SHA-256 of the content, in base64url.
-    """
-
-
-class ReceiptKeys(TypedDict):
-    """
-    The keys with which receipts are signed.
-    """
-
-    keys: list[str]
-    """
-    The public keys. The first one signs; the others have signed before.
-    """
-
-
-PathItem: TypeAlias = str
-"""
-A hash beside the way from the leaf to the root.
-"""
-
-
-class Fact(TypedDict):
-    sequence: int
-    """
-    The position of the fact in the log.
-    """
-    index: int
-    """
-    The index of its leaf, from 0.
-    """
-    path: list[PathItem]
-    """
-    The hashes beside the way from the leaf to the root, the lowest first.
-    """
-
-
-class ReceiptSegment(TypedDict):
-    """
-    Facts that are archived, so that each proves that it is part of a segment.
-    """
-
-    first_sequence: int
-    """
-    The first position of the range of the log that was archived.
-    """
-    last_sequence: int
-    """
-    The last position of that range.
-    """
-    messages: int
-    """
-    The number of messages of the segment: the leaves of its tree.
-    """
-    root: str
-    """
-    The root of the Merkle tree over the messages of the segment (RFC 6962), in base64url.
-    """
-    facts: list[Fact]
-    """
-    The facts of the run that are in the segment, each with the proof of it.
     """
 
 
@@ -4552,60 +4462,6 @@ class QueuesPage(TypedDict):
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
-    """
-
-
-class Archive(TypedDict):
-    """
-    Facts of the run that are archived, with a signature of the same key. Only present when some are.
-    """
-
-    segments: list[ReceiptSegment]
-    """
-    The segments that have facts of the run.
-    """
-    signature: str
-    """
-    A signature of Ed25519 in base64url, over run_id, issued_at and segments as a JSON object without white space, in the order of their members here.
-    """
-
-
-class Receipt(TypedDict):
-    """
-    What an installation says happened to a run, in a form that proves itself.
-    """
-
-    format: Literal[1]
-    """
-    The version of this form.
-    """
-    run_id: str
-    """
-    The id of the run.
-    """
-    org_id: str
-    """
-    The id of the organisation that it belongs to.
-    """
-    issued_at: str
-    """
-    When the receipt was made.
-    """
-    facts: list[ReceiptFact]
-    """
-    The facts of the run, in the order of the log.
-    """
-    key: str
-    """
-    A public key of Ed25519: SPKI, DER, base64url.
-    """
-    signature: str
-    """
-    A signature of Ed25519 in base64url, over the receipt as JSON without white space, in the order of its members here, without this member and those behind it.
-    """
-    archive: NotRequired[Archive]
-    """
-    Facts of the run that are archived, with a signature of the same key. Only present when some are.
     """
 
 

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 fdf5b9479d4f5e73d781f792c80e928c1caabfacb4071b27abb6d911504b7f0d.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7f67bc97688700b065e0cac3b7fea598638db72fba3076537189d4276052699e.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1046,21 +1046,6 @@ def list_queues(
     )
 
 
-def list_receipt_keys() -> Operation[models.ReceiptKeys]:
-    """
-    List the keys of receipts.
-
-    The public keys with which this installation signs receipts, or has signed them.
-
-    The API key needs the scope `runs:read`.
-    """
-    return Operation(
-        "GET",
-        "/receipt-keys",
-        idempotent=True,
-    )
-
-
 def get_retention() -> Operation[models.Retention]:
     """
     Read for how long runs and their output files are kept.
@@ -1335,27 +1320,6 @@ def delete_run_outputs(
     return Operation(
         "DELETE",
         path_of("/run/{run_id}/outputs", run_id=run_id),
-    )
-
-
-def get_run_receipt(
-    run_id: str,
-) -> Operation[models.Receipt]:
-    """
-    Get a receipt of a run.
-
-    Every lifecycle fact of the run as it is stored, signed. Each has the hash of the one before, so `runledger
-    receipt check` proves without the service that the history is whole and unaltered. Secret inputs are in it as
-    they are stored: encrypted.
-
-    The API key needs the scope `admin`.
-
-    run_id: The id of the run.
-    """
-    return Operation(
-        "GET",
-        path_of("/run/{run_id}/receipt", run_id=run_id),
-        idempotent=True,
     )
 
 

@@ -79,7 +79,7 @@ const RequiredLabel = {
   ...Label,
   'x-refusal': {
     type: 'string_pattern_mismatch',
-    msg: `Input should be a label: ${LABEL_RULE}`,
+    msg: `Send a label: ${LABEL_RULE}`,
   },
 };
 const Labels = Type.Array(RequiredLabel, {
@@ -262,6 +262,7 @@ export const NewDeployment = Type.Object(
     ],
   },
 );
+export type NewDeployment = Static<typeof NewDeployment>;
 
 export const DeploymentChange = Type.Object(
   {
@@ -293,6 +294,7 @@ export const DeploymentChange = Type.Object(
     examples: [{ concurrency_limit: 4 }],
   },
 );
+export type DeploymentChange = Static<typeof DeploymentChange>;
 
 export const DeploymentPlan = Type.Object(
   {

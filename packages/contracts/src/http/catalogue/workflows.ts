@@ -86,7 +86,7 @@ const InputName = Type.String({
 const Listed = Type.Union([Type.String(), Type.Number(), Exact], {
   description: 'A value that the input may have.',
   examples: ['portrait'],
-  'x-refusal': { type: 'string_type', msg: 'Input should be a valid string or number' },
+  'x-refusal': { type: 'string_type', msg: 'Send a text or a number' },
 });
 const RANDOM =
   'Of an input of type integer without `default` and `enum`, such as a seed: a run that leaves it out, or sends null, gets a random value, drawn once when the run is queued. It is from `minimum` or 0 to `maximum` or 2^53 - 1. `workflow_inputs` shows it; other attempts and reruns have the same one.';
@@ -95,7 +95,7 @@ const DIGITS = 'An integer that a double would change is a string of its digits.
 const MINIMUM = `The lowest value of an input of type integer or number. ${DIGITS}`;
 const MAXIMUM = `The highest value of an input of type integer or number. ${DIGITS}`;
 const WRONG_BOUND = {
-  'x-refusal': { type: 'float_type', msg: 'Input should be a valid number, or a string of digits' },
+  'x-refusal': { type: 'float_type', msg: 'Send a number, or a text of digits' },
 };
 const MIN_ITEMS = 'How many items an input that is a list has at least: one of type array, or of files.';
 const MAX_ITEMS = 'How many items an input that is a list has at most.';

@@ -18,7 +18,7 @@ const InputValue = Type.Unsafe<JsonValue>(
       examples: [EXAMPLE_INPUTS.size],
       'x-refusal': {
         type: 'string_type',
-        msg: 'Input should be a valid string, integer, number, boolean or array',
+        msg: 'Send a text, a number, true, false or a list',
       },
     },
   ),

@@ -44,7 +44,7 @@ const Search = Type.String({
   description: `Runs whose id begins with this text, of 8 characters or more. If there is none: runs that have the text in a tag, in the name or the value of an input, or in the message of their error, and runs of deployments that have it in their name. Upper and lower case are the same, and so are all spaces. It looks at the first 1,000 characters of each value and the first 2,000 of all inputs, and at the first 500 of a message; not at secret inputs, nor at inputs of more than ${KIB} KiB in total. A page looks at a bounded number of runs.`,
   'x-refusal': {
     type: 'string_pattern_mismatch',
-    msg: `Input should be a text of 1 to ${MAX_SEARCH} characters that is not blank`,
+    msg: `Send a text of 1 to ${MAX_SEARCH} characters that is not blank`,
   },
 });
 
@@ -120,7 +120,7 @@ export const RunFilter = Type.Object(
           examples: [['customer:17']],
           'x-refusal': {
             type: 'string_pattern_mismatch',
-            msg: `Input should be 1 to ${MAX_TAGS} tags: a list, or a text with commas. ${TAG_RULE}`,
+            msg: `Send 1 to ${MAX_TAGS} tags: a list, or a text with commas. ${TAG_RULE}`,
           },
         },
       ),

@@ -37,7 +37,7 @@ interface Scene extends AsyncDisposable {
   kill(): Promise<void>;
   /** Connected to another server. */
   readonly log: EventLog;
-  /** What the reader logged of its interruptions. */
+  /** What the reader logged of its interruptions since the kill. */
   readonly interruptions: readonly string[];
 }
 
@@ -57,7 +57,11 @@ const aScene = async (): Promise<Scene> => {
   const kept = opened.move();
   return {
     victim,
-    kill: async () => servers[Number(victim.slice(1))]?.kill9(),
+    kill: async () => {
+      // A machine that stalls may have interrupted the reader before.
+      interruptions.length = 0;
+      await servers[Number(victim.slice(1))]?.kill9();
+    },
     log,
     interruptions,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

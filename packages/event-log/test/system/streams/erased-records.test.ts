@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { expect, it } from 'vitest';
 import { eraseSubjects } from '../../../src/streams/erase-messages.ts';
 import { openBucket, type Bucket, type BucketName } from '../../../src/streams/bucket.ts';
+import { openTable } from '../../../src/table/table.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 const Session = Type.Object({ name: Type.String() });
@@ -40,8 +41,15 @@ it(
       await changedOften(bucket, 'a.erased');
       await bucket.erase('a.erased');
       expect(await bucket.eraseAt('a.at', await changedOften(bucket, 'a.at'))).toBe(true);
-      await changedOften(bucket, 'a.deleted');
-      await bucket.delete('a.deleted');
+      const table = openTable(test.log, {
+        bucket: name,
+        prefix: 'a',
+        schema: Session,
+        keep: (session) => session,
+      });
+      await changedOften(bucket, 'a.marked');
+      await table.erase('a.marked');
+      expect(await table.eraseAt('a.marked_at', await changedOften(bucket, 'a.marked_at'))).toBe(true);
       await changedOften(bucket, 'b.1');
       await eraseSubjects(test.log, `KV_${name}`, `$KV.${name}.b.>`);
       await changedOften(bucket, 'a.kept');

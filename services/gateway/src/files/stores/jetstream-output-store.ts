@@ -4,6 +4,7 @@ import { isFull } from '@runledger/event-log/append/publish';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { objectChunks, readChunk } from '@runledger/event-log/read/read-pages';
+import { messageOf } from '@runledger/resilience/errors';
 import {
   isOutputKey,
   OutputStoreFull,
@@ -147,7 +148,7 @@ const full = (bucket: string, limit: string, cause: unknown): OutputStoreFull =>
   );
 
 const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new OutputStoreUnavailable(`${what}: the broker failed (${why})`, { cause: error });
 };
 
@@ -176,7 +177,7 @@ async function* readChunks(
       if (offset > first) yield data.subarray(Math.max(first - from, 0), last + 1 - from);
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new OutputStoreUnavailable(`reading an output file: ${why}`, { cause: error });
   }
 }

@@ -1,10 +1,13 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
 import pLimit from 'p-limit';
+import { openSweeps } from '../output-store.ts';
+import { s3Objects, type ListedObject } from './s3-objects.ts';
 import { parsedName, elementsOf, textOf, type S3Requests } from './s3-requests.ts';
 
 export interface S3ExpiryOptions {
   readonly requests: S3Requests;
   readonly bucket: string;
+  /** Of the names of its objects. */
   readonly prefix: string;
   /** Older files are removed. */
   readonly keepMs: number;
@@ -27,23 +30,10 @@ const MAX_CONCURRENT = 8;
  * the bucket that removes objects as old does no harm.
  */
 export const openS3Expiry = (options: S3ExpiryOptions): AsyncDisposable => {
-  const stopping = new AbortController();
-  const { signal } = stopping;
   let uploads: ReadonlySet<string> = new Set();
-  const sweepOnce = async (): Promise<void> => {
+  return openSweeps(options.everyMs ?? SWEEP_EVERY_MS, async (signal) => {
     uploads = await sweep(options, uploads, signal);
-  };
-  let sweeping = sweepOnce();
-  const timer = setInterval(() => {
-    sweeping = sweeping.then(sweepOnce);
-  }, options.everyMs ?? SWEEP_EVERY_MS).unref();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer);
-      stopping.abort();
-      await sweeping;
-    },
-  };
+  });
 };
 
 /** `seen`: the uploads of the sweep before. Those of this one. */
@@ -57,7 +47,7 @@ const sweep = async (
   try {
     for await (const names of expiredObjects(options)) {
       if (signal.aborted) return seen;
-      await limit.map(names, (name) => requests.ask({ method: 'DELETE', name }));
+      await limit.map(names, s3Objects(requests).remove);
     }
     return await abortOldUploads(options, seen);
   } catch (err) {
@@ -66,20 +56,15 @@ const sweep = async (
   }
 };
 
-interface Listed {
-  readonly name: string;
-  readonly storedMs: number;
-}
-
 /** The names of what may go, some at a time. */
 async function* expiredObjects(options: S3ExpiryOptions): AsyncGenerator<string[]> {
-  const { keepMs, now, prefix } = options;
+  const { requests, keepMs, now, prefix, listed: most } = options;
   const present = now().getTime();
   // The content whose description may be the next object.
-  let content: (Listed & { readonly key: string }) | undefined;
+  let content: (ListedObject & { readonly key: string }) | undefined;
   const withoutDescription = (): string[] =>
     content && content.storedMs < present - MAX_UPLOAD_MS ? [content.name] : [];
-  for await (const page of listedUnder(options)) {
+  for await (const page of s3Objects(requests).list(prefix, most)) {
     const expired: string[] = [];
     for (const listed of page) {
       const about = parsedName(prefix, listed.name);
@@ -94,25 +79,6 @@ async function* expiredObjects(options: S3ExpiryOptions): AsyncGenerator<string[
     yield expired;
   }
   yield withoutDescription();
-}
-
-async function* listedUnder({
-  requests,
-  prefix,
-  listed,
-}: S3ExpiryOptions): AsyncGenerator<readonly Listed[]> {
-  let token: string | undefined;
-  do {
-    const from = token === undefined ? {} : { 'continuation-token': token };
-    const most = listed === undefined ? {} : { 'max-keys': String(listed) };
-    const query = { 'list-type': '2', prefix, ...most, ...from };
-    const { text } = await requests.ask({ method: 'GET', query });
-    yield elementsOf(text, 'Contents').map((found) => ({
-      name: textOf(found, 'Key') ?? '',
-      storedMs: Date.parse(textOf(found, 'LastModified') ?? ''),
-    }));
-    token = textOf(text, 'NextContinuationToken');
-  } while (token !== undefined);
 }
 
 /**

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
 import { parseJson } from '@runledger/contracts/json';
 import { within } from '@runledger/resilience/within';
+import { messageOf } from '@runledger/resilience/errors';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   FileDescription,
   DAY_MS,
+  hashed,
   keepDaysConfig,
   isOutputKey,
   OutputStoreUnavailable,
@@ -29,8 +30,8 @@ import {
   type S3Requests,
   type S3Bucket,
 } from './s3-requests.ts';
-import { putContent } from './s3-put.ts';
 import { openS3Expiry } from './s3-expiry.ts';
+import { putContent, s3Objects } from './s3-objects.ts';
 
 /** What a failed upload has left. */
 const REMOVE_WITHIN_MS = 10_000;
@@ -144,49 +145,34 @@ const putFile = async (
   { key, filename, content_type }: OutputToStore,
   { body, now }: PutOptions,
 ): Promise<StoredOutput> => {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const hashed = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const piece of body) {
-      hash.update(piece);
-      bytes += piece.byteLength;
-      yield piece;
-    }
-  };
+  const hashing = hashed(body);
   // The type that a client chose is in the description. Here it would be executed by browsers that are shown a bucket.
   const content = { name: contentOf(prefix, key), content_type: 'application/octet-stream' };
-  await putContent(requests, content, hashed());
-  const sha256 = hash.digest('hex');
-  const described = { key, filename, content_type, bytes, sha256, stored_at: now().toISOString() };
-  await requests.ask({
-    method: 'PUT',
-    name: descriptionOf(prefix, key),
-    headers: { 'content-type': 'application/json' },
-    body: Buffer.from(JSON.stringify(described)),
-  });
+  await putContent(requests, content, hashing.pieces);
+  const described = { key, filename, content_type, ...hashing.done(), stored_at: now().toISOString() };
+  const description = Buffer.from(JSON.stringify(described));
+  await s3Objects(requests).put(descriptionOf(prefix, key), description, 'application/json');
   return described;
 };
 
 const findDescription = async (
-  { ask }: S3Requests,
+  requests: S3Requests,
   prefix: string,
   key: string,
 ): Promise<StoredOutput | undefined> => {
   const name = descriptionOf(prefix, key);
-  try {
-    const described = parseJson((await ask({ method: 'GET', name })).text);
-    if (Value.Check(Description, described) && described.key === key) return described;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  const found = await s3Objects(requests).get(name);
+  if (!found) return undefined;
+  const described = parseJson(found.toString());
+  if (Value.Check(Description, described) && described.key === key) return described;
   throw new OutputStoreUnavailable(`The description of an output file, ${name}, is damaged.`);
 };
 
 /** First what makes it exist. To remove what is not there is no error. */
-const removeFile = async ({ ask }: S3Requests, prefix: string, key: string): Promise<void> => {
-  await ask({ method: 'DELETE', name: descriptionOf(prefix, key) });
-  await ask({ method: 'DELETE', name: contentOf(prefix, key) });
+const removeFile = async (requests: S3Requests, prefix: string, key: string): Promise<void> => {
+  const { remove } = s3Objects(requests);
+  await remove(descriptionOf(prefix, key));
+  await remove(contentOf(prefix, key));
 };
 
 /** What stores say when a bucket, a disk or a quota is full: Ceph and others, MinIO. */
@@ -209,8 +195,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: 'Set the clock of this machine',
 };
 
-const isMissing = (error: unknown): boolean => error instanceof S3Failure && error.code === 'NoSuchKey';
-
 /** The error of the port for an error of a request. `what`: what was done. */
 const storeError = ({ name }: S3Bucket, what: string, error: unknown): Error => {
   if (error instanceof OutputStoreUnavailable) return error;
@@ -219,7 +203,7 @@ const storeError = ({ name }: S3Bucket, what: string, error: unknown): Error => 
       `The bucket ${name} of the output files is full. An operator has to raise its quota, or let files expire sooner (RUNLEDGER_OUTPUTS_KEEP_DAYS)`,
       { cause: error },
     );
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   const advice = error instanceof S3Failure ? ADVICE[error.code] : undefined;
   return new OutputStoreUnavailable(
     `${what}: the bucket ${name} failed (${why})${advice === undefined ? '' : `. ${advice}`}`,

@@ -49,6 +49,8 @@ interface S3Request {
   readonly body?: Uint8Array;
   /** For one try, to the last byte of the response; of a read to the first. */
   readonly withinMs?: number;
+  /** Bytes of the answer: some MiB when it is left out. */
+  readonly most?: number;
 }
 
 /** The store answered with an error. `code` is S3's, such as `NoSuchKey`; empty when it says none. */
@@ -73,6 +75,7 @@ export class S3Unreachable extends Error {
 
 interface S3Answer {
   readonly headers: Headers;
+  readonly bytes: Buffer;
   readonly text: string;
 }
 
@@ -106,9 +109,10 @@ export const s3Requests = (bucket: S3Bucket): S3Requests => {
       again(request, () =>
         inTime(request, async (signal) => {
           const response = await send(bucket, request, { signal, keys });
-          const text = await textIn(response);
+          const bytes = await bytesIn(response, request.most);
+          const text = bytes.toString();
           if (!response.ok) throw new S3Failure(response.status, text);
-          return { headers: response.headers, text };
+          return { headers: response.headers, bytes, text };
         }),
       ),
     read: (request) =>
@@ -116,7 +120,8 @@ export const s3Requests = (bucket: S3Bucket): S3Requests => {
         inTime(request, async (signal) => {
           const response = await send(bucket, request, { signal, keys });
           const { headers, body } = response;
-          if (!response.ok || !body) throw new S3Failure(response.status, await textIn(response));
+          if (!response.ok || !body)
+            throw new S3Failure(response.status, (await bytesIn(response)).toString());
           return { headers, body };
         }),
       ),
@@ -161,15 +166,15 @@ const send = async (
 
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-const textIn = async ({ body }: Response): Promise<string> => {
+const bytesIn = async ({ body }: Response, most = MAX_ANSWER_BYTES): Promise<Buffer> => {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of body ?? []) {
     bytes += piece.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) throw new S3Unreachable('its answer is too long');
+    if (bytes > most) throw new S3Unreachable('its answer is too long');
     pieces.push(piece);
   }
-  return Buffer.concat(pieces).toString();
+  return Buffer.concat(pieces);
 };
 
 /** Ends the work with its signal when it takes too long. A body that it began to read is no longer bound by that time. */

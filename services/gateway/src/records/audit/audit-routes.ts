@@ -9,19 +9,16 @@ import {
 } from '@runledger/event-log/streams/audit-records';
 import { recordsLeft } from '@runledger/event-log/streams/audit-ring';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { allows } from '@runledger/contracts/scopes';
 import type { AuditRecord } from '@runledger/contracts/audit-record';
-import { lacksScope } from '../../door/caller.ts';
+import { seenOrganisation } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';
-import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
-import { own } from '../../door/compiled.ts';
+import { cursorAt, checkCursor, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 
 const shared = {
   method: 'GET',
   tag: 'Audit',
   scope: 'admin',
   orScope: 'operator',
-  refusals: [],
 } as const;
 
 const listOperation = operation({
@@ -58,7 +55,7 @@ export const auditRoutes = (log: EventLog): Route[] => [
       const [page, left] = await Promise.all([readPage(log, query, range), leftOf(log, range)]);
       return { ...page, left };
     },
-    ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
+    checkCursor(isPosition),
   ),
   route(exportOperation, async ({ query }, caller, ctx) => {
     const spans = readAuditBackwards(log, rangeOf(query, caller));
@@ -118,21 +115,16 @@ const shown = ({
   ...record
 }: StoredAuditRecord): AuditEntry => record;
 
-/** An operator sees all; anybody else their own organisation. @throws {Refused} */
+/** @throws {Refused} */
 const rangeOf = (
   { action, organisation, since, until }: AuditExportQuery,
-  { org_id, key }: Caller,
-): Omit<AuditRange, 'below'> => {
-  const isOperator = allows(key.scopes, 'operator');
-  if (organisation !== undefined && organisation !== org_id && !isOperator)
-    throw lacksScope('operator', 'Leave organisation out to see your own');
-  return {
-    org_id: isOperator ? organisation : org_id,
-    action,
-    since: since === undefined ? undefined : new Date(since),
-    until: until === undefined ? undefined : new Date(until),
-  };
-};
+  caller: Caller,
+): Omit<AuditRange, 'below'> => ({
+  org_id: seenOrganisation(caller, organisation),
+  action,
+  since: since === undefined ? undefined : new Date(since),
+  until: until === undefined ? undefined : new Date(until),
+});
 
 const POSITION = /^\d{0,15}\.\d{0,15}$/;
 const isPosition = (text: string): boolean => POSITION.test(text);
@@ -149,16 +141,9 @@ const positionIn = (cursor: string | undefined): AuditPosition | undefined => {
   );
 };
 
-interface AuditSelection {
-  readonly key_id?: string | undefined;
-  readonly user_id?: string | undefined;
-  /** The id of a target. */
-  readonly target?: string | undefined;
-}
-
 /** Whether a record is about these; what is left out does not matter. */
 const isOf =
-  ({ key_id, user_id, target }: AuditSelection) =>
+  ({ key_id, user_id, target }: AuditExportQuery) =>
   ({ actor, target: { id } }: Pick<AuditRecord, 'actor' | 'target'>): boolean =>
     (key_id === undefined || (actor.kind === 'key' && actor.key_id === key_id)) &&
     (user_id === undefined ||

@@ -1,21 +1,15 @@
-import {
-  Organisation,
-  User,
-  Deployment,
-  Machine,
-  Workflow,
-  type WorkflowVersion,
-} from '@runledger/contracts/catalogue/records';
+import { Organisation, User, Deployment, Machine, Workflow } from '@runledger/contracts/catalogue/records';
 import { openBucket } from '@runledger/event-log/streams/bucket';
+import { openTables } from '@runledger/event-log/table/table';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { perLog } from '@runledger/event-log/connect/per-log';
 import { newUuid } from '@runledger/contracts/ids';
 import { streamState } from '@runledger/event-log/read/leader-read';
 import { Type } from 'typebox';
 import { erasureRecords } from '../erasure.ts';
-import { openWorkflowVersions, type FixedVersion, type WorkflowVersions } from './workflow-versions.ts';
+import { openWorkflowVersions, type WorkflowVersions } from './workflow-versions.ts';
 import { blockedByDeployments, type DeploymentPart } from './deletion.decide.ts';
-import { listed, type Listed } from './known-records.ts';
-import { openRecords, type Records, type DecidedRecord } from './records.ts';
+import { listed, openRecords, type DecidedRecord, type Owned, type Records } from './records.ts';
 import type { Conflict } from '../../door/refusal.ts';
 
 export type { FixedVersion } from './workflow-versions.ts';
@@ -25,18 +19,12 @@ export type { FixedVersion } from './workflow-versions.ts';
  * Every method may throw LogUnavailable.
  */
 export interface Catalogue {
-  getDeployment(org: string, id: string): Promise<Deployment | undefined>;
-  putDeployment(record: Deployment): Promise<void>;
-  getMachine(org: string, id: string): Promise<Machine | undefined>;
-  putMachine(record: Machine): Promise<void>;
-  getWorkflow(org: string, id: string): Promise<Workflow | undefined>;
-  putWorkflow(record: Workflow): Promise<void>;
-  getWorkflowVersion(org: string, id: string): Promise<WorkflowVersion | undefined>;
-  /**
-   * A version is immutable: false when one with this id exists.
-   * @throws {BlobStoreFull} @throws TypeError when the number belongs to another version
-   */
-  createWorkflowVersion(version: FixedVersion): Promise<boolean>;
+  readonly machines: Records<Machine>;
+  readonly workflows: Records<Workflow>;
+  readonly versions: WorkflowVersions;
+  readonly deployments: Records<Deployment>;
+  /** How many of these an organisation has, archived ones too. */
+  count(org: string): Promise<number>;
   /** False when it exists. */
   createOrganisation(record: Organisation): Promise<boolean>;
   getOrganisation(id: string): Promise<Organisation | undefined>;
@@ -50,19 +38,35 @@ export interface Catalogue {
   listUsers(org: string): Promise<User[]>;
 }
 
-export const catalogue = (log: EventLog): Catalogue => {
-  const { machines, workflows, versions, deployments } = catalogueRecords(log);
-  const organisations = openBucket(log, 'CATALOGUE', Organisation);
-  const users = openBucket(log, 'CATALOGUE', User);
+export const catalogue = perLog((log): Catalogue => {
+  const bucket = 'CATALOGUE';
+  const machines = openRecords(
+    openTables(log, { bucket, prefix: 'machines', schema: Machine, ...listed<Machine>() }),
+    'machines',
+  );
+  const workflows = openRecords(
+    openTables(log, { bucket, prefix: 'workflows', schema: Workflow, ...listed<Workflow>() }),
+    'workflows',
+  );
+  const deployments = openRecords(
+    openTables(log, { bucket, prefix: 'deployments', schema: Deployment, ...listed<Deployment>() }),
+    'deployments',
+  );
+  const versions = openWorkflowVersions(log);
+  const organisations = openBucket(log, bucket, Organisation);
+  const users = openBucket(log, bucket, User);
   return {
-    getDeployment: (org, id) => deployments.get(org, id),
-    putDeployment: (record) => deployments.put(record),
-    getMachine: (org, id) => machines.get(org, id),
-    putMachine: (record) => machines.put(record),
-    getWorkflow: (org, id) => workflows.get(org, id),
-    putWorkflow: (record) => workflows.put(record),
-    getWorkflowVersion: (org, id) => versions.getRecord(org, id),
-    createWorkflowVersion: (version) => versions.create(version),
+    machines,
+    workflows,
+    versions,
+    deployments,
+    count: async (org) => {
+      const counts = await Promise.all([
+        ...[machines, workflows, deployments].map(async (records) => (await records.all(org)).length),
+        versions.count(org),
+      ]);
+      return counts.reduce((sum, one) => sum + one, 0);
+    },
     createOrganisation: async (record) => {
       const isNew = (await organisations.create(`organisations.${record.id}`, record)) !== false;
       if (isNew) await runCounts(log).begin(record.id);
@@ -76,7 +80,7 @@ export const catalogue = (log: EventLog): Catalogue => {
     getUser: async (org, id) => (await users.get(`users.${org}.${id}`))?.value,
     listUsers: async (org) => (await users.list(`users.${org}`)).map(({ value }) => value),
   };
-};
+});
 
 /** How far the runs of an organisation are counted. `taken_by` differs for each write, so that no process takes the write of another one for its own. */
 const RunCount = Type.Object({
@@ -133,55 +137,9 @@ export const runCounts = (log: EventLog): RunCounts => {
 const firstWithoutCount = async (log: EventLog): Promise<number> =>
   (await streamState(log, 'RUNS')).state.last_seq + 1;
 
-type ListedRecord = Listed & Pick<Machine, 'name'>;
-type ListedDeployment = ListedRecord & Pick<Deployment, DeploymentPart>;
-
-/** The records that an organisation makes its runs from. */
-export interface CatalogueRecords {
-  readonly machines: Records<Machine, ListedRecord>;
-  readonly workflows: Records<Workflow, ListedRecord>;
-  readonly versions: WorkflowVersions;
-  readonly deployments: Records<Deployment, ListedDeployment>;
-  /** How many records the organisation has, archived ones too. */
-  count(org: string): Promise<number>;
-}
-
-const listedByName = (record: Parameters<typeof listed>[0] & { readonly name: string }): ListedRecord => ({
-  ...listed(record),
-  name: record.name,
-});
-
-export const catalogueRecords = (log: EventLog): CatalogueRecords => {
-  const machines = openRecords(openBucket(log, 'CATALOGUE', Machine), 'machines', listedByName);
-  const workflows = openRecords(openBucket(log, 'CATALOGUE', Workflow), 'workflows', listedByName);
-  const deployments = openRecords(
-    openBucket(log, 'CATALOGUE', Deployment),
-    'deployments',
-    ({ machine_id, workflow_id, workflow_version_id, ...record }) => ({
-      ...listedByName(record),
-      machine_id,
-      workflow_id,
-      workflow_version_id,
-    }),
-  );
-  const versions = openWorkflowVersions(log);
-  const all = [machines, workflows, versions, deployments];
-  // A broker that was unavailable may have been restored from an older copy of its log.
-  log.onReconnect(() => all.forEach((records) => records.forget()));
-  const count = async (org: string): Promise<number> =>
-    (await Promise.all(all.map((records) => records.count(org)))).reduce((sum, one) => sum + one, 0);
-  return { machines, workflows, versions, deployments, count };
-};
-
-interface Archivable {
-  readonly id: string;
-  readonly org_id: string;
-  readonly archived?: boolean;
-}
-
 /** Allows a change of a record, unless it archives a record that a deployment needs. @throws {LogUnavailable} */
-export const decideArchiving = async <Stored extends Archivable>(
-  deployments: CatalogueRecords['deployments'],
+export const decideArchiving = async <Stored extends Owned>(
+  deployments: Catalogue['deployments'],
   used: DeploymentPart,
   before: Stored,
   record: Stored,

@@ -3,17 +3,11 @@ import { jsonBytes } from '@runledger/contracts/json';
 import { newUuid, type OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
 import { operation, route, type Route } from '../../door/operation.ts';
-import { invalid, invalidRequest } from '../../door/refusal.ts';
+import { found, invalid, invalidRequest } from '../../door/refusal.ts';
 import { changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentParts } from './deployment-rules.decide.ts';
 import { partsOf, refusedDeployment } from './deployments.ts';
-import {
-  found,
-  newOrigin,
-  withinQuota,
-  withinWorkflowQuota,
-  type CatalogueOperations,
-} from './record-answers.ts';
+import { newOrigin, withinQuota, withinWorkflowQuota, type CatalogueOperations } from './record-answers.ts';
 import { checkNewVersion } from './versions.ts';
 import type { Kit } from '../../kit.ts';
 
@@ -43,7 +37,7 @@ export const checkDeploymentRoute = ({ now }: Kit, operations: CatalogueOperatio
           ? found(await records.deployments.get(org_id, deployment_id.toLowerCase()), 'Deployment')
           : undefined;
       if (present === undefined && typeof name !== 'string')
-        throw invalidRequest(invalid(['body', 'name'], 'missing', 'Field required'));
+        throw invalidRequest(invalid(['body', 'name'], 'missing', 'This is required: send it'));
       const parts = await plannedParts(operations, org_id, plan);
       const asked = { ...plan, workflow_version_id: NEW, machine_id: NEW };
       const decided = present

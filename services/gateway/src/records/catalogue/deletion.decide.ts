@@ -1,6 +1,6 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import type { Conflict } from '../../door/refusal.ts';
-import type { UsedRecord } from '../../views/run-references.decide.ts';
+import type { UsedRecord } from '../../views/stored-run.decide.ts';
 
 /** What is known of a record that is to be deleted. */
 export interface Deletable {

@@ -1,9 +1,12 @@
 import type { Deployment, RequestBounds } from '@runledger/contracts/catalogue/records';
-import type { IfNoOutput } from '@runledger/contracts/events/run-warning';
 import { MAX_PRIORITY, MIN_PRIORITY, type GpuFallback } from '@runledger/contracts/run-options';
-import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
+import type {
+  Deployment as ShownDeployment,
+  DeploymentChange,
+  NewDeployment,
+} from '@runledger/contracts/http/catalogue/deployments';
 import { gpuModel } from '@runledger/contracts/gpu';
-import type { DecidedRecord, Omitted, RecordOrigin } from './records.ts';
+import type { DecidedRecord, RecordOrigin } from './records.ts';
 import {
   tooLongLife,
   wrongMachine,
@@ -14,62 +17,10 @@ import {
   type WrongMember,
 } from './deployment-rules.decide.ts';
 
-/** Null removes a bound. */
-type ChangedBounds = { readonly [Bound in keyof RequestBounds]: RequestBounds[Bound] | Omitted };
-
-/** Null changes nothing. */
-type ChangedRetry = {
-  readonly [Member in keyof Deployment['retry']]?: NonNullable<Deployment['retry'][Member]> | Omitted;
-};
-
-interface RequestedSettings extends RequestedModels {
-  readonly environment?: string | Omitted;
-  readonly labels?: readonly string[] | Omitted;
-  readonly warm_wait_s?: number | Omitted;
-  /** Null clears it. */
-  readonly concurrency_limit?: number | Omitted;
-  readonly weight?: number | Omitted;
-  readonly strict_inputs?: boolean | Omitted;
-  readonly run_timeout_s?: number | Omitted;
-  readonly start_deadline_s?: number | Omitted;
-  /** Null removes all of them. */
-  readonly bounds?: ChangedBounds | Omitted;
-  readonly retry?: ChangedRetry | Omitted;
-  readonly if_no_output?: IfNoOutput | Omitted;
-  /** Null clears it. */
-  readonly log_masks?: NonNullable<Deployment['log_masks']> | Omitted;
-}
-
-export interface DeploymentRequest extends RequestedSettings {
-  readonly name: string;
-  readonly workflow_version_id: string;
-  readonly machine_id: string;
-}
-
-export interface DeploymentChange extends RequestedSettings {
-  readonly name?: string | Omitted;
-  readonly workflow_version_id?: string | Omitted;
-  readonly machine_id?: string | Omitted;
-  readonly archived?: boolean | Omitted;
-}
-
 type Decision = DecidedRecord<Deployment, DeploymentRefusal>;
-type Settings = Pick<
+type Settings = Omit<
   Deployment,
-  | 'environment'
-  | 'gpu'
-  | 'gpu_fallbacks'
-  | 'labels'
-  | 'warm_wait_s'
-  | 'concurrency_limit'
-  | 'weight'
-  | 'strict_inputs'
-  | 'run_timeout_s'
-  | 'start_deadline_s'
-  | 'bounds'
-  | 'retry'
-  | 'if_no_output'
-  | 'log_masks'
+  keyof RecordOrigin | 'name' | 'workflow_id' | 'workflow_version_id' | 'machine_id' | 'archived'
 >;
 
 const DEFAULTS: Settings = {
@@ -80,7 +31,7 @@ const DEFAULTS: Settings = {
 };
 
 export const newDeployment = (
-  { name, workflow_version_id, machine_id, ...requested }: DeploymentRequest,
+  { name, workflow_version_id, machine_id, ...requested }: NewDeployment,
   parts: DeploymentParts,
   origin: RecordOrigin,
 ): Decision => {
@@ -135,7 +86,7 @@ export const changedDeployment = (
 };
 
 /** Null clears an optional setting, and does not change any other setting. */
-const settingsAfter = (before: Settings, requested: RequestedSettings): Settings => {
+const settingsAfter = (before: Settings, requested: DeploymentChange): Settings => {
   const labels = [...new Set(requested.labels ?? before.labels)];
   const warmWait = requested.warm_wait_s ?? before.warm_wait_s;
   const limit =
@@ -162,14 +113,17 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   };
 };
 
-const retryAfter = (before: Deployment['retry'], requested: ChangedRetry | Omitted): Deployment['retry'] => {
+const retryAfter = (
+  before: Deployment['retry'],
+  requested: DeploymentChange['retry'],
+): Deployment['retry'] => {
   const on = requested?.on ?? before.on;
   return { attempts: requested?.attempts ?? before.attempts, ...(on && { on }) };
 };
 
 const boundsAfter = (
   before: RequestBounds | undefined,
-  requested: ChangedBounds | Omitted,
+  requested: DeploymentChange['bounds'],
 ): RequestBounds | undefined => {
   if (requested === undefined) return before;
   if (requested === null) return undefined;
@@ -201,19 +155,10 @@ export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): S
   log_masks: deployment.log_masks ?? null,
 });
 
-/** In order: a model and after how many seconds of waiting, or a name for one that is as early as the one before it. */
-type RequestedGpus = readonly (string | { readonly gpu: string; readonly after_s: number })[];
-
-/** The GPU models of a deployment, as a request names them: one, or all of them. Null clears all, and so does an empty list. */
-interface RequestedModels {
-  readonly gpu?: string | Omitted;
-  readonly gpus?: RequestedGpus | Omitted;
-}
-
 type Models = Pick<Deployment, 'gpu' | 'gpu_fallbacks'>;
 
 /** Why this is no list of models in order. */
-const wrongGpus = ({ gpu, gpus }: RequestedModels): WrongMember[] => {
+const wrongGpus = ({ gpu, gpus }: DeploymentChange): WrongMember[] => {
   const member = 'gpus';
   if (!gpus) return [];
   if (typeof gpu === 'string')
@@ -236,7 +181,7 @@ const wrongGpus = ({ gpu, gpus }: RequestedModels): WrongMember[] => {
 };
 
 /** Either of the two members sets the whole list. */
-const gpusAfter = ({ gpu, gpu_fallbacks }: Models, requested: RequestedModels): Models => {
+const gpusAfter = ({ gpu, gpu_fallbacks }: Models, requested: DeploymentChange): Models => {
   const given = requested.gpus ?? (typeof requested.gpu === 'string' ? [requested.gpu] : undefined);
   if (given === undefined) {
     const clears = requested.gpu === null || requested.gpus === null;
@@ -247,7 +192,7 @@ const gpusAfter = ({ gpu, gpu_fallbacks }: Models, requested: RequestedModels): 
 };
 
 /** A name alone is a model that may be taken as early as the one before it. */
-const inOrder = (gpus: RequestedGpus): GpuFallback[] => {
+const inOrder = (gpus: NonNullable<DeploymentChange['gpus']>): GpuFallback[] => {
   let after_s = 0;
   return gpus.map((given) => {
     if (typeof given === 'string') return { gpu: gpuModel(given), after_s };

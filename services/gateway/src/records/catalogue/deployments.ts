@@ -16,22 +16,15 @@ import type { Context } from 'koa';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers';
 import type { ShortageResponse } from '@runledger/contracts/requests/executors';
 import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
-import {
-  shownDeployment,
-  changedDeployment,
-  newDeployment,
-  type DeploymentChange as ChangedSettings,
-  type DeploymentRequest,
-} from './deployment.decide.ts';
+import { shownDeployment, changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentRefusal, DeploymentParts } from './deployment-rules.decide.ts';
-import { operation, route, type Route } from '../../door/operation.ts';
+import { route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
-import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
+import { found, wrongValue, invalidRequest, Refused } from '../../door/refusal.ts';
 import {
   changed,
-  created,
+  recordOperations,
   deleted,
-  found,
   newOrigin,
   withinQuota,
   checkRecordCursor,
@@ -41,88 +34,33 @@ import {
 } from './record-answers.ts';
 import type { RecordOrigin, ChangedRecord, CreatedRecord } from './records.ts';
 import { SchedulerUnavailable, type SchedulerClient } from '../operators/scheduler-client.ts';
-import { pathText } from '../../door/ignored-members.ts';
+import { pathText } from '../../door/unknown-names.ts';
 import type { Kit } from '../../kit.ts';
 
-const tag = 'Catalogue';
-
-const createDeploymentOperation = operation({
-  id: 'createDeployment',
-  method: 'POST',
-  path: '/deployments',
-  tag,
-  summary: 'Create a deployment',
-  description:
-    'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no executor that is there could take its runs, the header `Runledger-Warning` says why.',
-  scope: 'admin',
-  audit: { action: 'deployment.created' },
-  request: { body: NewDeployment },
-  response: {
-    status: 201,
-    description: 'The deployment.',
-    body: Deployment,
-    links: {
-      to: ['getDeployment', 'changeDeployment', 'deleteDeployment'],
-      parameters: { deployment_id: '/id' },
-    },
+const describedOperations = recordOperations(
+  'deployment',
+  {
+    path: DeploymentPath,
+    query: DeploymentsQuery,
+    page: DeploymentPage,
+    shown: Deployment,
+    create: NewDeployment,
+    change: DeploymentChange,
   },
-  refusals: [409],
-});
-
-const listDeployments = operation({
-  id: 'listDeployments',
-  method: 'GET',
-  path: '/deployments',
-  tag,
-  summary: 'List deployments',
-  description: 'Newest first.',
-  scope: 'runs:read',
-  request: { query: DeploymentsQuery },
-  response: { status: 200, description: 'A page of deployments.', body: DeploymentPage },
-  refusals: [],
-});
-
-const getDeployment = operation({
-  id: 'getDeployment',
-  method: 'GET',
-  path: '/deployments/{deployment_id}',
-  tag,
-  summary: 'Read a deployment',
-  scope: 'runs:read',
-  request: { path: DeploymentPath },
-  response: { status: 200, description: 'The deployment.', body: Deployment },
-  refusals: [404],
-});
-
-const changeDeploymentOperation = operation({
-  id: 'changeDeployment',
-  method: 'PATCH',
-  path: '/deployments/{deployment_id}',
-  tag,
-  summary: 'Change, archive or restore a deployment',
-  description:
-    'Queued runs keep the version and the settings that they were queued with. An archived deployment accepts no runs.',
-  scope: 'admin',
-  audit: { action: 'deployment.changed', target: 'deployment_id' },
-  request: { path: DeploymentPath, body: DeploymentChange },
-  response: { status: 200, description: 'The deployment as it is now.', body: Deployment },
-  refusals: [404, 409],
-});
-
-const deleteDeploymentOperation = operation({
-  id: 'deleteDeployment',
-  method: 'DELETE',
-  path: '/deployments/{deployment_id}',
-  tag,
-  summary: 'Delete a deployment',
-  description:
-    'It must have been archived for a minute. A deployment with runs in progress cannot be deleted. Runs that have ended keep showing its id, and cannot be run again.',
-  scope: 'admin',
-  audit: { action: 'deployment.deleted', target: 'deployment_id' },
-  request: { path: DeploymentPath },
-  response: { status: 204, description: 'The deployment is deleted.' },
-  refusals: [404, 409],
-});
+  {
+    tag: 'Catalogue',
+    summaries: { change: 'Change, archive or restore a deployment' },
+    descriptions: {
+      create:
+        'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment. When no executor that is there could take its runs, the header `Runledger-Warning` says why.',
+      change:
+        'Queued runs keep the version and the settings that they were queued with. An archived deployment accepts no runs.',
+      delete:
+        'It must have been archived for a minute. A deployment with runs in progress cannot be deleted. Runs that have ended keep showing its id, and cannot be run again.',
+    },
+    conflicts: [409],
+  },
+);
 
 export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations): Route[] => {
   const { records, deletion, scheduler, quotas } = operations;
@@ -132,14 +70,14 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
     return shownDeployment(deployment);
   };
   return [
-    route(createDeploymentOperation, async ({ body }, { org_id }, ctx) => {
+    route(describedOperations.create, async ({ body }, { org_id }, ctx) => {
       const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
         createDeployment(operations, lowerCase(body), newOrigin(org_id, now)),
       );
-      return shownWithWarning(ctx, created(result, refusedDeployment));
+      return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
     }),
     route(
-      listDeployments,
+      describedOperations.list,
       async ({ query }, { org_id }) => {
         const { workflow_id, name, archived, limit, cursor, ...unread } = query;
         allRead(unread);
@@ -152,14 +90,14 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
       },
       checkRecordCursor,
     ),
-    route(getDeployment, async ({ path }, { org_id }) =>
+    route(describedOperations.get, async ({ path }, { org_id }) =>
       shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
     ),
-    route(changeDeploymentOperation, async ({ path, body }, { org_id }, ctx) => {
+    route(describedOperations.change, async ({ path, body }, { org_id }, ctx) => {
       const result = await changeDeployment(operations, { org_id, id: path.deployment_id }, lowerCase(body));
       return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
     }),
-    route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
+    route(describedOperations.delete, async ({ path }, { org_id }) =>
       deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
     ),
   ];
@@ -185,11 +123,7 @@ export const refusedDeployment = (refusal: DeploymentRefusal): Refused => {
       return new Refused({ code: 'deployment_not_restorable', why: refusal.why });
     case 'invalid': {
       const problems = refusal.wrong.map(({ member, index, why }) =>
-        invalid(
-          ['body', ...[member, index].filter((part) => part !== undefined)],
-          'value_error',
-          `Value error, ${why}`,
-        ),
+        wrongValue(['body', ...[member, index].filter((part) => part !== undefined)], why),
       );
       return invalidRequest(...problems);
     }
@@ -199,7 +133,7 @@ export const refusedDeployment = (refusal: DeploymentRefusal): Refused => {
 /** @throws {LogUnavailable} */
 const createDeployment = async (
   parts: CatalogueOperations,
-  request: DeploymentRequest,
+  request: NewDeployment,
   origin: RecordOrigin,
 ): Promise<CreatedRecord<DeploymentRecord, DeploymentRefusal>> => {
   const decide = async () => newDeployment(request, await partsOf(parts, origin.org_id, request), origin);
@@ -215,7 +149,7 @@ const createDeployment = async (
 const changeDeployment = (
   parts: CatalogueOperations,
   { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
-  change: ChangedSettings,
+  change: DeploymentChange,
 ): Promise<ChangedRecord<DeploymentRecord, DeploymentRefusal>> =>
   parts.records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {
     const named = {

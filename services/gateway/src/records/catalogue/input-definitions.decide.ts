@@ -27,18 +27,7 @@ import {
 
 export interface DefinitionProblem {
   readonly index: number;
-  readonly member:
-    | 'name'
-    | 'secret'
-    | 'default'
-    | 'random'
-    | 'enum'
-    | 'minimum'
-    | 'maximum'
-    | 'min_items'
-    | 'max_items'
-    | 'node'
-    | 'field';
+  readonly member: keyof NewInputDefinition;
   readonly why: string;
 }
 
@@ -214,37 +203,25 @@ export const inputDefinitions = (
   definitions: readonly NewInputDefinition[] | null | undefined,
 ): WorkflowInput[] => (definitions ?? []).map(inputDefinition);
 
-const inputDefinition = ({
-  name,
-  type,
-  required,
-  secret,
-  default: value,
-  random,
-  enum: values,
-  minimum,
-  maximum,
-  min_items,
-  max_items,
-  node,
-  field,
-  description,
-}: NewInputDefinition): WorkflowInput => ({
-  name,
-  type,
-  required: required ?? false,
-  ...(secret === true && { secret }),
-  ...(value === undefined || value === null ? {} : { default: valueAs(type, value) }),
-  ...(random === true && { random }),
-  ...(values ? { enum: values.map((listed) => listedAs(type, listed)) } : {}),
-  ...boundAs('minimum', minimum),
-  ...boundAs('maximum', maximum),
-  ...(typeof min_items === 'number' ? { min_items } : {}),
-  ...(typeof max_items === 'number' ? { max_items } : {}),
-  ...(typeof node === 'string' ? { node } : {}),
-  ...(typeof field === 'string' ? { field } : {}),
-  ...(typeof description === 'string' ? { description } : {}),
-});
+const inputDefinition = (given: NewInputDefinition): WorkflowInput => {
+  const { type, default: value, enum: values } = given;
+  return {
+    name: given.name,
+    type,
+    required: given.required ?? false,
+    ...(given.secret === true && { secret: true }),
+    ...(value === undefined || value === null ? {} : { default: valueAs(type, value) }),
+    ...(given.random === true && { random: true }),
+    ...(values && { enum: values.map((listed) => listedAs(type, listed)) }),
+    ...boundAs('minimum', given.minimum),
+    ...boundAs('maximum', given.maximum),
+    ...(typeof given.min_items === 'number' && { min_items: given.min_items }),
+    ...(typeof given.max_items === 'number' && { max_items: given.max_items }),
+    ...(typeof given.node === 'string' && { node: given.node }),
+    ...(typeof given.field === 'string' && { field: given.field }),
+    ...(typeof given.description === 'string' && { description: given.description }),
+  };
+};
 
 const listedAs = (type: WorkflowInput['type'], listed: string | JsonNumber): string | JsonNumber => {
   const value = valueAs(type, listed);

@@ -1,3 +1,8 @@
+import type { Static } from 'typebox';
+import type { Machine as MachineRecord } from '@runledger/contracts/catalogue/records';
+import { gpuModel } from '@runledger/contracts/gpu';
+import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/catalogue/runners';
+import type { RecordOrigin } from './records.ts';
 import { NamedRecordsQuery } from '@runledger/contracts/http/fields';
 import {
   Machine,
@@ -7,16 +12,14 @@ import {
   NewMachine,
 } from '@runledger/contracts/http/catalogue/machines';
 import { decideArchiving } from './catalogue.ts';
-import { changedMachine, newMachine } from './machine.decide.ts';
-import { operation, route, type Route } from '../../door/operation.ts';
+import { route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
-import type { Conflict } from '../../door/refusal.ts';
+import { found, type Conflict } from '../../door/refusal.ts';
 import {
   changed,
   refusedBy,
-  created,
+  recordOperations,
   deleted,
-  found,
   newOrigin,
   withinQuota,
   checkRecordCursor,
@@ -26,111 +29,98 @@ import {
 } from './record-answers.ts';
 import type { Kit } from '../../kit.ts';
 
-const tag = 'Catalogue';
-
-const createMachine = operation({
-  id: 'createMachine',
-  method: 'POST',
-  path: '/machines',
-  tag,
-  summary: 'Create a machine',
-  description: 'A kind of host that runs execute on: a GPU model, and how a workflow is executed there.',
-  scope: 'admin',
-  audit: { action: 'machine.created' },
-  request: { body: NewMachine },
-  response: {
-    status: 201,
-    description: 'The machine.',
-    body: Machine,
-    links: { to: ['getMachine', 'changeMachine', 'deleteMachine'], parameters: { machine_id: '/id' } },
+const operations = recordOperations(
+  'machine',
+  {
+    path: MachinePath,
+    query: NamedRecordsQuery,
+    page: MachinePage,
+    shown: Machine,
+    create: NewMachine,
+    change: MachineChange,
   },
-  refusals: [409],
-});
-
-const listMachines = operation({
-  id: 'listMachines',
-  method: 'GET',
-  path: '/machines',
-  tag,
-  summary: 'List machines',
-  description: 'Newest first.',
-  scope: 'runs:read',
-  request: { query: NamedRecordsQuery },
-  response: { status: 200, description: 'A page of machines.', body: MachinePage },
-  refusals: [],
-});
-
-const getMachine = operation({
-  id: 'getMachine',
-  method: 'GET',
-  path: '/machines/{machine_id}',
-  tag,
-  summary: 'Read a machine',
-  scope: 'runs:read',
-  request: { path: MachinePath },
-  response: { status: 200, description: 'The machine.', body: Machine },
-  refusals: [404],
-});
-
-const changeMachine = operation({
-  id: 'changeMachine',
-  method: 'PATCH',
-  path: '/machines/{machine_id}',
-  tag,
-  summary: 'Change, archive or restore a machine',
-  description:
-    'Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived.',
-  scope: 'admin',
-  audit: { action: 'machine.changed', target: 'machine_id' },
-  request: { path: MachinePath, body: MachineChange },
-  response: { status: 200, description: 'The machine as it is now.', body: Machine },
-  refusals: [404, 409],
-});
-
-const deleteMachineOperation = operation({
-  id: 'deleteMachine',
-  method: 'DELETE',
-  path: '/machines/{machine_id}',
-  tag,
-  summary: 'Delete a machine',
-  description:
-    'It must have been archived for a minute. A machine that a deployment or a run in progress uses cannot be deleted.',
-  scope: 'admin',
-  audit: { action: 'machine.deleted', target: 'machine_id' },
-  request: { path: MachinePath },
-  response: { status: 204, description: 'The machine is deleted.' },
-  refusals: [404, 409],
-});
+  {
+    tag: 'Catalogue',
+    summaries: { change: 'Change, archive or restore a machine' },
+    descriptions: {
+      create: 'A kind of host that runs execute on: a GPU model, and how a workflow is executed there.',
+      change:
+        'Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived.',
+      delete:
+        'It must have been archived for a minute. A machine that a deployment or a run in progress uses cannot be deleted.',
+    },
+    conflicts: [409],
+  },
+);
 
 export const machineRoutes = (
   { now }: Kit,
   { records: { machines, deployments }, deletion, quotas }: CatalogueOperations,
 ): Route[] => [
-  route(createMachine, async ({ body }, { org_id }) => {
+  route(operations.create, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
       machines.create<Conflict>(machine),
     );
-    return created(result, refusedBy);
+    return changed(result, 'Machine', refusedBy);
   }),
   route(
-    listMachines,
+    operations.list,
     async ({ query }, { org_id }) => {
       const page = await machines.page(org_id, recordSpan(query), isNamed(query));
       return { machines: [...page.items], next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,
   ),
-  route(getMachine, async ({ path }, { org_id }) =>
+  route(operations.get, async ({ path }, { org_id }) =>
     found(await machines.get(org_id, path.machine_id), 'Machine'),
   ),
-  route(changeMachine, async ({ path, body }, { org_id }) => {
+  route(operations.change, async ({ path, body }, { org_id }) => {
     const result = await machines.change(org_id, path.machine_id, (machine) =>
       decideArchiving(deployments, 'machine_id', machine, changedMachine(machine, body)),
     );
     return changed(result, 'Machine', refusedBy);
   }),
-  route(deleteMachineOperation, async ({ path }, { org_id }) =>
+  route(operations.delete, async ({ path }, { org_id }) =>
     deleted(await deletion.machine(org_id, path.machine_id), 'Machine'),
   ),
 ];
+
+export const newMachine = (
+  { name, gpu, type, runner }: Static<typeof NewMachine>,
+  origin: RecordOrigin,
+): MachineRecord => ({
+  ...origin,
+  name,
+  gpu: gpuModel(gpu),
+  type: type ?? runner.kind,
+  version: '1',
+  runner: runnerOf(runner),
+  archived: false,
+});
+
+/** Runs show the version of their machine. It rises with every change that matters to a run. */
+const changedMachine = (machine: MachineRecord, change: Static<typeof MachineChange>): MachineRecord => {
+  const changed: MachineRecord = {
+    ...machine,
+    name: change.name ?? machine.name,
+    gpu: change.gpu ? gpuModel(change.gpu) : machine.gpu,
+    type: change.type ?? machine.type,
+    runner: change.runner ? runnerOf(change.runner) : machine.runner,
+    archived: change.archived ?? machine.archived,
+  };
+  const isSame =
+    changed.gpu === machine.gpu &&
+    changed.type === machine.type &&
+    isSameRunner(changed.runner, machine.runner);
+  return isSame ? changed : { ...changed, version: versionAfter(machine.version) };
+};
+
+const runnerOf = (requested: Runner): RunnerChoice => runnerKindOf(requested).choiceOf(requested);
+
+const isSameRunner = (one: RunnerChoice, other: RunnerChoice): boolean =>
+  JSON.stringify(runnerOf(one)) === JSON.stringify(runnerOf(other));
+
+/** A version that is not a number was written by an operator. The next one is 2. */
+const versionAfter = (version: string): string =>
+  /^\d{1,15}$/.test(version) ? String(Number(version) + 1) : '2';

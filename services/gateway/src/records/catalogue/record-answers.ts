@@ -1,22 +1,118 @@
 import { newUuid, isUuid, type OrgId } from '@runledger/contracts/ids';
 import type { DeleteRecords } from './delete-records.ts';
-import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin } from './records.ts';
-import type { CatalogueRecords } from './catalogue.ts';
-import { notFound, Refused, type Conflict, type RecordKind } from '../../door/refusal.ts';
+import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin, RecordSpan } from './records.ts';
+import type { Catalogue } from './catalogue.ts';
+import { notFound, Refused, sentence, type Conflict, type RecordKind } from '../../door/refusal.ts';
 import { overQuota, type Quotas } from '../quotas/quotas.ts';
 import type { QuotaBound } from '../quotas/quota-bound.ts';
 import type { SchedulerClient } from '../operators/scheduler-client.ts';
-import type { RecordSpan } from './known-records.ts';
-import type { ExtraCheck } from '../../door/operation.ts';
-import { cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
-import { own } from '../../door/compiled.ts';
+import { operation } from '../../door/operation.ts';
+import type { TObject, TSchema } from 'typebox';
+import { checkCursor, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 import { longestRunMs } from '@runledger/contracts/lifetimes';
 import type { Kit } from '../../kit.ts';
 import { readLogAge } from '@runledger/event-log/read/stream-identity';
 
+/** What the operations on the records of one kind say about them. */
+interface SaidOfRecords {
+  readonly tag: 'Catalogue' | 'Schedules';
+  /** The usual summaries, where these are left out. */
+  readonly summaries: { readonly get?: string; readonly change: string; readonly delete?: string };
+  readonly descriptions: Readonly<Record<'create' | 'change' | 'delete', string>>;
+  /** Operations that a client can call with the id of a new one, beside these. */
+  readonly links?: readonly string[];
+  /** Whether the present state can forbid them. */
+  readonly conflicts: readonly 409[];
+}
+
+/** The operations on the records of one kind: what is the same for all kinds, and what each says about its own. */
+export const recordOperations = <
+  Path extends TObject,
+  Query extends TObject,
+  Page extends TSchema,
+  Shown extends TSchema,
+  New extends TSchema,
+  Change extends TSchema,
+>(
+  kind: 'machine' | 'workflow' | 'deployment' | 'schedule',
+  schemas: { path: Path; query: Query; page: Page; shown: Shown; create: New; change: Change },
+  { tag, summaries, descriptions, links = [], conflicts }: SaidOfRecords,
+) =>
+  ({
+    create: operation({
+      id: `create${sentence(kind)}`,
+      method: 'POST',
+      path: `/${kind}s`,
+      tag,
+      summary: `Create a ${kind}`,
+      description: descriptions.create,
+      scope: 'admin',
+      audit: { action: `${kind}.created` },
+      request: { body: schemas.create },
+      response: {
+        status: 201,
+        description: `The ${kind}.`,
+        body: schemas.shown,
+        links: {
+          to: [`get${sentence(kind)}`, `change${sentence(kind)}`, `delete${sentence(kind)}`, ...links],
+          parameters: { [`${kind}_id`]: '/id' },
+        },
+      },
+      refusals: conflicts,
+    }),
+    list: operation({
+      id: `list${sentence(kind)}s`,
+      method: 'GET',
+      path: `/${kind}s`,
+      tag,
+      summary: `List ${kind}s`,
+      description: 'Newest first.',
+      scope: 'runs:read',
+      request: { query: schemas.query },
+      response: { status: 200, description: `A page of ${kind}s.`, body: schemas.page },
+    }),
+    get: operation({
+      id: `get${sentence(kind)}`,
+      method: 'GET',
+      path: `/${kind}s/{${kind}_id}`,
+      tag,
+      summary: summaries.get ?? `Read a ${kind}`,
+      scope: 'runs:read',
+      request: { path: schemas.path },
+      response: { status: 200, description: `The ${kind}.`, body: schemas.shown },
+      refusals: [404],
+    }),
+    change: operation({
+      id: `change${sentence(kind)}`,
+      method: 'PATCH',
+      path: `/${kind}s/{${kind}_id}`,
+      tag,
+      summary: summaries.change,
+      description: descriptions.change,
+      scope: 'admin',
+      audit: { action: `${kind}.changed`, target: `${kind}_id` },
+      request: { path: schemas.path, body: schemas.change },
+      response: { status: 200, description: `The ${kind} as it is now.`, body: schemas.shown },
+      refusals: [404, ...conflicts],
+    }),
+    delete: operation({
+      id: `delete${sentence(kind)}`,
+      method: 'DELETE',
+      path: `/${kind}s/{${kind}_id}`,
+      tag,
+      summary: summaries.delete ?? `Delete a ${kind}`,
+      description: descriptions.delete,
+      scope: 'admin',
+      audit: { action: `${kind}.deleted`, target: `${kind}_id` },
+      request: { path: schemas.path },
+      response: { status: 204, description: `The ${kind} is deleted.` },
+      refusals: [404, ...conflicts],
+    }),
+  }) as const;
+
 /** What the operations on records share. */
 export interface CatalogueOperations {
-  readonly records: CatalogueRecords;
+  readonly records: Catalogue;
   readonly deletion: DeleteRecords;
   readonly longestRun: LongestRun;
   readonly scheduler: SchedulerClient;
@@ -62,32 +158,14 @@ export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
   created_at: now().toISOString(),
 });
 
-/** The record, if the caller's organisation has it. */
-export const found = <Stored>(record: Stored | undefined, what: RecordKind): Stored => {
-  if (record === undefined) throw notFound(what);
-  return record;
-};
-
-/** The created record. */
-export const created = <Stored, No = never>(
-  result: CreatedRecord<Stored, No>,
-  refused: (why: No) => Refused,
-): Stored => {
-  switch (result.kind) {
-    case 'created':
-      return result.record;
-    case 'refused':
-      throw refused(result.why);
-  }
-};
-
-/** The record as it is now. */
+/** The record that was created, or as it is now. */
 export const changed = <Stored, No>(
-  result: ChangedRecord<Stored, No>,
+  result: CreatedRecord<Stored, No> | ChangedRecord<Stored, No>,
   what: RecordKind,
   refused: (why: No) => Refused,
 ): Stored => {
   switch (result.kind) {
+    case 'created':
     case 'changed':
       return result.record;
     case 'refused':
@@ -100,18 +178,8 @@ export const changed = <Stored, No>(
 };
 
 /** Nothing is left of the record. */
-export const deleted = (result: RemovedRecord<Conflict>, what: RecordKind): undefined => {
-  switch (result.kind) {
-    case 'removed':
-      return undefined;
-    case 'refused':
-      throw new Refused(result.why);
-    case 'none':
-      throw notFound(what);
-    case 'too_busy':
-      throw tooBusy(what);
-  }
-};
+export const deleted = (result: RemovedRecord<Conflict>, what: RecordKind): undefined =>
+  result.kind === 'removed' ? undefined : changed<undefined, Conflict>(result, what, refusedBy);
 
 export const tooBusy = (what: RecordKind): Refused =>
   new Refused({
@@ -141,17 +209,13 @@ export const isNamed =
   (record: { readonly name: string }): boolean =>
     name === undefined || record.name === name;
 
-/** Whether a cursor comes from a list of records. A cursor that is not a string is left to the schema. */
-export const checkRecordCursor: ExtraCheck = ({ query }) =>
-  cursorProblems(own(query, 'cursor'), 'query', isRecordSortKey);
+const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;
+
+/** Whether a cursor comes from a list of records. */
+export const checkRecordCursor = checkCursor((text) => isUuid(SORT_KEY.exec(text)?.[1] ?? ''));
 
 /** The same for lists of numbered things. */
-export const checkNumberCursor: ExtraCheck = ({ query }) =>
-  cursorProblems(own(query, 'cursor'), 'query', isNumber);
-
-const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;
-const isRecordSortKey = (text: string): boolean => isUuid(SORT_KEY.exec(text)?.[1] ?? '');
-const isNumber = (text: string): boolean => /^[1-9]\d{0,9}$/.test(text);
+export const checkNumberCursor = checkCursor((text) => /^[1-9]\d{0,9}$/.test(text));
 
 /** Seconds that a run may live, so that the log keeps its facts until its notification is delivered. @throws {LogUnavailable} */
 export type LongestRun = () => Promise<number>;

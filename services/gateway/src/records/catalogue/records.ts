@@ -1,20 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Bucket, Entry } from '@runledger/event-log/streams/bucket';
+import type { Tables } from '@runledger/event-log/table/table';
 import { oneAtATimeByKey } from '@runledger/resilience/one-at-a-time';
-import pLimit from 'p-limit';
-import {
-  recordPage,
-  knownRecords,
-  recentOrganisations,
-  type Listed,
-  type RecordPage,
-  type RecordSpan,
-} from './known-records.ts';
-
-interface Owned {
-  readonly id: string;
-  readonly org_id: string;
-}
 
 export type CreatedRecord<Stored, No> =
   | { readonly kind: 'created'; readonly record: Stored }
@@ -22,25 +9,20 @@ export type CreatedRecord<Stored, No> =
 
 interface FoundRecords<Stored> {
   readonly newest: Stored;
-  /** How many other records match, by the index. */
+  /** How many other records match. */
   readonly others: number;
 }
 
 /** The records of one kind. Each belongs to an organisation, which is part of its key. Every method may throw LogUnavailable. */
-export interface Records<Stored, Entry = Listed> {
+export interface Records<Stored> {
   /** As it is at some moment after the call. Concurrent calls for one record share reads. */
   get(org: string, id: string): Promise<Stored | undefined>;
-  /**
-   * Newest first. Reads what was written since the last call, and the records of the page. Leaves out a record that
-   * changes meanwhile and no longer matches.
-   */
-  page(org: string, span: RecordSpan, matches?: (entry: Entry) => boolean): Promise<RecordPage<Stored>>;
+  /** All of an organisation, archived ones too, newest first. */
+  all(org: string): Promise<readonly Stored[]>;
+  /** Newest first. */
+  page(org: string, span: RecordSpan, matches: (record: Stored) => boolean): Promise<RecordPage<Stored>>;
   /** The records that match, archived ones too; undefined when no record does. */
-  find(org: string, matches: (entry: Entry) => boolean): Promise<FoundRecords<Stored> | undefined>;
-  /** Of the records that match, by the index: archived ones too, newest first. */
-  ids(org: string, matches: (entry: Entry) => boolean): Promise<string[]>;
-  /** How many the organisation has, archived ones too. */
-  count(org: string): Promise<number>;
+  find(org: string, matches: (record: Stored) => boolean): Promise<FoundRecords<Stored> | undefined>;
   /** Creates a record, unless `refuse` gives a reason. It is called again after the write, as in `changeRecord`. */
   create<No = never>(
     record: Stored,
@@ -50,67 +32,92 @@ export interface Records<Stored, Entry = Listed> {
   remove<No>(org: string, id: string, refuse: RefuseRemoval<Stored, No>): Promise<RemovedRecord<No>>;
   /** Creates or replaces. */
   put(record: Stored): Promise<void>;
-  /** Forgets what is cached. It is read again when it is needed. */
-  forget(): void;
 }
 
-/** Of each kind; about 500 bytes each. */
-const MAX_CACHED = 50_000;
-/** For each organisation: the broker answers in the order of requests, so a burst of reads of one would delay the others. */
-const MAX_CONCURRENT_READS = 32;
+/** What a list needs of a record. */
+interface Listable {
+  readonly id: string;
+  readonly created_at: string;
+  readonly archived?: boolean;
+}
 
-export const openRecords = <Stored extends Owned, Entry extends Listed>(
-  bucket: Bucket<Stored>,
+export interface Owned extends Listable {
+  readonly org_id: string;
+}
+
+/** The order of these texts is the order of creation and of every list. It never changes. */
+export const sortKeyOf = ({ created_at, id }: Listable): string => `${created_at}.${id}`;
+
+interface ListedWhole<Stored> {
+  readonly keep: (record: Stored) => Stored;
+  readonly sortKey: (record: Stored) => string;
+}
+
+/** A table whose records are listed, and held whole. */
+export const listed = <Stored extends Owned>(): ListedWhole<Stored> => ({
+  keep: (record: Stored) => record,
+  sortKey: (record: Stored) => sortKeyOf(record),
+});
+
+export const openRecords = <Stored extends Owned>(
+  records: Tables<Stored, Stored>,
   kind: 'machines' | 'workflows' | 'deployments' | 'schedules',
-  entryOf: (record: Stored) => Entry,
-): Records<Stored, Entry> => {
+): Records<Stored> => {
   const keyOf = (org: string, id: string): string => `${kind}.${org}.${id}`;
-  const read = oneAtATimeByKey(async (key) => (await bucket.get(key))?.value);
-  const get = (org: string, id: string): Promise<Stored | undefined> => read(keyOf(org, id));
-  const known = recentOrganisations(MAX_CACHED, (org) => ({
-    ...knownRecords(bucket, `${kind}.${org}`, entryOf),
-    limit: pLimit(MAX_CONCURRENT_READS),
-  }));
-
+  const read = oneAtATimeByKey(async (key) => (await records.get(key))?.value);
+  const all: Records<Stored>['all'] = async (org) =>
+    (await records.of(org).now()).newestFirst().map(({ value }) => value);
   return {
-    get,
-    page: async (org, span, matches = () => true) => {
-      const of = known.of(org);
-      const index = await of.now();
-      const isOn = (entry: Entry): boolean => entry.archived === span.archived && matches(entry);
-      const { items, end } = recordPage(index.newestFirst, span, isOn);
-      const readOf = ({ id }: Entry) => of.limit(async () => ({ id, record: await get(org, id) }));
-      const records: Stored[] = [];
-      for (const { id, record } of await Promise.all(items.map(readOf))) {
-        if (record === undefined) index.delete(id);
-        else if (isOn(entryOf(record))) records.push(record);
-      }
-      return { items: records, end };
-    },
+    get: (org, id) => read(keyOf(org, id)),
+    all,
+    page: async (org, span, matches) =>
+      recordPage(
+        await all(org),
+        span,
+        (record) => (record.archived ?? false) === span.archived && matches(record),
+        sortKeyOf,
+      ),
     find: async (org, matches) => {
-      const index = await known.of(org).now();
-      const entries = index.newestFirst.filter(matches);
-      for (const [before, { id }] of entries.entries()) {
-        const newest = await get(org, id);
-        if (newest === undefined) index.delete(id);
-        else if (matches(entryOf(newest))) return { newest, others: entries.length - before - 1 };
-      }
-      return undefined;
+      const [newest, ...others] = (await all(org)).filter(matches);
+      return newest && { newest, others: others.length };
     },
-    ids: async (org, matches) => (await known.of(org).now()).newestFirst.filter(matches).map(({ id }) => id),
-    count: async (org) => (await known.of(org).now()).newestFirst.length,
-    create: (record, refuse) => createRecord(bucket, keyOf(record.org_id, record.id), record, refuse),
-    change: (org, id, decide) => changeRecord(bucket, keyOf(org, id), decide),
-    remove: async (org, id, refuse) => {
-      const removed = await removeRecord(bucket, keyOf(org, id), refuse);
-      if (removed.kind === 'removed') (await known.of(org).now()).delete(id);
-      return removed;
-    },
+    create: (record, refuse) => createRecord(records, keyOf(record.org_id, record.id), record, refuse),
+    change: (org, id, decide) => changeRecord(records, keyOf(org, id), decide),
+    remove: (org, id, refuse) => removeRecord(records, keyOf(org, id), refuse),
     put: async (record) => {
-      await bucket.put(keyOf(record.org_id, record.id), record);
+      await records.put(keyOf(record.org_id, record.id), record);
     },
-    forget: () => known.forgetAll(),
   };
+};
+
+export interface RecordSpan {
+  readonly archived: boolean;
+  readonly limit: number;
+  /** The sort key after which the page begins. */
+  readonly after: string | undefined;
+}
+
+export interface RecordPage<Item> {
+  readonly items: readonly Item[];
+  /** The sort key after which the next page begins; undefined when nothing follows. */
+  readonly end: string | undefined;
+}
+
+/** A page of the records that match, from all records, newest first. */
+export const recordPage = <Item>(
+  newestFirst: readonly Item[],
+  { limit, after }: RecordSpan,
+  matches: (item: Item) => boolean,
+  sortKeyOf: (item: Item) => string,
+): RecordPage<Item> => {
+  const items: Item[] = [];
+  for (const item of newestFirst) {
+    if ((after !== undefined && sortKeyOf(item) >= after) || !matches(item)) continue;
+    const last = items.at(-1);
+    if (last && items.length === limit) return { items, end: sortKeyOf(last) };
+    items.push(item);
+  }
+  return { items, end: undefined };
 };
 
 const createRecord = async <Stored, No>(
@@ -140,9 +147,6 @@ export interface RecordOrigin {
   readonly org_id: string;
   readonly created_at: string;
 }
-
-/** A member that a request leaves out and so does not change. */
-export type Omitted = null | undefined;
 
 export type Decide<Stored, No> = (record: Stored) => Promise<DecidedRecord<Stored, No>>;
 

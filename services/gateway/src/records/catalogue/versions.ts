@@ -8,7 +8,7 @@ import {
   NewInputDefinition,
   WorkflowPath,
 } from '@runledger/contracts/http/catalogue/workflows';
-import type { NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
+import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
 import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
@@ -16,18 +16,15 @@ import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/com
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { decideArchiving } from './catalogue.ts';
-import type { DeleteRecords } from './delete-records.ts';
-import type { RecordOrigin } from './records.ts';
-import type { NewVersion, WorkflowVersions } from './workflow-versions.ts';
+import type { WorkflowVersions } from './workflow-versions.ts';
 import { inputDefinitions, definitionProblems } from './input-definitions.decide.ts';
 import { operation, route, type Route, type ExtraCheck } from '../../door/operation.ts';
-import { Refused, invalid, type Conflict, type Invalid } from '../../door/refusal.ts';
+import { found, Refused, invalid, wrongValue, type Conflict, type Invalid } from '../../door/refusal.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import {
   changed,
   refusedBy,
   deleted,
-  found,
   newOrigin,
   tooBusy,
   withinQuota,
@@ -37,9 +34,9 @@ import {
   type CatalogueOperations,
 } from './record-answers.ts';
 import { nestingProblems } from '../../door/checked-request.ts';
-import { nearestName } from '../../door/nearest-name.ts';
+import { nearestName } from '../../door/unknown-names.ts';
 import { isRecord, own } from '../../door/compiled.ts';
-import { EXTRA } from '../../door/pydantic-words.decide.ts';
+import { EXTRA } from '../../door/words.decide.ts';
 import type { Kit } from '../../kit.ts';
 
 const tag = 'Catalogue';
@@ -133,10 +130,13 @@ export const workflowVersionRoutes = (
       createWorkflowVersion,
       async ({ path, body }, { org_id }) => {
         const workflow = await workflowOf(org_id, path);
-        if (workflow.archived) {
-          throw new Refused(WORKFLOW_ARCHIVED);
-        }
-        const version = newVersion(workflow, body, newOrigin(org_id, now));
+        if (workflow.archived) throw new Refused(WORKFLOW_ARCHIVED);
+        const version = {
+          ...newOrigin(org_id, now),
+          workflow_id: workflow.id,
+          workflow: body.workflow,
+          inputs: inputDefinitions(body.inputs),
+        };
         const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs);
         const added = await withinQuota(quotas.catalogue_records, { org_id }, () =>
           withinWorkflowQuota(quotas.workflow_bytes, org_id, bytes, () => versions.add(version)),
@@ -175,7 +175,9 @@ export const workflowVersionRoutes = (
       );
       return { ...changed(result, 'Workflow version', refusedBy), workflow };
     }),
-    deletionRoute(versions, deletion),
+    route(deleteWorkflowVersion, async ({ path }, { org_id }) =>
+      deleted(await deletion.version(await versionAt(versions, org_id, path)), 'Workflow version'),
+    ),
   ];
 };
 
@@ -183,12 +185,6 @@ const WORKFLOW_ARCHIVED: Conflict = {
   code: 'workflow_archived',
   why: 'The workflow is archived, so it accepts no new versions: restore it first',
 };
-
-const deletionRoute = (versions: WorkflowVersions, deletion: DeleteRecords): Route =>
-  route(deleteWorkflowVersion, async ({ path }, { org_id }) => {
-    const version = await versionAt(versions, org_id, path);
-    return deleted(await deletion.version(version), 'Workflow version');
-  });
 
 const versionAt = async (
   versions: WorkflowVersions,
@@ -208,17 +204,6 @@ const workflowIn = async (versions: WorkflowVersions, version: NumberedVersion):
   });
 };
 
-const newVersion = (
-  { id: workflow_id }: Workflow,
-  { workflow, inputs }: Static<typeof NewWorkflowVersion>,
-  origin: RecordOrigin,
-): NewVersion => ({
-  ...origin,
-  workflow_id,
-  workflow,
-  inputs: inputDefinitions(inputs),
-});
-
 const MAX_INPUTS_BYTES = 64 * 1024;
 
 /** What is wrong with a new workflow version beyond the types of its members. Refuses a version that is too large. */
@@ -236,9 +221,7 @@ export const checkNewVersion: ExtraCheck = ({ body }) => {
 };
 
 const formatProblems = (workflow: JsonValue | undefined): Invalid[] =>
-  isEditorWorkflow(workflow)
-    ? [invalid(['body', 'workflow', 'nodes'], 'value_error', `Value error, ${EXPORT_API}`)]
-    : [];
+  isEditorWorkflow(workflow) ? [wrongValue(['body', 'workflow', 'nodes'], EXPORT_API)] : [];
 
 const KNOWN = Object.keys(NewInputDefinition.properties);
 /** Of other systems, by which these are known. */
@@ -258,7 +241,7 @@ const unknownMember = (member: string): string => {
   const nearest = nearestName(member, [...KNOWN, ...Object.keys(ALSO_CALLED)]);
   const meant = nearest === undefined ? undefined : (ALSO_CALLED[nearest] ?? nearest);
   return meant === undefined
-    ? `${EXTRA.msg}: a definition has ${KNOWN.join(', ')}`
+    ? `${EXTRA.msg}. A definition has ${KNOWN.join(', ')}`
     : `${EXTRA.msg}; did you mean ${meant}?`;
 };
 
@@ -275,6 +258,6 @@ const inputsProblems = (inputs: JsonValue | undefined, workflow: JsonValue | und
     definition.Check(value) ? [[index, value] as const] : [],
   );
   return definitionProblems(fitting, workflow).map(({ index, member, why }) =>
-    invalid(['body', 'inputs', index, member], 'value_error', `Value error, ${why}`),
+    wrongValue(['body', 'inputs', index, member], why),
   );
 };

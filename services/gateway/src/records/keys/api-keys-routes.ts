@@ -16,10 +16,10 @@ import { notAuthenticated, notSignedIn, lacksScope } from '../../door/caller.ts'
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../../door/operation.ts';
 import { invalid, invalidRequest, notFound, Refused } from '../../door/refusal.ts';
 import { own } from '../../door/compiled.ts';
-import { keyStore } from './key-store.ts';
+import { keysOf, keyStore, keyWithId, lastUsesOf, revoke } from './key-store.ts';
 import type { Kit } from '../../kit.ts';
 import { catalogue } from '../catalogue/catalogue.ts';
-import type { SessionCallers } from '../people/accounts.ts';
+import type { SessionCallers } from '../people/sessions.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 
 const listOperation = operation({
@@ -33,7 +33,6 @@ const listOperation = operation({
   scope: 'runs:read',
   request: {},
   response: { status: 200, description: 'All keys, also expired ones.', body: ApiKeyList },
-  refusals: [],
 });
 
 const createOperation = operation({
@@ -122,7 +121,7 @@ const isInTheFuture =
   ({ body }) => {
     const expires_at = own(body, 'expires_at');
     const isPast = typeof expires_at === 'string' && Date.parse(expires_at) <= now().getTime();
-    return isPast ? [invalid(EXPIRES_AT, 'datetime_future', 'Input should be in the future')] : [];
+    return isPast ? [invalid(EXPIRES_AT, 'datetime_future', 'Send a time in the future')] : [];
   };
 
 const EXPIRES_AT = ['body', 'expires_at'];
@@ -136,7 +135,7 @@ const knownUser = async (
   if (wanted === user_id || !allows(key.scopes, 'admin') || (await catalogue(log).getUser(org_id, wanted)))
     return wanted;
   throw invalidRequest(
-    invalid(['body', 'user_id'], 'value_error', 'Value error, the organisation has no user with this id'),
+    invalid(['body', 'user_id'], 'value_error', 'The organisation has no user with this id'),
   );
 };
 
@@ -172,7 +171,7 @@ const create = async (
         invalid(
           EXPIRES_AT,
           'value_error',
-          `Value error, the calling key expires at ${result.expires_at}, and a key derived from it cannot expire later`,
+          `The calling key expires at ${result.expires_at}, and a key derived from it cannot expire later`,
         ),
       );
     case 'too_many':
@@ -190,12 +189,11 @@ interface ListedKey extends ApiKey {
 
 /** The keys of the calling key's user, for an admin those of the organisation, newest first. @throws {LogUnavailable} */
 export const listKeys = async (log: EventLog, caller: ApiKey): Promise<ListedKey[]> => {
-  const store = keyStore(log);
-  const [indexed, uses] = await Promise.all([
-    store.listIndexed(caller.org_id),
-    store.lastUses(caller.org_id),
+  const [keys, uses] = await Promise.all([
+    keysOf(keyStore(log), caller.org_id),
+    lastUsesOf(log, caller.org_id),
   ]);
-  return indexed
+  return keys
     .map(({ value: { record } }) => {
       const { at: last_used_at = null, address: last_used_address = null } = uses.get(record.id) ?? {};
       return { ...record, last_used_at, last_used_address };
@@ -211,30 +209,25 @@ type RevokedKey =
   /** A key cannot revoke one with more scopes: a leaked key must not lock out its owner. */
   | { readonly kind: 'lacks_scope'; readonly scope: KeyScope };
 
-interface RevokeOptions {
-  /** Otherwise all keys below it are revoked as well. */
-  readonly keepDescendants: boolean;
-}
-
 /**
  * A key may revoke itself. With `runs:write` it may revoke each key in its list that has no scope that it lacks. Keys below it have no
- * other scopes, and belong to other users only if an admin made them.
+ * other scopes, and belong to other users only if an admin made them. They are revoked as well, unless `keepDescendants` says otherwise.
  * @throws {LogUnavailable}
  */
 export const revokeKey = async (
   log: EventLog,
   caller: ApiKey,
   id: string,
-  { keepDescendants }: RevokeOptions = { keepDescendants: false },
+  { keepDescendants = false }: { readonly keepDescendants?: boolean } = {},
 ): Promise<RevokedKey> => {
   const isItself = id === caller.id;
   if (!isItself && !allows(caller.scopes, 'runs:write')) return { kind: 'lacks_scope', scope: 'runs:write' };
   const store = keyStore(log);
-  const key = await store.findIndexed({ org_id: caller.org_id, id });
+  const key = keyWithId(await store.now(), { org_id: caller.org_id, id })?.value;
   if (!key || !mayManage(caller, key.record)) return { kind: 'not_found' };
   const lacked = key.record.scopes.find((scope) => !allows(caller.scopes, scope));
   if (!isItself && lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
-  await (keepDescendants ? store.revoke(key) : revokeWithDescendants(store, key));
+  await (keepDescendants ? revoke(store, key) : revokeWithDescendants(store, key));
   return { kind: 'revoked' };
 };
 
@@ -257,7 +250,6 @@ const whoamiOperation = operation({
   orScope: 'operator',
   request: {},
   response: { status: 200, description: 'Whose the key is.', body: Whoami },
-  refusals: [],
 });
 
 export const whoamiRoute = ({ log }: Kit): Route =>

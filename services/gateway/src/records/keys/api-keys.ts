@@ -1,10 +1,19 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiKey, OrganisationScope, KeyScope } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
 import { erasureRecords } from '../erasure.ts';
-import { keyStore, type IndexedKey, type KeyStore } from './key-store.ts';
+import {
+  invalidate,
+  keyName,
+  keysOf,
+  keyStore,
+  keyWithId,
+  revoke,
+  type KeyStore,
+  type StoredKey,
+} from './key-store.ts';
 
 const systemNow = (): Date => new Date();
 
@@ -24,21 +33,19 @@ export const createApiKey = async (
   }
   const store = keyStore(log);
   const { record, key, stored } = newKey(request, now());
-  const { sha256 } = stored;
-  const known = request.key === undefined ? undefined : await store.find(sha256);
-  if (known) return ownedBy(request, known, key);
-  await store.index(stored);
-  if (await store.create(stored)) {
-    // An erasure revokes every key that was indexed before it was requested.
+  const name = keyName(record);
+  const known = request.key === undefined ? undefined : await store.get(name);
+  if (known) return ownedBy(request, known.value.record, key);
+  if ((await store.create(name, stored)) !== false) {
+    // An erasure revokes every key that is there when it was requested.
     if ((await erasureRecords(log).find(request.org_id)) === undefined) return { record, key };
-    await store.revoke(stored);
+    await revoke(store, stored);
     throw new TypeError(
       `The organisation ${request.org_id} was erased, and can have no key any more. Choose another.`,
     );
   }
-  await store.eraseIndexed(record);
-  const present = await store.find(sha256);
-  if (present) return ownedBy(request, present, key);
+  const present = await store.get(name);
+  if (present) return ownedBy(request, present.value.record, key);
   throw new TypeError('This API key was created and revoked meanwhile. Try again.');
 };
 
@@ -49,27 +56,35 @@ const ownedBy = ({ org_id, user_id }: NewApiKey, record: ApiKey, key: string): C
   return { record, key };
 };
 
-/**
- * Whose key it is; undefined when it is unknown or expired. A broker that the others have replaced may hold keys that were revoked
- * since, so the read counts only if a quorum of RUNS is in touch with its leader: no other broker leads any stream then (ADR 3).
- * @throws {LogUnavailable}
- */
+/** Whose key it is; undefined when it is unknown, revoked or expired by now. @throws {LogUnavailable} */
 export const authenticate = async (
   log: EventLog,
-  key: string,
+  text: string,
   now: () => Date = systemNow,
-): Promise<ApiKey | undefined> => {
-  return isKeyText(key) ? validKey(log, sha256Of(key), now) : undefined;
+): Promise<ApiKey | undefined> =>
+  isKeyText(text) ? validKey(await keyStore(log).proven(), sha256Of(text), now) : undefined;
+
+/** A revoked key stays valid for at most this time. Revoking has to work within a second. */
+const FRESH_MS = 500;
+
+type ProvenKeys = Awaited<ReturnType<KeyStore['proven']>>;
+
+/** The same without a question: also undefined when there was none within half a second. */
+export const recentKey = (log: EventLog, text: string, now: () => Date): ApiKey | undefined => {
+  const index = isKeyText(text) ? keyStore(log).recentlyProven(FRESH_MS) : undefined;
+  return index && validKey(index, sha256Of(text), now);
 };
 
-/** The key with this id, as `authenticate` finds it. @throws {LogUnavailable} */
+/** The key with this id, unless it is revoked or expired by now. @throws {LogUnavailable} */
 export const findValidKey = async (
   log: EventLog,
   key: Pick<ApiKey, 'org_id' | 'id'>,
   now: () => Date = systemNow,
+  withinMs?: number,
 ): Promise<ApiKey | undefined> => {
-  const indexed = await keyStore(log).findIndexed(key);
-  return indexed && validKey(log, indexed.sha256, now);
+  const index = await keyStore(log).proven(withinMs);
+  const found = keyWithId(index, key);
+  return found && validKey(index, found.value.record.sha256, now);
 };
 
 /** Whether it is neither revoked nor expired now. @throws {LogUnavailable} */
@@ -77,13 +92,13 @@ export const isValidKey = async (
   log: EventLog,
   { sha256 }: ApiKey,
   now: () => Date = systemNow,
-): Promise<boolean> => (await validKey(log, sha256, now)) !== undefined;
+): Promise<boolean> => validKey(await keyStore(log).proven(), sha256, now) !== undefined;
 
-const validKey = async (log: EventLog, sha256: string, now: () => Date): Promise<ApiKey | undefined> => {
-  const record = await keyStore(log).find(sha256);
-  await log.freshSequence?.();
-  if (record === undefined || !isSameHash(record.sha256, sha256)) return undefined;
-  return hasExpired(record, now()) ? undefined : record;
+const validKey = (index: ProvenKeys, sha256: string, now: () => Date): ApiKey | undefined => {
+  const found = index.get(keyName({ sha256 }))?.value;
+  // It was found by its hash, so nothing is learned from how long this takes.
+  if (found === undefined || found.revoked || found.record.sha256 !== sha256) return undefined;
+  return hasExpired(found.record, now()) ? undefined : found.record;
 };
 
 const hasExpired = ({ expires_at }: ApiKey, now: Date): boolean =>
@@ -92,9 +107,8 @@ const hasExpired = ({ expires_at }: ApiKey, now: Date): boolean =>
 /** Revokes the key with this text, if it exists, and all keys below it. @throws {LogUnavailable} */
 export const revokeApiKey = async (log: EventLog, key: string): Promise<void> => {
   const store = keyStore(log);
-  const sha256 = sha256Of(key);
-  const record = await store.find(sha256);
-  if (record) await revokeWithDescendants(store, { sha256, record });
+  const found = await store.get(keyName({ sha256: sha256Of(key) }));
+  if (found) await revokeWithDescendants(store, found.value);
 };
 
 interface NewApiKey {
@@ -126,24 +140,24 @@ export interface CreatedApiKey {
 export const DEFAULT_SCOPES: readonly OrganisationScope[] = ['runs:write'];
 
 /** A key as it is to be stored, and its text. */
-export const newKey = (request: NewApiKey, now: Date): CreatedApiKey & { readonly stored: IndexedKey } => {
-  const key = request.key ?? newKeyText();
-  const sha256 = sha256Of(key);
+export const newKey = (request: NewApiKey, now: Date): CreatedApiKey & { readonly stored: StoredKey } => {
+  const { key = newKeyText(), scopes = DEFAULT_SCOPES, expires_at = null, ancestors = [] } = request;
+  const { parent_key_id, made_by, rate_key } = request;
   const record: ApiKey = {
     id: newUuid(),
     user_id: request.user_id,
     org_id: orgId(request.org_id),
     name: request.name,
     prefix: prefixOf(key),
-    sha256,
-    scopes: [...new Set(request.scopes ?? DEFAULT_SCOPES)],
-    ...(request.parent_key_id === undefined ? {} : { parent_key_id: request.parent_key_id }),
-    ...(request.made_by === undefined ? {} : { made_by: request.made_by }),
-    ...(request.rate_key === undefined ? {} : { rate_key: request.rate_key }),
+    sha256: sha256Of(key),
+    scopes: [...new Set(scopes)],
+    ...(parent_key_id !== undefined && { parent_key_id }),
+    ...(made_by !== undefined && { made_by }),
+    ...(rate_key !== undefined && { rate_key }),
     created_at: now.toISOString(),
-    expires_at: request.expires_at ?? null,
+    expires_at,
   };
-  return { record, key, stored: { sha256, record, ancestors: [...(request.ancestors ?? [])] } };
+  return { record, key, stored: { record, ancestors: [...ancestors] } };
 };
 
 const KEY = /^[\x21-\x7e]{16,255}$/;
@@ -161,7 +175,7 @@ const prefixOf = (key: string): string =>
   key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length * MOST_OF_A_KEY)));
 
 /** Stored instead of the key: 64 hex digits. Keys have 256 random bits, so no salt and no slow hash is needed. */
-export const sha256Of = (key: string): string => createHash('sha256').update(key).digest('hex');
+export const sha256Of = (key: string): string => hash('sha256', key, 'hex');
 
 /** Takes the same time wherever the hashes differ. */
 export const isSameHash = (one: string, other: string): boolean => {
@@ -175,32 +189,31 @@ const MAX_ROUNDS = 100;
 
 /**
  * Revokes a key and all keys below it. A key that one of them makes meanwhile does not survive: the broker stores it only while its
- * parent is valid, so what is listed after all known ones are invalid is everything.
- * The key itself comes last, in the index too: after an interruption it can be revoked again, also by itself.
+ * parent is valid, so what is there after all known ones are invalid is everything.
+ * The key itself goes last: after an interruption it can be revoked again.
  * @throws {LogUnavailable} also when new keys are made too fast: revoke again
  */
-export const revokeWithDescendants = async (store: KeyStore, key: IndexedKey): Promise<void> => {
+export const revokeWithDescendants = async (store: KeyStore, key: StoredKey): Promise<void> => {
   const { id, org_id } = key.record;
   const limit = pLimit(MAX_CONCURRENT);
-  const below = new Map<string, IndexedKey>();
-  /** Those that are new. */
-  const invalidateBelow = async (): Promise<number> => {
-    const listed = (await store.listIndexed(org_id)).map(({ value }) => value);
-    const added = descendantsOf(id, listed).filter(({ record }) => !below.has(record.id));
-    await limit.map(added, ({ sha256 }) => store.invalidate(sha256));
-    for (const one of added) below.set(one.record.id, one);
-    return added.length;
+  /** Resolves with how many there were. */
+  const revokeBelow = async (): Promise<number> => {
+    const below = descendantsOf(
+      id,
+      (await keysOf(store, org_id)).map(({ value }) => value),
+    );
+    await limit.map(below, (one) => revoke(store, one));
+    return below.length;
   };
 
-  await invalidateBelow();
-  await store.invalidate(key.sha256);
-  for (let round = 0; (await invalidateBelow()) > 0; round += 1)
+  await revokeBelow();
+  await invalidate(store, key.record);
+  for (let round = 0; (await revokeBelow()) > 0; round += 1)
     if (round >= MAX_ROUNDS)
       throw new LogUnavailable(
         `Keys are made below the API key ${id} faster than they are revoked. Try again.`,
       );
-  await limit.map(below.values(), (one) => store.revoke(one));
-  await store.revoke(key);
+  await revoke(store, key);
 };
 
 /**
@@ -211,29 +224,23 @@ export const revokeAll = async (store: KeyStore, org_id: OrgId): Promise<number>
   const limit = pLimit(MAX_CONCURRENT);
   let revoked = 0;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const keys = await store.listIndexed(org_id);
+    const keys = await keysOf(store, org_id);
     if (keys.length === 0) return revoked;
-    await limit.map(keys, ({ value }) => store.revoke(value));
+    await limit.map(keys, ({ value }) => revoke(store, value));
     revoked += keys.length;
   }
   throw new LogUnavailable(`Keys of ${org_id} are made faster than they are revoked. Try again.`);
 };
 
-/** A key, and the keys above it that were there when it was made. */
-export interface Descendant {
-  readonly record: ApiKey;
-  readonly ancestors?: readonly string[] | undefined;
-}
-
-/** The ids of the keys whose revocation revokes this one; none for a key that an operator made. */
-const ancestorsOf = ({ ancestors = [] }: Descendant): readonly string[] => ancestors;
-
 /** The ancestors of a key that `parent` makes now. Those that were revoked meanwhile, without their descendants, are left out. */
-export const ancestorsBelow = (parent: Descendant, present: readonly Descendant[]): string[] => {
+export const ancestorsBelow = (
+  { record, ancestors = [] }: StoredKey,
+  present: readonly StoredKey[],
+): string[] => {
   const ids = new Set(present.map(({ record }) => record.id));
-  return [...ancestorsOf(parent).filter((id) => ids.has(id)), parent.record.id];
+  return [...ancestors.filter((id) => ids.has(id)), record.id];
 };
 
 /** Those that the key made, those that they made, and so on. */
-export const descendantsOf = <Key extends Descendant>(id: string, keys: readonly Key[]): Key[] =>
-  keys.filter((key) => ancestorsOf(key).includes(id));
+export const descendantsOf = (id: string, keys: readonly StoredKey[]): StoredKey[] =>
+  keys.filter(({ ancestors = [] }) => ancestors.includes(id));

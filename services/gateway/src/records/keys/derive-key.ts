@@ -2,7 +2,7 @@ import type { ApiKey, OrganisationScope } from '@runledger/contracts/catalogue/r
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { allows } from '@runledger/contracts/scopes';
 import { ancestorsBelow, DEFAULT_SCOPES, newKey, type CreatedApiKey } from './api-keys.ts';
-import { keyStore, type KeyStore } from './key-store.ts';
+import { keyName, keysOf, keyStore, revoke, type KeyStore } from './key-store.ts';
 
 export interface DerivedKeyRequest {
   readonly name: string;
@@ -48,10 +48,13 @@ export const deriveKey = async (
   }
   const { org_id } = parent;
   const store = keyStore(log);
-  const present = (await store.listIndexed(org_id)).map(({ value }) => value);
-  const indexedParent = present.find(({ record }) => record.id === parent.id);
-  if (indexedParent === undefined) return { kind: 'revoked' };
-  const ancestors = ancestorsBelow(indexedParent, present);
+  const by = (await store.now()).get(keyName(parent));
+  if (by === undefined || by.value.revoked) return { kind: 'revoked' };
+  const present = await keysOf(store, org_id);
+  const ancestors = ancestorsBelow(
+    by.value,
+    present.map(({ value }) => value),
+  );
   if (ancestors.length > MOST_ANCESTORS) return { kind: 'too_deep', most: MOST_ANCESTORS };
   const family = {
     parent_key_id: parent.id,
@@ -61,7 +64,7 @@ export const deriveKey = async (
     rate_key: parent.rate_key ?? parent.id,
   };
   const made = newKey({ org_id, user_id, name: request.name, scopes, expires_at, ...family }, now);
-  return storeWithin(store, made, () => store.createWhileValid(made.stored, parent));
+  return storeWithin(store, made, () => store.putWhile(keyName(made.record), made.stored, by));
 };
 
 /**
@@ -81,10 +84,10 @@ export const keyOfSession = async (
   const by = { made_by: session.user_id, expires_at: expires_at?.toISOString() ?? null };
   const made = newKey({ org_id: session.org_id, user_id, name, scopes, ...by }, now);
   return storeWithin(store, made, async () => {
-    if (!(await store.create(made.stored))) return false;
-    // Whoever takes the role away revokes the keys that are indexed afterwards: this one, or this sees it.
-    if (await isValid()) return true;
-    await store.revoke(made.stored);
+    const revision = await store.create(keyName(made.record), made.stored);
+    // Whoever takes the role away revokes the keys that are there afterwards: this one, or this sees it.
+    if (revision === false || (await isValid())) return revision;
+    await revoke(store, made.stored);
     return false;
   });
 };
@@ -93,21 +96,18 @@ export const keyOfSession = async (
 const storeWithin = async (
   store: KeyStore,
   { stored, ...created }: ReturnType<typeof newKey>,
-  create: () => Promise<boolean>,
+  create: () => Promise<number | false>,
 ): Promise<DeriveKeyResult> => {
-  const position = await store.index(stored);
-  // The limit also holds for concurrent requests: a key beyond it, in the order of the index, is erased again.
-  const indexed = await store.listIndexed(created.record.org_id);
-  if (
-    indexed.filter(({ revision }) => position !== false && revision < position).length >=
-    MOST_OF_AN_ORGANISATION
-  ) {
-    await store.eraseIndexed(created.record);
-    return { kind: 'too_many', most: MOST_OF_AN_ORGANISATION };
-  }
-  if (await create()) return { kind: 'derived', created };
-  await store.eraseIndexed(created.record);
-  return { kind: 'revoked' };
+  const { org_id } = created.record;
+  const tooMany: DeriveKeyResult = { kind: 'too_many', most: MOST_OF_AN_ORGANISATION };
+  if ((await keysOf(store, org_id)).length >= MOST_OF_AN_ORGANISATION) return tooMany;
+  const made = await create();
+  if (made === false) return { kind: 'revoked' };
+  // The limit also holds for concurrent requests: a key beyond it, in the order in which they were stored, is erased again.
+  const before = (await keysOf(store, org_id)).filter(({ revision }) => revision < made);
+  if (before.length < MOST_OF_AN_ORGANISATION) return { kind: 'derived', created };
+  await revoke(store, stored);
+  return tooMany;
 };
 
 /** Only an admin makes keys for another user. */

@@ -1,20 +1,20 @@
-import { Sha256 } from '@runledger/contracts/blobs';
 import { ApiKey } from '@runledger/contracts/catalogue/records';
-import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
+import { LogFull } from '@runledger/event-log/append/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { perLog } from '@runledger/event-log/connect/per-log';
+import { openBucket, type Bucket, type Entry } from '@runledger/event-log/streams/bucket';
+import { openTable, type Table, type TableIndex } from '@runledger/event-log/table/table';
+import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import { Type, type Static } from 'typebox';
 
-/**
- * Under `by_org.<org_id>.<key id>`: the record again and its hash, so that keys are listed and revoked by their id. It never
- * changes.
- */
-const IndexedKey = Type.Object({
-  sha256: Sha256,
+const StoredKey = Type.Object({
   record: ApiKey,
   /** The keys above it that were there when it was made, by their ids: revoking one of them revokes it. */
   ancestors: Type.Optional(Type.Array(Type.String({ format: 'uuid' }))),
+  /** It is not valid any more, and is removed when all keys below it are. */
+  revoked: Type.Optional(Type.Literal(true)),
 });
-export type IndexedKey = Static<typeof IndexedKey>;
+export type StoredKey = Static<typeof StoredKey>;
 
 const LastUse = Type.Object({
   at: Type.String({ format: 'date-time' }),
@@ -23,110 +23,117 @@ const LastUse = Type.Object({
 });
 type LastUse = Static<typeof LastUse>;
 
-type OwnedKey = Pick<ApiKey, 'org_id' | 'id'>;
-
-interface KeyUse {
-  readonly at: Date;
-  /** Of the client; undefined when the connection was closed already. */
-  readonly address: string | undefined;
-}
+type KeyIndex = TableIndex<StoredKey, 'id' | 'org'>;
 
 /**
- * The bucket KEYS: a key's record under its hash, an index entry, and its last use. A key is valid while its record
- * exists. The index entry is written before the record and erased after it, so the list has every valid key, wherever a
- * crash interrupts; it may leave a listed key that is no longer valid, and can be revoked again.
- * A key that is created and revoked at the same time leaves nothing: creating reads the index afterwards, and revoking
- * erases the record once more after the index entry. A key that another one makes is stored only while that one is valid, which
- * the broker decides.
- * Every method may throw LogUnavailable and may be called again then.
+ * The keys of all organisations: a table of the bucket KEYS, each under the hash of its text. A key that another one makes is stored only
+ * while that one is as it was read, which the broker decides. Every method may throw LogUnavailable and may be called again then.
  */
-export interface KeyStore {
-  find(sha256: string): Promise<ApiKey | undefined>;
-  findIndexed(key: OwnedKey): Promise<IndexedKey | undefined>;
-  /** All keys of an organisation, with their revisions, which are in the order of indexing. */
-  listIndexed(org_id: string): Promise<Entry<IndexedKey>[]>;
-  /** Its revision; false when the key is indexed already. */
-  index(key: IndexedKey): Promise<number | false>;
-  /** False when the hash has a record already. The key must be indexed. A key that was revoked since stays invalid. */
-  create(key: IndexedKey): Promise<boolean>;
-  /** As `create`, for a key of random text: false when its parent is not valid any more. */
-  createWhileValid(key: IndexedKey, parent: ApiKey): Promise<boolean>;
-  /** Erases the record. The key can neither be used nor make another one any more. */
-  invalidate(sha256: string): Promise<void>;
-  /** Erases all of a key. */
-  revoke(key: IndexedKey): Promise<void>;
-  /** Also the last use. The record must be erased before. */
-  eraseIndexed(key: OwnedKey): Promise<void>;
-  /** When the stored use is. It stays when it is within `everyMs` of the given one, whichever gateway wrote it. */
-  recordUse(key: OwnedKey, use: KeyUse, everyMs: number): Promise<Date>;
-  /** By the id of the key. */
-  lastUses(org_id: string): Promise<ReadonlyMap<string, LastUse>>;
+export interface KeyStore extends Table<StoredKey, StoredKey, 'id' | 'org'> {
+  /**
+   * As `now`, also when a broker answers that the others have replaced, which may hold keys that were revoked since: the table counts only
+   * if a quorum of RUNS is in touch with its leader, since no other broker leads any stream then (ADR 3).
+   */
+  readonly proven: (withinMs?: number) => Promise<KeyIndex>;
+  /** The same without a question: undefined when no such proof began within so many milliseconds. */
+  readonly recentlyProven: (withinMs: number) => KeyIndex | undefined;
+  /** By the organisation and the id of a key. */
+  readonly uses: Bucket<LastUse>;
 }
 
-const stores = new WeakMap<EventLog, KeyStore>();
-
-export const keyStore = (log: EventLog): KeyStore => {
-  const store = stores.get(log) ?? openKeyStore(log);
-  stores.set(log, store);
-  return store;
-};
-
-const openKeyStore = (log: EventLog): KeyStore => {
-  const records = openBucket(log, 'KEYS', ApiKey);
-  const indexed = openBucket(log, 'KEYS', IndexedKey);
-  const uses = openBucket(log, 'KEYS', LastUse);
-  const findIndexed = async (key: OwnedKey): Promise<IndexedKey | undefined> =>
-    (await indexed.get(indexName(key)))?.value;
-  const eraseIndexed = async (key: OwnedKey): Promise<void> => {
-    await indexed.erase(indexName(key));
-    await uses.erase(useName(key));
-  };
-  const eraseUnlessIndexed = async ({ sha256, record }: IndexedKey): Promise<void> => {
-    if ((await findIndexed(record)) === undefined) await records.erase(sha256);
-  };
-  const invalidate = (sha256: string): Promise<void> => records.erase(sha256);
+export const keyStore = perLog((log): KeyStore => {
+  const keys = openTable(log, {
+    bucket: 'KEYS',
+    prefix: 'keys',
+    schema: StoredKey,
+    keep: (key: StoredKey) => key,
+    indexes: { id: ({ record }) => record.id, org: ({ record }) => record.org_id },
+  });
+  let provenAt = Number.NEGATIVE_INFINITY;
+  const prove = oneAtATime(async () => {
+    const began = performance.now();
+    const index = await keys.now();
+    await log.freshSequence?.();
+    provenAt = began;
+    return index;
+  });
+  const recentlyProven = (withinMs: number): KeyIndex | undefined =>
+    performance.now() - provenAt <= withinMs ? keys.recent(withinMs) : undefined;
   return {
-    find: async (sha256) => (await records.get(sha256))?.value,
-    findIndexed,
-    listIndexed: (org_id) => indexed.list(`by_org.${org_id}`),
-    index: (key) => indexed.create(indexName(key.record), key),
-    create: async (key) => {
-      if ((await records.create(key.sha256, key.record)) === false) return false;
-      await eraseUnlessIndexed(key);
-      return true;
-    },
-    createWhileValid: async (key, parent) => {
-      const present = await records.get(parent.sha256);
-      if (present === undefined) return false;
-      if ((await records.putWhile(key.sha256, key.record, present)) === false) return false;
-      await eraseUnlessIndexed(key);
-      return true;
-    },
-    invalidate,
-    revoke: async ({ sha256, record }) => {
-      await invalidate(sha256);
-      await eraseIndexed(record);
-      await invalidate(sha256);
-    },
-    eraseIndexed,
-    recordUse: async (key, { at, address = null }, everyMs) => {
-      const name = useName(key);
-      const present = await uses.get(name);
-      const stored = present && new Date(present.value.at);
-      if (stored && Math.abs(stored.getTime() - at.getTime()) < everyMs) return stored;
-      const use = { at: at.toISOString(), address };
-      // It is not written when another gateway was faster, which has seen a use as well.
-      await (present ? uses.update(name, use, present.revision) : uses.create(name, use));
-      // Revoking erases the index entry before the last use: either it erases what was just written, or this does.
-      if ((await findIndexed(key)) === undefined) await uses.erase(name);
-      return at;
-    },
-    lastUses: async (org_id) => {
-      const entries = await uses.list(`used.${org_id}`);
-      return new Map(entries.map(({ key, value }) => [key.slice(key.lastIndexOf('.') + 1), value]));
-    },
+    ...keys,
+    recentlyProven,
+    proven: async (withinMs = 0) => (withinMs > 0 ? recentlyProven(withinMs) : undefined) ?? prove(),
+    uses: openBucket(log, 'KEYS', LastUse),
   };
+});
+
+export const keyName = ({ sha256 }: { readonly sha256: string }): string => `keys.${sha256}`;
+
+/** All keys of an organisation, in the order in which they were made. */
+export const keysOf = async (store: KeyStore, org_id: string): Promise<Entry<StoredKey>[]> =>
+  (await store.now()).of('org', org_id).toSorted((one, other) => one.revision - other.revision);
+
+/** The key of an organisation with this id. */
+export const keyWithId = (index: KeyIndex, { org_id, id }: OwnedKey): Entry<StoredKey> | undefined => {
+  const found = index.by('id', id);
+  return found?.value.record.org_id === org_id ? found : undefined;
 };
 
-const indexName = ({ org_id, id }: OwnedKey): string => `by_org.${org_id}.${id}`;
+/** Makes a key invalid that stays in the list until those below it are gone. */
+export const invalidate = async (store: KeyStore, key: ApiKey): Promise<void> => {
+  for (;;) {
+    const present = await store.get(keyName(key));
+    if (present === undefined || present.value.revoked) return;
+    try {
+      const written = await store.update(present.key, { ...present.value, revoked: true }, present.revision);
+      if (written !== false) return;
+    } catch (error) {
+      if (!(error instanceof LogFull)) throw error;
+      // There is no room to say so.
+      await store.erase(present.key);
+    }
+  }
+};
+
+/** Erases all of a key. */
+export const revoke = async (store: KeyStore, { record }: StoredKey): Promise<void> => {
+  await store.erase(keyName(record));
+  await store.uses.erase(useName(record));
+};
+
+interface OwnedKey {
+  readonly org_id: string;
+  readonly id: string;
+}
+
 const useName = ({ org_id, id }: OwnedKey): string => `used.${org_id}.${id}`;
+
+/**
+ * When the stored use is. It stays when it is within `everyMs` of the given one, whichever gateway wrote it. `address`: of the client; undefined
+ * when the connection was closed already.
+ */
+export const recordUse = async (
+  log: EventLog,
+  key: ApiKey,
+  { at, address }: { readonly at: Date; readonly address: string | undefined },
+  everyMs: number,
+): Promise<Date> => {
+  const store = keyStore(log);
+  const { uses } = store;
+  const name = useName(key);
+  const present = await uses.get(name);
+  const stored = present && new Date(present.value.at);
+  if (stored && Math.abs(stored.getTime() - at.getTime()) < everyMs) return stored;
+  const use = { at: at.toISOString(), address: address ?? null };
+  // It is not written when another gateway was faster, which has seen a use as well.
+  await (present ? uses.update(name, use, present.revision) : uses.create(name, use));
+  // Revoking erases the key before the last use: either it erases what was just written, or this does.
+  if ((await store.get(keyName(key))) === undefined) await uses.erase(name);
+  return at;
+};
+
+/** By the id of the key. */
+export const lastUsesOf = async (log: EventLog, org_id: string): Promise<ReadonlyMap<string, LastUse>> => {
+  const entries = await keyStore(log).uses.list(`used.${org_id}`);
+  return new Map(entries.map(({ key, value }) => [key.slice(key.lastIndexOf('.') + 1), value]));
+};

@@ -8,9 +8,8 @@ import {
 import { type SealedRecords, sealedSigningSecrets } from '@runledger/webhooks/signing-secrets';
 import { secretBox } from '@runledger/webhooks/secret-box';
 import { operation, route, type Route } from '../../door/operation.ts';
-import { cursorAt, cursorProblems, decodeCursor } from '../../door/pagination.ts';
+import { cursorAt, checkCursor, decodeCursor } from '../../door/pagination.ts';
 import { Refused } from '../../door/refusal.ts';
-import { own } from '../../door/compiled.ts';
 import type { Kit } from '../../kit.ts';
 
 const shared = { tag: 'Sealed values', scope: 'operator' } as const;
@@ -25,7 +24,6 @@ const checkOperation = operation({
     'Reads and opens stored values that are sealed, and counts those that the sealing key sealed and those that another key did. No value is shown. When all pages together have `old` and `unreadable` 0, no other key is needed any more, except for the secret inputs of runs that were queued before, which are never written again.',
   request: { query: SealedValuesQuery },
   response: { status: 200, description: 'Up to 100 values.', body: SealedValuesPage },
-  refusals: [],
 });
 
 const resealOperation = operation({
@@ -50,21 +48,22 @@ const resealOperation = operation({
 export const sealingRoutes = ({ config, log, now }: Kit): Route[] => {
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   const { keyIds } = box;
-  const kinds = [sealedSigningSecrets(log, box, now)];
+  const secrets = sealedSigningSecrets(log, box, now);
   const [sealing_key = '', ...other_keys] = keyIds;
   const page = async (
     cursor: string | null | undefined,
     action: 'inspect' | 'reseal',
   ): Promise<SealedValuesPage> => {
-    const { next, ...found } = await nextSealedValues(kinds, positionIn(cursor), action);
-    return { sealing_key, other_keys, ...found, next_cursor: cursorAt(next && textOf(next)) };
+    const { behind, ...found } = await nextSealedValues(secrets, positionIn(cursor), action);
+    return {
+      sealing_key,
+      other_keys,
+      ...found,
+      next_cursor: cursorAt(behind === undefined ? undefined : `0 ${behind}`),
+    };
   };
   return [
-    route(
-      checkOperation,
-      ({ query: { cursor } }) => page(cursor, 'inspect'),
-      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
-    ),
+    route(checkOperation, ({ query: { cursor } }) => page(cursor, 'inspect'), checkCursor(isPosition)),
     route(
       resealOperation,
       ({ body }) => {
@@ -75,33 +74,22 @@ export const sealingRoutes = ({ config, log, now }: Kit): Route[] => {
           });
         return page(body.cursor, 'reseal');
       },
-      ({ body }) => cursorProblems(own(body, 'cursor'), 'body', isPosition),
+      checkCursor(isPosition, 'body'),
     ),
   ];
 };
 
-const textOf = ({ kind, behind }: SealedPosition): string => `${kind} ${behind}`;
-
-const POSITION = /^(\d{1,2}) (\d{1,15})$/;
+/** Clients have cursors that begin so. */
+const POSITION = /^0 (\d{1,15})$/;
 const isPosition = (text: string): boolean => POSITION.test(text);
-
-const positionIn = (cursor: string | null | undefined): SealedPosition => {
-  const [, kind = 0, behind = 0] = POSITION.exec(decodeCursor(cursor ?? '')) ?? [];
-  return { kind: Number(kind), behind: Number(behind) };
-};
-
-/** How far a walk through all kinds has come. */
-interface SealedPosition {
-  /** The index of a kind. */
-  readonly kind: number;
-  readonly behind: number;
-}
+const positionIn = (cursor: string | null | undefined): number =>
+  Number(POSITION.exec(decodeCursor(cursor ?? ''))?.[1] ?? 0);
 
 interface SealedPage {
   readonly counts: SealedCounts[];
   readonly unreadable: UnreadableValue[];
-  /** Undefined at the end. */
-  readonly next: SealedPosition | undefined;
+  /** Where the next page begins; undefined at the end. */
+  readonly behind: number | undefined;
 }
 
 /** Bounds the time of a request: each value is read, and written when it is sealed again. */
@@ -112,28 +100,22 @@ const PAGE_SIZE = 100;
  * a walk can be repeated or continued at another gateway. @throws {LogUnavailable}
  */
 const nextSealedValues = async (
-  kinds: readonly SealedRecords[],
-  from: SealedPosition,
+  records: SealedRecords,
+  from: number,
   action: 'inspect' | 'reseal',
 ): Promise<SealedPage> => {
-  const counts = kinds.map(({ kind }) => ({ kind, current: 0, resealed: 0, old: 0, unreadable: 0 }));
+  const { kind } = records;
+  const count = { kind, current: 0, resealed: 0, old: 0, unreadable: 0 };
   const unreadable: UnreadableValue[] = [];
-  let at = from;
-  for (let read = 0; read < PAGE_SIZE;) {
-    const records = kinds[at.kind];
-    const count = counts[at.kind];
-    if (records === undefined || count === undefined) return { counts, unreadable, next: undefined };
-    const found = await records.next(at.behind);
-    if (found === undefined) {
-      at = { kind: at.kind + 1, behind: 0 };
-      continue;
-    }
+  let behind = from;
+  for (let read = 0; read < PAGE_SIZE; read += 1) {
+    const found = await records.next(behind);
+    if (found === undefined) return { counts: [count], unreadable, behind: undefined };
     const state = await records[action](found.key);
-    at = { kind: at.kind, behind: found.revision };
-    read += 1;
+    behind = found.revision;
     if (state.kind === 'gone') continue;
     count[state.kind] += 1;
-    if (state.kind === 'unreadable') unreadable.push({ kind: records.kind, id: found.key, why: state.why });
+    if (state.kind === 'unreadable') unreadable.push({ kind, id: found.key, why: state.why });
   }
-  return { counts, unreadable, next: at };
+  return { counts: [count], unreadable, behind };
 };

@@ -18,9 +18,8 @@ import { redriving } from '@runledger/request-reply/redrive';
 import { redriverOf } from '@runledger/contracts/requests/operator-requests';
 import { runOfSubject } from '@runledger/contracts/events/subjects';
 import { operation, route, type Route } from '../../door/operation.ts';
-import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
-import { notFound } from '../../door/refusal.ts';
-import { own } from '../../door/compiled.ts';
+import { cursorAt, checkCursor, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { found } from '../../door/refusal.ts';
 
 const shared = { tag: 'System', scope: 'operator' } as const;
 
@@ -34,7 +33,6 @@ const listOperation = operation({
     'Messages of all organisations that no consumer could handle, oldest first, with the reason and their content. They stay for 30 days, unless the installation says otherwise.',
   request: { query: DeadLettersQuery },
   response: { status: 200, description: 'A page of them.', body: DeadLetterPage },
-  refusals: [],
 });
 
 const redriveOperation = operation({
@@ -70,11 +68,8 @@ const READ_AT_ONCE = 10;
 
 /** What operators do about messages that no consumer could handle. */
 export const deadLetterRoutes = (log: EventLog): Route[] => {
-  const present = async (id: string): Promise<ListedDeadLetter> => {
-    const letter = await readDeadLetter(log, Number(id));
-    if (letter === undefined) throw notFound('Dead letter');
-    return letter;
-  };
+  const present = async (id: string): Promise<ListedDeadLetter> =>
+    found(await readDeadLetter(log, Number(id)), 'Dead letter');
   return [
     route(
       listOperation,
@@ -85,7 +80,7 @@ export const deadLetterRoutes = (log: EventLog): Route[] => {
         const last = read.length > limit ? dead_letters.at(-1) : undefined;
         return { dead_letters, next_cursor: cursorAt(last?.id) };
       },
-      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
+      checkCursor(isPosition),
     ),
     route(redriveOperation, async ({ path: { id } }) => {
       const { outcome, why } = await redriving(log, REDRIVE_WITHIN_MS)(await present(id));

@@ -19,9 +19,8 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { Kit } from '../../kit.ts';
 import { appendFleet } from '@runledger/event-log/append/append-fleet';
 import { operation, route, type Route } from '../../door/operation.ts';
-import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { cursorAt, checkCursor, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 import { notFound, Refused } from '../../door/refusal.ts';
-import { own } from '../../door/compiled.ts';
 import type { SchedulerClient } from './scheduler-client.ts';
 
 const shared = { tag: 'Executors', scope: 'operator' } as const;
@@ -36,7 +35,6 @@ const listOperation = operation({
     'All executors that the leading scheduler knows, with runs of all organisations in their slots, and the drained names without an executor.',
   request: { query: ExecutorsQuery },
   response: { status: 200, description: 'A page of them.', body: ExecutorPage },
-  refusals: [],
 });
 
 const showOperation = operation({
@@ -88,38 +86,63 @@ const resumeOperation = operation({
   refusals: [404],
 });
 
-/** What operators do with the fleet, which no organisation owns. */
-export const executorRoutes = (kit: Kit, scheduler: SchedulerClient): Route[] => {
-  const fleet = executors(scheduler);
-  const drain = drainExecutor(kit, fleet);
-  const request = async (type: FleetRequest['type'], name: string, key_id: string): Promise<Draining> => {
-    const drained = await drain(type, name, key_id);
-    switch (drained.kind) {
-      case 'read':
-        return { name, draining: drained.draining, runs: drained.runs };
-      case 'unknown':
-        throw notFound('Executor');
-      case 'not_read_yet':
+const READ_WITHIN_MS = 5_000;
+const POLL_EVERY_MS = 50;
+
+/** What operators do with the fleet, which no organisation owns, as the leading scheduler knows it. */
+export const executorRoutes = ({ log, now, clock }: Kit, scheduler: SchedulerClient): Route[] => {
+  /** None for a name that has no executor and is not drained. */
+  const named = (name: string): Promise<ExecutorsResponse> =>
+    scheduler.executors({ name, after: null, limit: MAX_LISTED_EXECUTORS });
+  const executorsOf = async (name: string): Promise<ExecutorsResponse['executors']> => {
+    const { executors } = await named(name);
+    if (executors.length === 0) throw notFound('Executor');
+    return executors;
+  };
+  /**
+   * The request is stored each time, also when the name is drained already. Otherwise an older request, whose response was
+   * lost, could reach the scheduler last and win.
+   */
+  const request = async (
+    type: FleetRequest['type'],
+    name: string,
+    requested_by: string,
+  ): Promise<Draining> => {
+    await executorsOf(name);
+    const fleetRequest = {
+      type,
+      version: 1,
+      event_id: newUuid(),
+      executor_name: name,
+      requested_by,
+    } as const;
+    const stored = await appendFleet(log, { ...fleetRequest, time: now().toISOString() });
+    const deadline = clock() + READ_WITHIN_MS;
+    for (;;) {
+      const { executors, read_up_to } = await named(name);
+      // A later request may have changed it again. A resumed name without an executor is not listed at all.
+      const draining = executors.some(({ drain }) => drain !== null);
+      if (read_up_to >= stored) return { name, draining, runs: runsOn(executors) };
+      if (clock() >= deadline)
         throw new Refused({
           code: 'scheduler_behind',
           why: 'The request is stored and holds once the scheduler has read it, unless a later request replaces it. Read the executor to see its state',
         });
+      await pause(POLL_EVERY_MS);
     }
   };
   return [
     route(
       listOperation,
       async ({ query: { limit = DEFAULT_LIMIT, cursor } }) => {
-        const page = await fleet.page(sortKeyIn(cursor), limit);
+        const page = await scheduler.executors({ name: null, after: sortKeyIn(cursor), limit });
         const last = page.more ? page.executors.at(-1) : undefined;
         return { executors: page.executors.map(shownExecutor), next_cursor: cursorAt(last && textOf(last)) };
       },
-      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorSortKey),
+      checkCursor(isExecutorSortKey),
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
-      const { executors: named } = await fleet.named(name);
-      if (named.length === 0) throw notFound('Executor');
-      return { name, executors: named.map(shownExecutor) };
+      return { name, executors: (await executorsOf(name)).map(shownExecutor) };
     }),
     route(drainOperation, ({ path: { name } }, { key }) => request('ExecutorDrainRequested', name, key.id)),
     route(resumeOperation, ({ path: { name } }, { key }) => request('ExecutorResumeRequested', name, key.id)),
@@ -139,74 +162,12 @@ const textOf = ({ name, executor_id }: ExecutorState): string => `${name} ${exec
 const SORT_KEY = /^([A-Za-z0-9_-]{1,64}) ((?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?)?)$/;
 const isExecutorSortKey = (text: string): boolean => text.length <= 130 && SORT_KEY.test(text);
 
-const sortKeyIn = (cursor: string | undefined): ExecutorSortKey | null => {
+/** The executor behind which a page begins. */
+const sortKeyIn = (cursor: string | undefined): ExecutorsRequest['after'] => {
   if (cursor === undefined) return null;
   const [, name = '', executor_id = ''] = SORT_KEY.exec(decodeCursor(cursor)) ?? [];
   return { name, executor_id: executor_id === '' ? null : executor_id };
 };
-
-/** The executor behind which a page begins. */
-type ExecutorSortKey = NonNullable<ExecutorsRequest['after']>;
-
-/** The executors as the leading scheduler knows them. Every method throws SchedulerUnavailable while none responds. */
-interface Executors {
-  page(after: ExecutorSortKey | null, limit: number): Promise<ExecutorsResponse>;
-  /** Empty for a name that has no executor and is not drained. */
-  named(name: string): Promise<ExecutorsResponse>;
-}
-
-const executors = (scheduler: SchedulerClient): Executors => ({
-  page: (after, limit) => scheduler.executors({ name: null, after, limit }),
-  named: (name) => scheduler.executors({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
-});
-
-type DrainedExecutor =
-  /** The state once the scheduler has read the request. A later request may have changed it again. */
-  | ({ readonly kind: 'read' } & Draining)
-  | { readonly kind: 'unknown' }
-  /** The request is stored; the scheduler did not read it in time. */
-  | { readonly kind: 'not_read_yet' };
-
-/** Drains or resumes all executors of a name. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
-type DrainExecutor = (
-  type: FleetRequest['type'],
-  name: string,
-  requested_by: string,
-) => Promise<DrainedExecutor>;
-
-const READ_WITHIN_MS = 5_000;
-const POLL_EVERY_MS = 50;
-
-/**
- * The request is stored each time, also when the name is drained already. Otherwise an older request, whose response was
- * lost, could reach the scheduler last and win.
- */
-const drainExecutor =
-  ({ log, now, clock }: Kit, fleet: Executors): DrainExecutor =>
-  async (type, name, requested_by) => {
-    if ((await fleet.named(name)).executors.length === 0) return { kind: 'unknown' };
-    const time = now().toISOString();
-    const event_id = newUuid();
-    const stored = await appendFleet(log, {
-      type,
-      version: 1,
-      event_id,
-      executor_name: name,
-      requested_by,
-      time,
-    });
-    const deadline = clock() + READ_WITHIN_MS;
-    for (;;) {
-      const { executors: present, read_up_to } = await fleet.named(name);
-      // A resumed name without an executor is not listed at all.
-      const draining = present.some(({ drain }) => drain !== null);
-      if (read_up_to >= stored) {
-        return { kind: 'read', name, draining, runs: runsOn(present) };
-      }
-      if (clock() >= deadline) return { kind: 'not_read_yet' };
-      await pause(POLL_EVERY_MS);
-    }
-  };
 
 const runsOn = (executors: readonly ExecutorState[]): number =>
   executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;

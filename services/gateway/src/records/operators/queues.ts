@@ -1,11 +1,9 @@
 import { QueuesPage, QueuesQuery } from '@runledger/contracts/http/queues';
 import { parseGpuModel, type GpuModel } from '@runledger/contracts/gpu';
-import { allows } from '@runledger/contracts/scopes';
-import { lacksScope } from '../../door/caller.ts';
-import { operation, route, type Caller, type Route } from '../../door/operation.ts';
-import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { seenOrganisation } from '../../door/caller.ts';
+import { operation, route, type Route } from '../../door/operation.ts';
+import { cursorAt, checkCursor, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
 import type { SchedulerClient } from './scheduler-client.ts';
-import { own } from '../../door/compiled.ts';
 
 const queuesOperation = operation({
   id: 'listQueues',
@@ -19,7 +17,6 @@ const queuesOperation = operation({
   orScope: 'operator',
   request: { query: QueuesQuery },
   response: { status: 200, description: 'A page of them.', body: QueuesPage },
-  refusals: [],
 });
 
 /** Who waits for which slots, for operators, and for an organisation about itself. */
@@ -29,19 +26,16 @@ export const queuesRoute = (scheduler: SchedulerClient): Route =>
     async ({ query }, caller) => {
       const { gpu = null, limit = DEFAULT_LIMIT, cursor } = query;
       const after = modelIn(cursor);
-      const page = await scheduler.pools({ org_id: seenBy(caller, query.organisation), gpu, after, limit });
+      const page = await scheduler.pools({
+        org_id: seenOrganisation(caller, query.organisation) ?? null,
+        gpu,
+        after,
+        limit,
+      });
       return { pools: page.pools, next_cursor: cursorAt(page.more ? page.pools.at(-1)?.gpu : undefined) };
     },
-    ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isModel),
+    checkCursor(isModel),
   );
-
-/** An operator sees all; anybody else their own organisation. @throws {Refused} */
-const seenBy = ({ org_id, key }: Caller, organisation: string | undefined): string | null => {
-  const isOperator = allows(key.scopes, 'operator');
-  if (organisation !== undefined && organisation !== org_id && !isOperator)
-    throw lacksScope('operator', 'Leave organisation out to see your own');
-  return isOperator ? (organisation ?? null) : org_id;
-};
 
 const isModel = (text: string): boolean => parseGpuModel(text) === text;
 

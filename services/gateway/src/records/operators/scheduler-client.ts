@@ -13,7 +13,7 @@ import { requestPools } from '@runledger/request-reply/pools';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { requestShortage } from '@runledger/request-reply/shortage';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
-import { openBreaker, type Breaker } from '../../breaker.ts';
+import { openBreaker } from '../../breaker.ts';
 
 /** No scheduler leads, or the leading one has not responded in time. */
 export class SchedulerUnavailable extends Error {
@@ -50,41 +50,30 @@ export const openSchedulerClient = (log: EventLog): SchedulerClient => {
       fallback: (_why, keys) => keys.map(() => undefined),
     }),
   );
-  const waitReasons = opened.use(
-    openRequired((key: RunKey) => requestWaitReason(log, key, RESPONSE_TIMEOUT_MS)),
-  );
-  const executors = opened.use(
-    openRequired((request: ExecutorsRequest) => requestExecutors(log, request, RESPONSE_TIMEOUT_MS)),
-  );
-  const pools = opened.use(
-    openRequired((request: PoolsRequest) => requestPools(log, request, RESPONSE_TIMEOUT_MS)),
-  );
-  const shortages = opened.use(
-    openRequired((request: ShortageRequest) => requestShortage(log, request, RESPONSE_TIMEOUT_MS)),
-  );
-  const kept = opened.move();
-  return {
-    queuePositions: (keys) => positions.call(keys),
-    waitReason: async (key) => (await waitReasons.call(key)).wait,
-    executors: (request) => executors.call(request),
-    pools: (request) => pools.call(request),
-    shortage: (request) => shortages.call(request),
-    [Symbol.dispose]: () => kept.dispose(),
+  /** A request whose caller cannot go on without the response. */
+  const required = <Request, Response>(
+    send: (log: EventLog, request: Request, timeoutMs: number) => Promise<Response | undefined>,
+  ): ((request: Request) => Promise<Response>) => {
+    const breaker = openBreaker<[Request], Response>({
+      action: async (_signal, request) =>
+        orSchedulerUnavailable(await send(log, request, RESPONSE_TIMEOUT_MS)),
+      timeoutMs: RESPONSE_TIMEOUT_MS,
+      opensOn: 'most_fail',
+      fallback: () => orSchedulerUnavailable<Response>(undefined),
+    });
+    return opened.use(breaker).call;
   };
+  const waitReason = required(requestWaitReason);
+  const client = {
+    queuePositions: (keys: readonly RunKey[]) => positions.call(keys),
+    waitReason: async (key: RunKey) => (await waitReason(key)).wait,
+    executors: required(requestExecutors),
+    pools: required(requestPools),
+    shortage: required(requestShortage),
+  };
+  const kept = opened.move();
+  return { ...client, [Symbol.dispose]: () => kept.dispose() };
 };
-
-/** A request whose caller cannot go on without the response. */
-const openRequired = <Request, Response>(
-  send: (request: Request) => Promise<Response | undefined>,
-): Breaker<[Request], Response> =>
-  openBreaker<[Request], Response>({
-    action: async (_signal, request) => orSchedulerUnavailable(await send(request)),
-    timeoutMs: RESPONSE_TIMEOUT_MS,
-    opensOn: 'most_fail',
-    fallback: () => {
-      throw new SchedulerUnavailable('no scheduler has responded');
-    },
-  });
 
 const orSchedulerUnavailable = <Response>(response: Response | undefined): Response => {
   if (response === undefined) throw new SchedulerUnavailable('no scheduler has responded');

@@ -22,7 +22,6 @@ const systemOperation = operation({
   scope: 'operator',
   request: {},
   response: { status: 200, description: 'The state of the installation.', body: System },
-  refusals: [],
 });
 
 export const systemRoute = (options: Observed): Route => {
@@ -117,18 +116,14 @@ const countedFleet = ({ executors, more }: ExecutorsResponse): System['executors
 };
 
 const streamState = ({
-  name,
-  messages,
-  bytes,
   maxBytes,
   maxAgeMs,
   copies,
   leader,
+  ...size
 }: StreamSize): System['streams'][number] => ({
-  name,
-  kind: kindOf(name),
-  messages,
-  bytes,
+  ...size,
+  kind: kindOf(size.name),
   max_bytes: maxBytes ?? null,
   max_age_s: maxAgeMs === undefined ? null : maxAgeMs / 1_000,
   copies: copies.wanted,

@@ -1,6 +1,5 @@
 import { InvitationPreview, InvitationPreviewRequest } from '@runledger/contracts/http/invitations';
-import { AcceptInvitationRequest, SessionItem, SHORTEST_PASSWORD } from '@runledger/contracts/http/accounts';
-import type { Entry } from '@runledger/event-log/streams/bucket';
+import { AcceptInvitationRequest, SHORTEST_PASSWORD } from '@runledger/contracts/http/accounts';
 import type { Static } from 'typebox';
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { isUuid } from '@runledger/contracts/ids';
@@ -11,7 +10,7 @@ import type { Person } from './people.ts';
 import { isOpen, isRevoked, type Invitation } from './member-records.ts';
 import { catalogue } from '../catalogue/catalogue.ts';
 import type { AccountOperations } from './accounts.ts';
-import { beginSession, describeSession, sessionOf, signInRefused } from './session-routes.ts';
+import { beginSession, describeSession, SESSION_BEGUN, sessionOf, signInRefused } from './session-routes.ts';
 import { invitationGone, addMember } from './member-routes.ts';
 import { isOfLink, readLinkToken } from './sign-in-links.ts';
 
@@ -37,13 +36,7 @@ const acceptOperation = openOperation({
     'Whoever has an account with the e-mail of the invitation is signed in with it, or sends its password. Whoever has none gets one, with this name and password, if an operator invites: nobody else answers for an e-mail. Otherwise the person signs in with the provider, which has verified the e-mail. Requests with the session then act in the organisation of the invitation.',
   audit: { recordedWithin: 'invitation.accepted' },
   request: { body: AcceptInvitationRequest },
-  response: {
-    status: 200,
-    description: 'The session.',
-    body: SessionItem,
-    holdsSecret: true,
-    beginsSession: true,
-  },
+  response: SESSION_BEGUN,
   refusals: [409, 410],
 });
 
@@ -51,10 +44,10 @@ export const acceptRoutes = (options: AccountOperations): Route[] => {
   const { accounts, kit } = options;
   return [
     openRoute(previewOperation, async ({ body: { token } }) => {
-      const { value: invitation } = await invitationOf(options, token);
+      const invitation = await invitationOf(options, token);
       const { org_id, email, role, expires_at, made_by } = invitation;
       const organisation = await catalogue(kit.log).getOrganisation(org_id);
-      if (organisation === undefined || !isOpen(invitation, options.kit.now())) throw invitationGone();
+      if (organisation === undefined || !isOpen(invitation, await accounts.time())) throw invitationGone();
       return {
         organisation: { id: organisation.id, name: organisation.name },
         email,
@@ -64,14 +57,13 @@ export const acceptRoutes = (options: AccountOperations): Route[] => {
       };
     }),
     openRoute(acceptOperation, async ({ body }, visitor, ctx) => {
-      const entry = await invitationToAccept(options, body, visitor);
-      const invited = await personFor(options, entry.value, body, visitor);
-      await acceptInvitation(options, entry, invited, { ctx, visitor });
-      const { org_id } = entry.value;
-      const { person, session } = invited;
+      const invitation = await invitationToAccept(options, body, visitor);
+      const { person, session } = await personFor(options, invitation, body, visitor);
+      await acceptInvitation(options, invitation, person, { ctx, visitor });
+      const { org_id } = invitation;
       if (session === undefined)
         return beginSession(options, { ctx, visitor }, { person, org_id, made_by: 'invitation' });
-      await accounts.sessions.choose(session.id, org_id);
+      await accounts.sessions.choose(session, org_id);
       return describeSession(options, { ...session, org_id });
     }),
   ];
@@ -82,15 +74,19 @@ const invitationToAccept = async (
   options: AccountOperations,
   { token, password }: Static<typeof AcceptInvitationRequest>,
   visitor: Visitor,
-): Promise<Entry<Invitation>> => {
-  const entry = await findInvitation(options, token);
-  if (entry !== undefined) return entry;
+): Promise<Invitation> => {
+  const invitation = await findInvitation(options, token);
+  if (invitation !== undefined) return invitation;
   if (typeof password !== 'string' && (await sessionOf(options, visitor)) === undefined)
-    throw invalidRequest(invalid(['body', 'password'], 'missing', 'Field required, or a session'));
+    throw invalidRequest(
+      invalid(['body', 'password'], 'missing', 'This is required without a session: send it'),
+    );
   throw invitationGone();
 };
 
-interface Invited extends Accepting {
+/** Somebody who has proved to be the one who is invited. */
+interface Invited {
+  readonly person: Person;
   /** Of somebody who is signed in already. */
   readonly session?: NonNullable<Awaited<ReturnType<typeof sessionOf>>>;
 }
@@ -101,17 +97,18 @@ interface Invited extends Accepting {
  */
 const personFor = async (
   options: AccountOperations,
-  { email, ...invitation }: Invitation,
+  invitation: Invitation,
   { name, password }: Static<typeof AcceptInvitationRequest>,
   visitor: Visitor,
 ): Promise<Invited> => {
   const { people, limit, mayStill } = options.accounts;
+  const { email, made_by, org_id } = invitation;
+  await refuseClosed(options, invitation);
   const known = await people.findByEmail(email);
-  refuseClosed({ email, ...invitation }, known, options.kit.now());
   const session = await sessionOf(options, visitor);
-  if (known && session?.user_id === known.id) return { person: known, session, isNew: false };
-  const mayCreate = await mayStill(invitation.made_by, 'operator');
-  if (!mayCreate || (known && (await isUsed(options, known)))) {
+  if (known && session?.user_id === known.id) return { person: known, session };
+  const mayCreate = await mayStill(made_by, 'operator');
+  if (!mayCreate || (known !== undefined && known.joining === undefined)) {
     if (typeof password !== 'string') throw signInFirst(mayCreate);
     const { address } = visitor;
     const person = await limit.attempt({ email, address }, async () => {
@@ -120,23 +117,16 @@ const personFor = async (
       options.audit.refused.count({ why: 'sign_in', address: address ?? undefined });
       throw mayCreate ? signInRefused() : signInFirst(mayCreate);
     });
-    return { person, isNew: false };
+    return { person };
   }
   const chosen = newAccount(name, password);
-  const person = known ?? (await people.create(email, chosen.name));
+  const joining = { org_id, password: chosen.password };
+  const person = await (known
+    ? people.takeUp(known, chosen.name, joining)
+    : people.create(email, chosen.name, joining));
   if (person === undefined) throw signInFirst(mayCreate);
-  await people.setPassword(person.id, chosen.password);
-  return { person, isNew: true };
+  return { person };
 };
-
-/** Else it is left of an acceptance that was interrupted before its person had anything. */
-const isUsed = async (
-  { accounts: { people, memberships, identities } }: AccountOperations,
-  { id }: Person,
-): Promise<boolean> =>
-  (await people.hasPassword(id)) ||
-  (await identities.issuerOf(id)) !== undefined ||
-  (await memberships.of(id)).length > 0;
 
 /** What a new account needs. @throws {Refused} */
 const newAccount = (
@@ -146,16 +136,10 @@ const newAccount = (
   const isLong = typeof password === 'string' && password.length >= SHORTEST_PASSWORD;
   if (typeof name === 'string' && isLong) return { name, password };
   throw invalidRequest(
-    ...(typeof name === 'string' ? [] : [invalid(['body', 'name'], 'missing', 'Field required')]),
+    ...(typeof name === 'string' ? [] : [invalid(['body', 'name'], 'missing', 'This is required: send it')]),
     ...(isLong
       ? []
-      : [
-          invalid(
-            ['body', 'password'],
-            'string_too_short',
-            `String should have at least ${SHORTEST_PASSWORD} characters`,
-          ),
-        ]),
+      : [invalid(['body', 'password'], 'string_too_short', `Send at least ${SHORTEST_PASSWORD} characters`)]),
   );
 };
 
@@ -167,65 +151,54 @@ const signInFirst = (mayCreate: boolean): Refused =>
       : 'This invitation is for an account that exists, since no operator made it: sign in first with the e-mail that is invited, or send the password of its account. Without an account, sign in with the provider, or ask an operator of this installation to invite you',
   });
 
-/** Somebody who has proved to be the one who is invited. */
-export interface Accepting {
-  readonly person: Person;
-  /** The account was made just now. */
-  readonly isNew: boolean;
-}
-
 /** Undefined for a token that belongs to no invitation, or to one of somebody who may not invite any more. */
 const findInvitation = async (
   { accounts: { invitations, mayStill } }: AccountOperations,
   token: string,
-): Promise<Entry<Invitation> | undefined> => {
+): Promise<Invitation | undefined> => {
   const read = readLinkToken(token);
   const [org_id = '', id = ''] = read?.names ?? [];
-  const entry = isUuid(org_id) && isUuid(id) ? await invitations.find(org_id, id) : undefined;
-  if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256)) return undefined;
-  return (await mayStill(entry.value.made_by, scopeToInvite(entry.value))) ? entry : undefined;
+  const invitation = isUuid(org_id) && isUuid(id) ? await invitations.find(org_id, id) : undefined;
+  if (read === undefined || invitation === undefined || !isOfLink(read, invitation.sha256)) return undefined;
+  return (await mayStill(invitation.made_by, scopeToInvite(invitation))) ? invitation : undefined;
 };
 
 /** @throws {Refused} for what `findInvitation` does not find */
-export const invitationOf = async (options: AccountOperations, token: string): Promise<Entry<Invitation>> => {
-  const entry = await findInvitation(options, token);
-  if (entry === undefined) throw invitationGone();
-  return entry;
+export const invitationOf = async (options: AccountOperations, token: string): Promise<Invitation> => {
+  const invitation = await findInvitation(options, token);
+  if (invitation === undefined) throw invitationGone();
+  return invitation;
 };
 
 /** Into another organisation only operators invite. */
 const scopeToInvite = ({ org_id, made_by }: Invitation): KeyScope =>
   made_by.org_id === org_id ? 'admin' : 'operator';
 
-/** An interrupted acceptance can be repeated by the same person, while it is open. @throws {Refused} for anybody else, and once it has ended */
-export const refuseClosed = (
+/** @throws {Refused} once it has ended */
+export const refuseClosed = async (
+  { accounts }: AccountOperations,
   invitation: Invitation,
-  person: Pick<Person, 'id'> | undefined,
-  now: Date,
-): void => {
-  const { accepted_by } = invitation;
-  const isOfAnother = accepted_by !== undefined && accepted_by !== person?.id;
-  if (isOfAnother || !isOpen(invitation, now)) throw invitationGone();
+): Promise<void> => {
+  if (!isOpen(invitation, await accounts.time())) throw invitationGone();
 };
 
-/** It is claimed first: of two people one accepts it, and an interrupted acceptance can be repeated. @throws {Refused} */
+/**
+ * An invitation is for one e-mail, and so for one person. Of two who join with it at once, who do not know each other's passwords, the one who
+ * has taken the account up last becomes the member. It is erased last: an interrupted acceptance can be repeated. @throws {Refused}
+ */
 export const acceptInvitation = async (
   options: AccountOperations,
-  entry: Entry<Invitation>,
-  { person, isNew }: Accepting,
+  invitation: Invitation,
+  person: Person,
   by: { readonly ctx: Context; readonly visitor: Visitor },
 ): Promise<void> => {
-  const { invitations, people, memberships, mayStill } = options.accounts;
-  const { id, org_id, role, made_by } = entry.value;
-  if (!(await invitations.claim(entry, person.id))) {
-    if (isNew && (await memberships.of(person.id)).length === 0) await people.remove(person.id);
-    throw invitationGone();
-  }
+  const { invitations, mayStill } = options.accounts;
+  const { id, org_id, role, made_by } = invitation;
   const as = { org_id, person, role, operator: false };
   const stands = async (): Promise<boolean> => {
     // It is gone when the same person has accepted it twice at once.
     const present = await invitations.find(org_id, id);
-    return !(present && isRevoked(present.value)) && (await mayStill(made_by, scopeToInvite(entry.value)));
+    return !(present && isRevoked(present)) && (await mayStill(made_by, scopeToInvite(invitation)));
   };
   await addMember(options, as, by, { action: 'invitation.accepted', id, made_by, stands });
   await invitations.erase(org_id, id);

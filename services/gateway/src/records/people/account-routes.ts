@@ -5,18 +5,16 @@ import type { Kit } from '../../kit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { acceptRoutes } from './accept-invitation.ts';
 import type { Accounts } from './accounts.ts';
-import { invitationRoutes } from './invitation-routes.ts';
-import { memberRoutes } from './member-routes.ts';
+import { invitationRoutes, memberRoutes } from './member-routes.ts';
 import { oidcSettings } from './oidc-config.ts';
-import { openIdProvider } from './open-id-provider.ts';
+import { openIdProvider, pendingSignIns } from './open-id-provider.ts';
 import { passwordRoute, linkRoutes } from './password-and-link-routes.ts';
-import { pendingSignIns } from './pending-sign-ins.ts';
 import { providerRoutes } from './provider-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
 /** The operations for people. */
 export const accountRoutes = (kit: Kit, accounts: Accounts, audit: Audit): Route[] => {
-  const { config, now } = kit;
+  const { config } = kit;
   const settings = oidcSettings(config);
   const shared = {
     kit,
@@ -24,7 +22,7 @@ export const accountRoutes = (kit: Kit, accounts: Accounts, audit: Audit): Route
     audit,
     halves: sessionHalves(config.RUNLEDGER_PUBLIC_URL),
     provider: settings && openIdProvider(kit, settings),
-    pending: pendingSignIns(secretBox(config.RUNLEDGER_SECRET_KEYS), now),
+    pending: pendingSignIns(secretBox(config.RUNLEDGER_SECRET_KEYS), accounts.time),
   };
   return [
     ...sessionRoutes(shared),

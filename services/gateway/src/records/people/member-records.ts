@@ -1,6 +1,6 @@
 import { Role, scopesOfMember, type KeyScope } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
+import { openBucket } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
 import { allows } from '@runledger/contracts/scopes';
 import { orgId } from '@runledger/contracts/ids';
@@ -10,37 +10,26 @@ import type { Kit } from '../../kit.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 
-const Members = Type.Object({
-  members: Type.Array(
-    Type.Object({
-      user_id: Uuid,
-      email: Type.String({ maxLength: 254 }),
-      name: Type.String({ maxLength: 128 }),
-      role: Role,
-      operator: Type.Boolean(),
-      since: Type.String({ format: 'date-time' }),
-    }),
-  ),
+/** A member as the organisation stores it. */
+const Member = Type.Object({
+  user_id: Uuid,
+  email: Type.String({ maxLength: 254 }),
+  name: Type.String({ maxLength: 128 }),
+  role: Role,
+  operator: Type.Boolean(),
+  since: Type.String({ format: 'date-time' }),
 });
-
-const Membership = Type.Object({ org_id: Uuid });
+export type Member = Static<typeof Member>;
+const Members = Type.Object({ members: Type.Array(Member) });
 
 /**
  * Who may sign in to an organisation, in the bucket ACCOUNTS: `members.<org_id>` is all its members in one record, so that it has an owner
- * whoever changes them at the same time. `memberships.<user_id>.<org_id>` is written before a person becomes a member and erased
- * after they were removed, so it has every organisation of a person, and perhaps one more.
- * Every method may throw LogUnavailable.
+ * whoever changes them at the same time. Every method may throw LogUnavailable.
  */
 export interface MemberRecords {
   of(org_id: string): Promise<readonly Member[]>;
   /** `change` is pure: it is called again when the members were changed meanwhile. */
   change(org_id: string, change: (members: readonly Member[]) => MembersResult): Promise<MembersResult>;
-  /** Before the person becomes a member. */
-  note(user_id: string, org_id: string): Promise<void>;
-  /** After the person was removed. */
-  forget(user_id: string, org_id: string): Promise<void>;
-  /** The organisations of a person, by their ids, in the order in which the person became a member. */
-  organisationsOf(user_id: string): Promise<readonly string[]>;
   /** Removes all members of an organisation. */
   erase(org_id: string): Promise<void>;
 }
@@ -49,9 +38,7 @@ const MAX_TRIES = 50;
 
 export const memberRecords = (log: EventLog): MemberRecords => {
   const bucket = openBucket(log, 'ACCOUNTS', Members);
-  const memberships = openBucket(log, 'ACCOUNTS', Membership);
   const keyOf = (org_id: string): string => `members.${org_id}`;
-  const membershipKey = (user_id: string, org_id: string): string => `memberships.${user_id}.${org_id}`;
   return {
     of: async (org_id) => (await bucket.get(keyOf(org_id)))?.value.members ?? [],
     change: async (org_id, change) => {
@@ -68,27 +55,9 @@ export const memberRecords = (log: EventLog): MemberRecords => {
       }
       throw new LogUnavailable(`The members of ${org_id} change too fast to be changed. Try again.`);
     },
-    note: async (user_id, org_id) => {
-      await memberships.create(membershipKey(user_id, org_id), { org_id });
-    },
-    forget: (user_id, org_id) => memberships.erase(membershipKey(user_id, org_id)),
-    organisationsOf: async (user_id) =>
-      (await memberships.list(`memberships.${user_id}`))
-        .toSorted((one, other) => one.revision - other.revision)
-        .map(({ value }) => value.org_id),
     erase: (org_id) => bucket.erase(keyOf(org_id)),
   };
 };
-
-/** A member as the organisation stores it. */
-export interface Member {
-  readonly user_id: string;
-  readonly email: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly operator: boolean;
-  readonly since: string;
-}
 
 export interface MemberUpdate {
   readonly role?: Role | undefined;
@@ -192,8 +161,6 @@ export const Invitation = Type.Object({
   expires_at: Time,
   /** Of the secret of its link. */
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  /** Who accepts it now. An interrupted acceptance can be repeated by the same person only. */
-  accepted_by: Type.Optional(Uuid),
 });
 export type Invitation = Static<typeof Invitation>;
 
@@ -205,14 +172,12 @@ const MOST_INVITATIONS = 100;
  * began. Every method may throw LogUnavailable.
  */
 export interface InvitationRecords {
-  find(org_id: string, id: string): Promise<Entry<Invitation> | undefined>;
+  find(org_id: string, id: string): Promise<Invitation | undefined>;
   /** Those that have not ended, the newest first. */
   list(org_id: string, now: Date): Promise<Invitation[]>;
   /** False when the organisation has as many as it may. */
   create(invitation: Invitation, now: Date): Promise<boolean>;
-  /** Claims it for a person; false when it is claimed by another one, was revoked meanwhile, or is gone. */
-  claim(entry: Entry<Invitation>, user_id: string): Promise<boolean>;
-  /** Also one that somebody accepts now, who is no member then. False when it was accepted or revoked, or is gone. */
+  /** Also one that somebody accepts now, who is no member then. False when it was accepted or revoked meanwhile. */
   revoke(org_id: string, id: string): Promise<boolean>;
   erase(org_id: string, id: string): Promise<void>;
 }
@@ -220,9 +185,8 @@ export interface InvitationRecords {
 export const invitationRecords = (log: EventLog): InvitationRecords => {
   const bucket = openBucket(log, 'ACCOUNTS', Invitation);
   const keyOf = (org_id: string, id: string): string => `invitations.${org_id}.${id}`;
-  const find: InvitationRecords['find'] = (org_id, id) => bucket.get(keyOf(org_id, id));
   return {
-    find,
+    find: async (org_id, id) => (await bucket.get(keyOf(org_id, id)))?.value,
     list: async (org_id, now) =>
       (await bucket.list(`invitations.${org_id}`))
         .map(({ value }) => value)
@@ -236,21 +200,11 @@ export const invitationRecords = (log: EventLog): InvitationRecords => {
       await bucket.create(keyOf(invitation.org_id, invitation.id), invitation);
       return true;
     },
-    claim: async ({ key, value, revision }, user_id) => {
-      if (value.accepted_by !== undefined) return value.accepted_by === user_id;
-      return (await bucket.update(key, { ...value, accepted_by: user_id }, revision)) !== false;
-    },
     revoke: async (org_id, id) => {
-      // It changes once more, when it is claimed.
-      for (
-        let entry = await find(org_id, id);
-        entry && !isRevoked(entry.value);
-        entry = await find(org_id, id)
-      ) {
-        const ended = { ...entry.value, expires_at: entry.value.created_at };
-        if ((await bucket.update(entry.key, ended, entry.revision)) !== false) return true;
-      }
-      return false;
+      const entry = await bucket.get(keyOf(org_id, id));
+      if (entry === undefined || isRevoked(entry.value)) return false;
+      const ended = { ...entry.value, expires_at: entry.value.created_at };
+      return (await bucket.update(entry.key, ended, entry.revision)) !== false;
     },
     erase: (org_id, id) => bucket.erase(keyOf(org_id, id)),
   };

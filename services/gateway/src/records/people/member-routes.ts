@@ -1,16 +1,24 @@
 import { MemberChange, MemberItem, MemberList, MemberPath } from '@runledger/contracts/http/accounts';
+import {
+  CreatedInvitationItem,
+  InvitationList,
+  InvitationPath,
+  NewInvitationRequest,
+  type InvitationItem,
+} from '@runledger/contracts/http/invitations';
+import { newUuid } from '@runledger/contracts/ids';
 import { allows } from '@runledger/contracts/scopes';
-import type { Role } from '@runledger/contracts/catalogue/records';
 import type { AuditActor } from '@runledger/contracts/audit-record';
 import type { Context } from 'koa';
 import { lacksScope } from '../../door/caller.ts';
-import { operation, route, requestOf, type Route, type Visitor } from '../../door/operation.ts';
-import { notFound, Refused } from '../../door/refusal.ts';
-import { MOST_MEMBERS, type Member, type MembersResult } from './member-records.ts';
+import { operation, route, requestOf, type Caller, type Route, type Visitor } from '../../door/operation.ts';
+import { found, notFound, Refused } from '../../door/refusal.ts';
+import { MOST_MEMBERS, makerOf, type Invitation, type Member, type MembersResult } from './member-records.ts';
 import type { AccountOperations } from './accounts.ts';
 import { networkOf } from '../audit/record-operation.ts';
-import type { Memberships } from './membership.ts';
-import type { Person } from './people.ts';
+import type { Memberships, NewMember } from './membership.ts';
+import { newLinkToken } from './sign-in-links.ts';
+import { catalogue } from '../catalogue/catalogue.ts';
 
 const shared = { tag: 'Accounts', scope: 'admin' } as const;
 
@@ -23,7 +31,6 @@ const listOperation = operation({
   description: 'The people who may sign in to the organisation: at most 200.',
   request: {},
   response: { status: 200, description: 'All members.', body: MemberList },
-  refusals: [],
 });
 
 const changeOperation = operation({
@@ -56,14 +63,14 @@ const removeOperation = operation({
 
 export const memberRoutes = ({ accounts: { memberships } }: AccountOperations): Route[] => [
   route(listOperation, async (_request, { org_id }) => ({
-    members: (await memberships.list(org_id)).map(shown),
+    members: [...(await memberships.list(org_id))],
   })),
   route(changeOperation, async ({ path: { user_id }, body }, { org_id, key }) => {
     const { role, operator } = body;
     if (operator === true && !allows(key.scopes, 'operator'))
       throw lacksScope('operator', 'Only an operator makes another one');
     const update = { role: role ?? undefined, operator: operator ?? undefined };
-    return shown(memberIn(await memberships.change(org_id, user_id, update)));
+    return memberIn(await memberships.change(org_id, user_id, update));
   }),
   route(removeOperation, async ({ path: { user_id } }, { org_id }) => {
     const result = await memberships.remove(org_id, user_id);
@@ -71,14 +78,126 @@ export const memberRoutes = ({ accounts: { memberships } }: AccountOperations): 
   }),
 ];
 
-const shown = ({ user_id, email, name, role, operator, since }: Member): MemberItem => ({
-  user_id,
-  email,
-  name,
-  role,
-  operator,
-  since,
+const INVITATION_MS = 7 * 24 * 3_600_000;
+
+const inviteOperation = operation({
+  ...shared,
+  id: 'createInvitation',
+  method: 'POST',
+  path: '/invitations',
+  summary: 'Invite a person',
+  description:
+    'The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person with this e-mail only: one who has an account signs in to accept it. A person without one gets it if you are an operator, who answers for the e-mail, or signs in with the provider. An operator may invite into any organisation.',
+  audit: { action: 'invitation.created', keeps: ['role', 'expires_at', 'organisation_id'] },
+  request: { body: NewInvitationRequest },
+  response: {
+    status: 201,
+    description: 'The invitation. Its link is not shown again.',
+    links: { to: ['revokeInvitation'], parameters: { invitation_id: '/id' } },
+    body: CreatedInvitationItem,
+    holdsSecret: true,
+  },
+  refusals: [404, 409],
 });
+
+const listInvitationsOperation = operation({
+  ...shared,
+  id: 'listInvitations',
+  method: 'GET',
+  path: '/invitations',
+  summary: 'List the open invitations',
+  request: {},
+  response: { status: 200, description: 'All that can be accepted.', body: InvitationList },
+});
+
+const revokeOperation = operation({
+  ...shared,
+  id: 'revokeInvitation',
+  method: 'DELETE',
+  path: '/invitations/{invitation_id}',
+  summary: 'Revoke an invitation',
+  audit: { action: 'invitation.revoked', target: 'invitation_id' },
+  request: { path: InvitationPath },
+  response: { status: 204, description: 'Nobody can accept it any more.' },
+  refusals: [404],
+});
+
+export const invitationRoutes = (options: AccountOperations): Route[] => {
+  const { accounts, kit } = options;
+  const { publicUrl } = kit;
+  const { invitations, memberships, time } = accounts;
+  return [
+    route(inviteOperation, async ({ body }, caller) => {
+      const org_id = await invitedTo(options, caller, body.organisation_id ?? undefined);
+      const email = body.email.toLowerCase();
+      const at = await time();
+      const [members, open] = await Promise.all([memberships.list(org_id), invitations.list(org_id, at)]);
+      if (members.some((member) => member.email === email)) throw memberExists();
+      if (members.length + open.length >= MOST_MEMBERS) throw tooManyMembers();
+      const id = newUuid();
+      const { token, sha256 } = newLinkToken(org_id, id);
+      const invitation: Invitation = {
+        id,
+        org_id,
+        email,
+        role: body.role,
+        made_by: makerOf(caller),
+        created_at: at.toISOString(),
+        expires_at: new Date(at.getTime() + INVITATION_MS).toISOString(),
+        sha256,
+      };
+      if (!(await invitations.create(invitation, at))) throw tooManyMembers();
+      return {
+        ...shownInvitation(invitation),
+        organisation_id: org_id,
+        may_create_account: allows(caller.key.scopes, 'operator'),
+        token,
+        url: `${publicUrl()}/console/invitation#token=${token}`,
+      };
+    }),
+    route(listInvitationsOperation, async (_request, { org_id }) => ({
+      invitations: (await invitations.list(org_id, await time())).map(shownInvitation),
+    })),
+    route(revokeOperation, async ({ path: { invitation_id } }, { org_id }) => {
+      if (!(await invitations.revoke(org_id, invitation_id))) throw notFound('Invitation');
+    }),
+  ];
+};
+
+/** The organisation of which the person becomes a member. @throws {Refused} for another one than that of the caller, who is no operator */
+const invitedTo = async (
+  { kit: { log } }: AccountOperations,
+  { org_id, key }: Caller,
+  named: string | undefined,
+): Promise<string> => {
+  const id = named?.toLowerCase() ?? org_id;
+  if (id === org_id) return org_id;
+  if (!allows(key.scopes, 'operator'))
+    throw lacksScope('operator', 'Only an operator invites into another organisation');
+  return found(await catalogue(log).getOrganisation(id), 'Organisation').id;
+};
+
+const shownInvitation = ({
+  id,
+  email,
+  role,
+  created_at,
+  expires_at,
+  made_by,
+}: Invitation): InvitationItem => ({
+  id,
+  email,
+  role,
+  created_at,
+  expires_at,
+  invited_by: made_by.user_id,
+});
+
+const memberExists = (): Refused =>
+  new Refused({
+    code: 'member_exists',
+    why: 'The person with this e-mail is a member already: change the role with PATCH /members/{user_id}',
+  });
 
 /** @throws {Refused} when the members were not changed */
 const memberIn = (result: MembersResult): Member => {
@@ -105,7 +224,7 @@ export const invitationGone = (): Refused =>
     why: 'This invitation was accepted, revoked, or has ended: it can be accepted once, within 7 days, while whoever made it may invite. Sign in if you accepted it; otherwise ask an owner of the organisation for another one',
   });
 
-export const tooManyMembers = (): Refused =>
+const tooManyMembers = (): Refused =>
   tooMany(`The organisation has ${MOST_MEMBERS} members and open invitations together, which is the limit`);
 
 const tooMany = (why: string): Refused =>
@@ -114,17 +233,13 @@ const tooMany = (why: string): Refused =>
     why: `${why}: remove members, or revoke invitations, that are not needed`,
   });
 
-interface AddedMember {
-  readonly org_id: string;
-  readonly person: Person;
-  readonly role: Role;
-  readonly operator: boolean;
-}
-
-/** Makes a person a member, and records it, with the invitation that it accepts. @throws {Refused} when the organisation has too many @throws {AuditNotStored} */
+/**
+ * Makes a person a member, and records it, with the invitation that it accepts. Where that fails, somebody who joins with it has no account.
+ * @throws {Refused} when the organisation has too many @throws {AuditNotStored}
+ */
 export const addMember = async (
   { accounts: { memberships }, audit: { record } }: AccountOperations,
-  { org_id, ...member }: AddedMember,
+  { org_id, ...member }: NewMember & { readonly org_id: string },
   { ctx, visitor }: { readonly ctx: Context; readonly visitor: Visitor },
   accepted?: {
     readonly action: 'invitation.accepted';
@@ -145,15 +260,20 @@ export const addMember = async (
       },
       async () => memberIn(await memberships.add(org_id, member, accepted)),
     );
-  if (accepted === undefined) await add();
-  else
-    await record(
-      {
-        ...shared,
-        action: accepted.action,
-        target: { kind: 'invitation', id: accepted.id },
-        details: { user_id: person.id },
-      },
-      add,
-    );
+  try {
+    if (accepted === undefined) await add();
+    else
+      await record(
+        {
+          ...shared,
+          action: accepted.action,
+          target: { kind: 'invitation', id: accepted.id },
+          details: { user_id: person.id },
+        },
+        add,
+      );
+  } catch (error) {
+    await memberships.giveUp(org_id, person);
+    throw error;
+  }
 };

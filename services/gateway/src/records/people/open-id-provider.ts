@@ -1,30 +1,24 @@
 import { Email } from '@runledger/contracts/http/accounts';
+import { parsePlainJson } from '@runledger/contracts/json';
 import { NewName } from '@runledger/contracts/http/fields';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import type * as OpenIdClient from 'openid-client';
 import type { CustomFetch } from 'openid-client';
 import pLimit from 'p-limit';
+import type { SecretBox } from '@runledger/webhooks/secret-box';
+import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Refused } from '../../door/refusal.ts';
 import type { Kit } from '../../kit.ts';
 import { isPrivateAddress, type OidcSettings } from './oidc-config.ts';
-import {
-  isUnreachable,
-  providerBusy,
-  providerInvalid,
-  providerRefused,
-  providerUnavailable,
-} from './pending-sign-ins.ts';
 
 const SCOPE = 'openid email profile';
 /** Each waits for the provider for some seconds at most. */
 const MOST_AT_ONCE = 16;
 const MOST_WAITING = 64;
+const BUSY = 'Too many people sign in with the provider at once. Try again in some seconds';
 
-const accepted = {
-  isEmail: (text: string) => EMAIL.Check(text),
-  isName: (text: string) => NAME.Check(text),
-};
+/** What the accounts accept. */
 const EMAIL = Compile(Email);
 const NAME = Compile(NewName);
 
@@ -35,7 +29,7 @@ export const openIdProvider = ({ logger, clock }: Kit, settings: OidcSettings): 
   const limit = pLimit(MOST_AT_ONCE);
   const refusalFor = refusals(logger);
   const asking = async <Result>(work: (client: typeof OpenIdClient) => Promise<Result>): Promise<Result> => {
-    if (limit.pendingCount >= MOST_WAITING) throw providerBusy();
+    if (limit.pendingCount >= MOST_WAITING) throw providerRefusal('provider_unavailable', BUSY);
     try {
       return await limit(async () => work(await import('openid-client')));
     } catch (error) {
@@ -76,12 +70,8 @@ export const openIdProvider = ({ logger, clock }: Kit, settings: OidcSettings): 
         const claims = tokens.claims();
         if (claims === undefined || new URL(claims.iss).href !== issuer)
           throw new TypeError(`The ID token is not of ${issuer}`);
-        const known = { issuer, subject: claims.sub };
-        return identityIn(
-          known,
-          await withUserInfo(client, configuration, tokens.access_token, claims),
-          accepted,
-        );
+        const found = await withUserInfo(client, configuration, tokens.access_token, claims);
+        return identityIn({ issuer, subject: claims.sub }, found);
       }),
   };
 };
@@ -98,15 +88,16 @@ const withUserInfo = async (
   return { ...claims, ...(await client.fetchUserInfo(configuration, accessToken, claims.sub)) };
 };
 
-/** What a person is told. The operator finds the reason in the log: once, however many people a failed discovery refuses. */
+/** The operator finds the reason in the log: once, however many people a failed discovery refuses. */
 const refusals = (logger: Logger): ((error: unknown) => unknown) => {
   let logged: unknown;
   return (error) => {
     if (error instanceof Refused) return error;
-    if (error instanceof Error && error.name === 'AuthorizationResponseError') return providerRefused();
+    if (error instanceof Error && error.name === 'AuthorizationResponseError')
+      return providerRefusal('provider_refused');
     if (error !== logged) logger.warn({ err: error }, 'a sign-in with OpenID Connect failed');
     logged = error;
-    return isUnreachable(error) ? providerUnavailable() : providerInvalid();
+    return providerRefusal(isUnreachable(error) ? 'provider_unavailable' : 'provider_answer_invalid');
   };
 };
 
@@ -187,13 +178,6 @@ const boundedFetch: CustomFetch = async (url, options) => {
   return new Response(chunks.length === 0 ? null : new Blob(chunks), { status, statusText, headers });
 };
 
-/** What an answer of the provider has to fit: it goes to the provider, or is kept, and comes back once. */
-interface SignInChecks {
-  readonly state: string;
-  readonly nonce: string;
-  readonly code_verifier: string;
-}
-
 /** A provider at which people sign in. Both methods throw Refused with a code that says what is wrong. */
 export interface IdentityProvider {
   /** How people know it. */
@@ -205,14 +189,15 @@ export interface IdentityProvider {
   finish(answer: URL, checks: SignInChecks): Promise<Identity>;
 }
 
-/** Who signed in at the provider, as its ID token says. */
 /** Whom a provider means. */
-export type IdentityId = Pick<Identity, 'issuer' | 'subject'>;
-
-export interface Identity {
+export interface IdentityId {
   readonly issuer: string;
   /** The provider's id of the person, which stays when everything else changes. */
   readonly subject: string;
+}
+
+/** Who signed in at the provider, as its ID token says. */
+export interface Identity extends IdentityId {
   /** In lower case; undefined when the provider names none, or has not verified that it belongs to the person. */
   readonly email: string | undefined;
   readonly name: string | undefined;
@@ -221,24 +206,90 @@ export interface Identity {
 /** The claims of an ID token, and of the UserInfo of the same person. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/** `isEmail`, `isName`: what the accounts accept. */
-interface AcceptedValues {
-  readonly isEmail: (text: string) => boolean;
-  readonly isName: (text: string) => boolean;
+/** The identity that claims describe. Only `email_verified: true` counts, the JSON value: a text or a missing claim proves nothing. */
+const identityIn = (known: IdentityId, { email, email_verified, name }: Claims): Identity => ({
+  ...known,
+  email: email_verified === true && EMAIL.Check(email) ? email.toLowerCase() : undefined,
+  name: NAME.Check(name) ? name : undefined,
+});
+
+/** What an answer of the provider has to fit: it goes to the provider, or is kept, and comes back once. */
+const SignInChecks = Type.Object({
+  state: Type.String(),
+  nonce: Type.String(),
+  code_verifier: Type.String(),
+});
+type SignInChecks = Static<typeof SignInChecks>;
+
+const PendingSignIn = Type.Object({
+  checks: SignInChecks,
+  /** The token of the invitation that the person accepts with it. */
+  invitation: Type.Optional(Type.String()),
+  /** Milliseconds since 1970. */
+  expires_at: Type.Number(),
+});
+type PendingSignIn = Static<typeof PendingSignIn>;
+const PENDING = Compile(PendingSignIn);
+
+/**
+ * Sign-ins that have gone to the provider, each as a sealed text that its page keeps: any gateway finishes it, and nothing is stored. It is in no
+ * cookie, since every port of the host can set those: a program there could put its own sign-in into the browser of somebody else.
+ */
+export interface PendingSignIns {
+  seal(pending: Omit<PendingSignIn, 'expires_at'>): Promise<string>;
+  /** @throws {Refused} when it was not sealed here, has another state, or has ended */
+  open(sealed: string, state: string): Promise<PendingSignIn>;
 }
 
-/** The identity that claims describe. Only `email_verified: true` counts, the JSON value: a text or a missing claim proves nothing. */
-const identityIn = (
-  { issuer, subject }: IdentityId,
-  claims: Claims,
-  { isEmail, isName }: AcceptedValues,
-): Identity => {
-  const { email, email_verified, name } = claims;
-  const isProven = email_verified === true && typeof email === 'string' && isEmail(email);
-  return {
-    issuer,
-    subject,
-    email: isProven ? email.toLowerCase() : undefined,
-    name: typeof name === 'string' && isName(name) ? name : undefined,
-  };
+const PENDING_MS = 10 * 60_000;
+const CONTEXT = 'oidc sign-in';
+
+export const pendingSignIns = (box: SecretBox, time: () => Promise<Date>): PendingSignIns => ({
+  seal: async (pending) =>
+    box.seal(JSON.stringify({ ...pending, expires_at: (await time()).getTime() + PENDING_MS }), CONTEXT),
+  open: async (sealed, state) => {
+    const pending = opened(box, sealed);
+    // Any page can lead the browser here with an answer of its own.
+    if (pending === undefined || pending.checks.state !== state) throw providerRefusal('sign_in_not_begun');
+    if (pending.expires_at <= (await time()).getTime()) throw providerRefusal('sign_in_not_begun');
+    return pending;
+  },
+});
+
+/** Undefined for what no gateway of this installation has sealed. */
+const opened = (box: SecretBox, sealed: string): PendingSignIn | undefined => {
+  try {
+    const value = parsePlainJson(box.open(sealed, CONTEXT));
+    return PENDING.Check(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** What a person is told. */
+const WHY = {
+  provider_not_offered:
+    'This installation offers no sign-in with OpenID Connect: use a password or a link. An operator turns it on with RUNLEDGER_OIDC_ISSUER',
+  provider_unavailable:
+    'The provider at which you sign in cannot be reached now, or is too slow. Try again, or use your password',
+  provider_refused:
+    'The provider did not sign you in: you, or its rules for this installation, ended it. Begin again, or ask whoever runs the provider',
+  provider_answer_invalid:
+    'The answer of the provider does not pass the checks, so nobody is signed in. Begin again; if it stays so, an operator finds the reason in the log of the gateway',
+  sign_in_not_begun:
+    'This sign-in was not begun in this browser, was finished already, or took more than 10 minutes. Begin again at the sign-in page. If it stays so, open the console at the address that its operator gave you',
+  identity_taken:
+    'The person with this e-mail signs in with another account of the provider. Use that one, or another way to sign in',
+} as const;
+
+export const providerRefusal = (code: keyof typeof WHY, why: string = WHY[code]): Refused =>
+  new Refused({ code, why });
+
+/** Whether the provider gave no answer, or none about this sign-in. */
+const isUnreachable = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false;
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
+  if (code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT') return true;
+  if (error.name === 'TypeError' && cause !== undefined) return true;
+  return code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && cause instanceof Response && cause.status >= 500;
 };

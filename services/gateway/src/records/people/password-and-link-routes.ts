@@ -1,7 +1,6 @@
 import {
   LinkSignInRequest,
   NewLinkRequest,
-  SessionItem,
   SignInLinkItem,
   NewPasswordRequest,
 } from '@runledger/contracts/http/accounts';
@@ -19,7 +18,8 @@ import { makerOf } from './member-records.ts';
 import { signInPage } from './sign-in-links.ts';
 import type { AccountOperations } from './accounts.ts';
 import { addMember } from './member-routes.ts';
-import { beginSession, actorOf, cameByLink, presentSession } from './session-routes.ts';
+import { beginSession, actorOf, presentSession, SESSION_BEGUN } from './session-routes.ts';
+import { cameByLink } from './sessions.ts';
 import { notSignedIn } from '../../door/caller.ts';
 import type { Person } from './people.ts';
 
@@ -34,13 +34,7 @@ const signInOperation = openOperation({
     'A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.',
   audit: { recordedWithin: 'session.created' },
   request: { body: LinkSignInRequest },
-  response: {
-    status: 200,
-    description: 'The session.',
-    body: SessionItem,
-    holdsSecret: true,
-    beginsSession: true,
-  },
+  response: SESSION_BEGUN,
   refusals: [410],
 });
 
@@ -105,17 +99,17 @@ const passwordOperation = openOperation({
   audit: { recordedWithin: 'password.changed' },
   request: { body: NewPasswordRequest },
   response: { status: 204, description: 'The password is changed.' },
-  refusals: [],
 });
 
 export const passwordRoute = (options: AccountOperations): Route => {
-  const { accounts, audit, kit } = options;
-  const { people, sessions } = accounts;
+  const { accounts, audit } = options;
+  const { people, time } = accounts;
   return openRoute(passwordOperation, async ({ body }, visitor, ctx) => {
     const session = await presentSession(options, visitor);
     const person = await people.find(session.user_id);
     if (person === undefined) throw notSignedIn();
-    if ((await people.hasPassword(person.id)) && !cameByLink(session, kit.now()))
+    const { password: hasPassword } = await people.waysOf(person.id);
+    if (hasPassword && !cameByLink(session, await time()))
       await checkPassword(options, person, body.current_password ?? undefined, visitor);
     await audit.record(
       {
@@ -125,10 +119,7 @@ export const passwordRoute = (options: AccountOperations): Route => {
         target: { kind: 'password', id: person.id },
         request_id: requestOf(ctx).request_id,
       },
-      async () => {
-        await people.setPassword(person.id, body.password);
-        await sessions.endOthers(person.id, session.id);
-      },
+      () => people.setPassword(person.id, body.password, session.id),
     );
   });
 };

@@ -1,7 +1,9 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { newUuid } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
 import { Refused } from '../../door/refusal.ts';
-import type { OpenAuthLibrary } from './auth-library.ts';
-import { RowExists, TABLES, type AccountRows, type Row } from './account-rows.ts';
+import { accountName, type Account, type AccountRecords } from './account-records.ts';
+import type { IdentityId } from './open-id-provider.ts';
 
 /** Somebody who has an account. */
 export interface Person {
@@ -9,111 +11,214 @@ export interface Person {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
+  /**
+   * The try to become a member that has made the account, or taken it up. Until the person is a member there is no account for anybody else: no
+   * password and no identity opens it, and the next try takes it up.
+   */
+  readonly joining?: string;
 }
 
-/** The accounts. A person is one in all organisations. Every method may throw LogUnavailable. */
+interface Joining {
+  readonly org_id: string;
+  readonly password?: string;
+}
+
+/**
+ * The people of all organisations. An identity of a provider is one person's, and a person has one of a provider: it signs in where its claim and the
+ * account agree. Every method may throw LogUnavailable, and may be called again then.
+ */
 export interface People {
   find(id: string): Promise<Person | undefined>;
   findByEmail(email: string): Promise<Person | undefined>;
+  findByIdentity(identity: IdentityId): Promise<Person | undefined>;
   /** Undefined when there is no such person, or the password is another one; both take the same time. */
   withPassword(email: string, password: string): Promise<Person | undefined>;
-  /** Undefined when the e-mail has an account already. */
-  create(email: string, name: string): Promise<Person | undefined>;
-  hasPassword(id: string): Promise<boolean>;
-  setPassword(id: string, password: string): Promise<void>;
-  removePassword(id: string): Promise<void>;
-  /** Removes the person, their sessions and their ways to sign in. */
+  /** Somebody who joins an organisation next. Undefined when the e-mail has an account already. */
+  create(email: string, name: string, joining?: Joining): Promise<Person | undefined>;
+  /** The same, where somebody has tried to join before, and was interrupted. Undefined when another try has taken it up, or has succeeded. */
+  takeUp(former: Person, name: string, joining: Joining): Promise<Person | undefined>;
+  /** How the person signs in, beside links. */
+  waysOf(id: string): Promise<{ readonly password: boolean; readonly issuer: string | undefined }>;
+  /** Ends all sessions of the person but this one. */
+  setPassword(id: string, password: string, keeps?: string): Promise<void>;
+  /**
+   * From now on the person signs in with the identity; without `keepsPassword` their password and sessions have ended before. False when the
+   * person has another identity of the provider, or the identity is another person's.
+   */
+  link(id: string, identity: IdentityId, keepsPassword: boolean): Promise<boolean>;
+  /** The organisations that the person belongs to, the first one first, and perhaps one more. */
+  organisationsOf(id: string): Promise<readonly string[]>;
+  /** The ids of all who belong to an organisation, and perhaps some more. */
+  of(org_id: string): Promise<readonly string[]>;
+  /** Notes it before the person becomes a member. False when there is no such person. */
+  enter(id: string, org_id: string): Promise<boolean>;
+  /** The person has become a member. False when another try to join has taken the account up. */
+  settle(person: Person): Promise<boolean>;
+  /** After the person was removed: a person without any organisation has no account. With a try to join, only while it has not been taken up. */
+  leave(id: string, org_id: string, joining?: string): Promise<void>;
+  /** With their sessions and their ways to sign in. */
   remove(id: string): Promise<void>;
 }
 
-/** What the library calls the way to sign in with a password. */
-const PASSWORDS = 'credential';
-/** One hash takes 32 MiB and a tenth of a second of a core. */
-const MOST_AT_ONCE = 4;
-const MOST_WAITING = 64;
-
-export const people = (rows: AccountRows, library: OpenAuthLibrary): People => {
-  const limit = pLimit(MOST_AT_ONCE);
-  const hashing: Hashing = (work) => {
-    if (limit.pendingCount >= MOST_WAITING) throw busy();
-    return limit(work);
-  };
-  const findByEmail: People['findByEmail'] = async (email) => {
-    const row = await rows.findUnique(TABLES.user, [email.toLowerCase()]);
-    return row && personIn(row);
-  };
+export const people = (accounts: AccountRecords): People => {
+  const passwords = openPasswords();
+  const hashOf = async (password: string | undefined): Promise<{ password?: string }> =>
+    password === undefined ? {} : { password: await passwords.hash(password) };
+  const change: AccountRecords['change'] = (id, to) => accounts.change(id, to);
   return {
-    find: async (id) => {
-      const row = await rows.find(TABLES.user, id);
-      return row && personIn(row);
+    find: async (id) => shown(await accounts.find('id', id)),
+    findByEmail: async (email) => shown(await accounts.findByName(accountName(email))),
+    findByIdentity: async (identity) => {
+      const account = await accounts.findByIdentity(textOf(identity));
+      return account?.joining === undefined ? shown(account) : undefined;
     },
-    findByEmail,
-    withPassword: (email, password) =>
-      hashing(async () => {
-        const loaded = await library();
-        const token = await loaded.signIn(email, password);
-        if (token === undefined) return undefined;
-        // The library begins a session with each sign-in. Ours begin elsewhere, with what they are for.
-        await loaded.context.internalAdapter.deleteSession(token);
-        return findByEmail(email);
-      }),
-    create: async (email, name) => {
-      const { internalAdapter } = (await library()).context;
-      try {
-        const { id } = await internalAdapter.createUser(
-          { email, name, emailVerified: false },
-          { method: 'other' },
-        );
-        return { id, email: email.toLowerCase(), name };
-      } catch (error) {
-        if (error instanceof RowExists) return undefined;
-        throw error;
-      }
+    withPassword: async (email, password) => {
+      const account = await accounts.findByName(accountName(email));
+      const hash = account?.joining === undefined ? account?.password : undefined;
+      return (await passwords.matches(password, hash)) ? shown(account) : undefined;
     },
-    ...passwordsOf(rows, library, hashing),
+    create: async (email, name, joining) => {
+      const made = { ...newAccount(email, name), ...(await hashOf(joining?.password)) };
+      const account = joining ? { ...made, organisations: [joining.org_id] } : made;
+      return (await accounts.create(account)) ? shown(account) : undefined;
+    },
+    takeUp: async ({ id, email, joining }, name, { org_id, password }) => {
+      const made = { ...newAccount(email, name), id, ...(await hashOf(password)) };
+      const changed = await change(id, (present) => {
+        if (joining === undefined || present.joining !== joining) return present;
+        const organisations = [...new Set([...present.organisations, org_id])];
+        return { ...made, organisations, ...(present.link && { link: present.link }) };
+      });
+      return changed?.joining === made.joining ? shown(changed) : undefined;
+    },
+    waysOf: async (id) => {
+      const account = await accounts.find('id', id);
+      return { password: account?.password !== undefined, issuer: account && issuerIn(account) };
+    },
+    setPassword: async (id, password, keeps) => {
+      const hash = await hashOf(password);
+      await change(id, (present) => ({
+        ...present,
+        ...hash,
+        sessions: present.sessions.filter((session) => session.id === keeps),
+      }));
+    },
+    link: async (id, identity, keepsPassword) => {
+      const text = textOf(identity);
+      const owner = await accounts.findByIdentity(text);
+      if (owner !== undefined && owner.id !== id) return false;
+      const named = await change(id, (present) => {
+        const { password: _password, ...account } = present;
+        if (issuerIn(present) === identity.issuer && present.identity !== text) return present;
+        return keepsPassword ? { ...present, identity: text } : { ...account, identity: text, sessions: [] };
+      });
+      if (named?.identity !== text) return false;
+      if (await accounts.claimIdentity(named)) return true;
+      // Another person got it at the same moment.
+      await change(id, ({ identity: present, ...account }) =>
+        present === undefined || present === text ? account : { ...account, identity: present },
+      );
+      return false;
+    },
+    organisationsOf: async (id) => (await accounts.find('id', id))?.organisations ?? [],
+    of: async (org_id) => (await accounts.of(org_id)).map(({ id }) => id),
+    enter: async (id, org_id) => {
+      const changed = await change(id, (present) =>
+        present.organisations.includes(org_id)
+          ? present
+          : { ...present, organisations: [...present.organisations, org_id] },
+      );
+      return changed !== undefined;
+    },
+    settle: async (person) => {
+      const changed = await change(person.id, (present) =>
+        present.joining !== undefined && present.joining === person.joining ? joined(present) : present,
+      );
+      return changed !== undefined && changed.joining === undefined;
+    },
+    leave: async (id, org_id, joining) => {
+      await change(id, (present) => {
+        if (joining !== undefined && present.joining !== joining) return present;
+        const organisations = present.organisations.filter((one) => one !== org_id);
+        return organisations.length === 0 ? undefined : { ...present, organisations };
+      });
+    },
     remove: async (id) => {
-      const { internalAdapter } = (await library()).context;
-      await internalAdapter.deleteUser(id);
+      await change(id, () => undefined);
     },
   };
 };
 
-/** Bounds how many hashes are made at once. */
-type Hashing = <Result>(work: () => Promise<Result>) => Promise<Result>;
+/** Of somebody who has said no name. */
+export const nameOf = (email: string): string => email.split('@', 1)[0] ?? email;
 
-const passwordsOf = (
-  rows: AccountRows,
-  library: OpenAuthLibrary,
-  hashing: Hashing,
-): Pick<People, 'hasPassword' | 'setPassword' | 'removePassword'> => ({
-  hasPassword: async (id) => {
-    const { internalAdapter } = (await library()).context;
-    return typeof (await internalAdapter.findCredentialAccount(id))?.password === 'string';
-  },
-  setPassword: (id, password) =>
-    hashing(async () => {
-      const { internalAdapter, password: passwords } = (await library()).context;
-      const hash = await passwords.hash(password);
-      if (await internalAdapter.findCredentialAccount(id)) return internalAdapter.updatePassword(id, hash);
-      await internalAdapter.linkAccount({
-        userId: id,
-        providerId: PASSWORDS,
-        accountId: id,
-        password: hash,
-      });
-    }),
-  removePassword: async (id) => {
-    const present = await rows.listOwned(TABLES.account, id);
-    const ofPasswords = present.filter(({ providerId }) => providerId === PASSWORDS);
-    await Promise.all(ofPasswords.map((row) => rows.remove(TABLES.account, row)));
-  },
+/** Of somebody who joins an organisation next. */
+export const newAccount = (email: string, name = nameOf(email)): Account => ({
+  id: newUuid(),
+  email: email.toLowerCase(),
+  name,
+  joining: newUuid(),
+  organisations: [],
+  sessions: [],
 });
 
-export const personIn = (row: Row): Person => ({
-  id: String(row['id']),
-  email: String(row['email']),
-  name: String(row['name']),
-});
+/** Somebody who is a member, or is signed in. */
+export const joined = ({ joining: _joining, ...account }: Account): Account => account;
+
+const shown = (account: Account | undefined): Person | undefined => {
+  if (account === undefined) return undefined;
+  const { id, email, name, joining } = account;
+  return { id, email, name, ...(joining !== undefined && { joining }) };
+};
+
+const textOf = ({ issuer, subject }: IdentityId): string => `${issuer} ${subject}`;
+
+/** An issuer has no space. */
+const issuerIn = ({ identity }: Account): string | undefined => identity?.split(' ', 1)[0];
+
+/** What a hash costs: 32 MiB, and a tenth of a second of a core. Stored hashes were made with these. */
+const COST = { N: 16_384, r: 16, p: 1, maxmem: 64 * 1024 ** 2 };
+const KEY_BYTES = 64;
+const SALT_BYTES = 16;
+const MOST_AT_ONCE = 4;
+const MOST_WAITING = 64;
+
+/** Hashes of passwords: `<salt>:<key>`, both in hexadecimal. So many are made at once, others wait. @throws {Refused} when too many wait */
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /** It takes the same time without a hash, when it is false. */
+  matches(password: string, hash: string | undefined): Promise<boolean>;
+}
+
+export const openPasswords = (): Passwords => {
+  const limit = pLimit(MOST_AT_ONCE);
+  const hashed = async (password: string, salt: string): Promise<Buffer> => {
+    if (limit.pendingCount >= MOST_WAITING) throw busy();
+    return limit(() => keyOf(password, salt));
+  };
+  const newSalt = (): string => randomBytes(SALT_BYTES).toString('hex');
+  return {
+    hash: async (password) => {
+      const salt = newSalt();
+      return `${salt}:${(await hashed(password, salt)).toString('hex')}`;
+    },
+    matches: async (password, hash = '') => {
+      const [salt = '', key = ''] = hash.split(':');
+      const made = await hashed(password, salt === '' ? newSalt() : salt);
+      const stored = Buffer.from(key, 'hex');
+      return stored.length === made.length && timingSafeEqual(stored, made);
+    },
+  };
+};
+
+/** The salt is the text, not the bytes that it stands for. A character that can be written in several ways is the same character. */
+const keyOf = (password: string, salt: string): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, COST, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
 
 const busy = (): Refused =>
   new Refused({

@@ -2,9 +2,7 @@ import {
   ProviderAnswerRequest,
   ProviderSignInItem,
   ProviderSignInRequest,
-  SessionItem,
 } from '@runledger/contracts/http/accounts';
-import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
 import {
   openOperation,
@@ -15,16 +13,14 @@ import {
   type Visitor,
 } from '../../door/operation.ts';
 import { Refused } from '../../door/refusal.ts';
-import { providerNotOffered, otherIdentity } from './pending-sign-ins.ts';
 import type { AccountOperations } from './accounts.ts';
-import { beginSession, sessionOf, type SignedIn } from './session-routes.ts';
+import { beginSession, SESSION_BEGUN, sessionOf, type SignedIn } from './session-routes.ts';
 import { CONSOLE_PATH } from '../../document/console.ts';
 import { networkOf } from '../audit/record-operation.ts';
-import type { Identity } from './open-id-provider.ts';
-import type { Person } from './people.ts';
-import { nameOf } from './sign-in-links.ts';
+import { providerRefusal, type Identity } from './open-id-provider.ts';
+import { nameOf, type Person } from './people.ts';
 import type { Invitation } from './member-records.ts';
-import { acceptInvitation, invitationOf, refuseClosed, type Accepting } from './accept-invitation.ts';
+import { acceptInvitation, invitationOf, refuseClosed } from './accept-invitation.ts';
 import type { Kit } from '../../kit.ts';
 
 const shared = { method: 'POST', tag: 'Accounts', scope: 'none' } as const;
@@ -55,13 +51,7 @@ const finishOperation = openOperation({
   description: 'Only the page that began it can finish it, once.',
   audit: { recordedWithin: 'session.created' },
   request: { body: ProviderAnswerRequest },
-  response: {
-    status: 200,
-    description: 'The session.',
-    body: SessionItem,
-    holdsSecret: true,
-    beginsSession: true,
-  },
+  response: SESSION_BEGUN,
   refusals: [404, 409, 410],
 });
 
@@ -70,15 +60,15 @@ export const providerRoutes = (options: AccountOperations): Route[] => {
   const returnsTo = (): string => redirectUri(kit.publicUrl(), kit.config);
   return [
     openRoute(beginOperation, async ({ body: { invitation } }) => {
-      if (provider === undefined) throw providerNotOffered();
+      if (provider === undefined) throw providerRefusal('provider_not_offered');
       const { url, checks } = await provider.begin(returnsTo());
       return {
         url,
-        pending: pending.seal({ checks, ...(typeof invitation === 'string' && { invitation }) }),
+        pending: await pending.seal({ checks, ...(typeof invitation === 'string' && { invitation }) }),
       };
     }),
     openRoute(finishOperation, async ({ body }, visitor, ctx) => {
-      if (provider === undefined) throw providerNotOffered();
+      if (provider === undefined) throw providerRefusal('provider_not_offered');
       const by = { ctx, visitor };
       const { address } = visitor;
       const answer = new URL(returnsTo());
@@ -86,7 +76,7 @@ export const providerRoutes = (options: AccountOperations): Route[] => {
       try {
         // Of two states neither counts.
         const state = answer.searchParams.getAll('state').join(' ');
-        const { checks, invitation } = pending.open(body.pending, state);
+        const { checks, invitation } = await pending.open(body.pending, state);
         const signedIn = await accounts.limit.attempt({ address }, async () =>
           signInAs(options, by, await provider.finish(answer, checks), invitation),
         );
@@ -140,29 +130,26 @@ const signInAs = async (
   identity: Identity,
   token: string | undefined,
 ): Promise<Pick<SignedIn, 'person' | 'org_id'>> => {
-  const entry = token === undefined ? undefined : await invitationOf(options, token);
-  const decision = await decide(options, by, identity, entry?.value);
-  if (entry !== undefined) refuseClosed(entry.value, personOf(decision), options.kit.now());
-  const accepting = await carryOut(options, by, { identity, decision, org_id: entry?.value.org_id });
-  if (entry !== undefined) await acceptInvitation(options, entry, accepting, by);
-  return { person: accepting.person, org_id: entry?.value.org_id };
+  const invitation = token === undefined ? undefined : await invitationOf(options, token);
+  const decision = await decide(options, by, identity, invitation);
+  if (invitation !== undefined) await refuseClosed(options, invitation);
+  const person = await carryOut(options, by, { identity, decision, org_id: invitation?.org_id });
+  if (invitation !== undefined) await acceptInvitation(options, invitation, person, by);
+  return { person, org_id: invitation?.org_id };
 };
 
-type Decided = Exclude<SignInDecision<Person>, { readonly kind: 'refused' }>;
-
-const personOf = (decision: Decided): Person | undefined =>
-  decision.kind === 'create' ? undefined : decision.person;
+type Decided = Exclude<SignInDecision, { readonly kind: 'refused' }>;
 
 const decide = async (
   options: AccountOperations,
   { visitor }: By,
   identity: Identity,
-  invitation: Entry<Invitation>['value'] | undefined,
+  invitation: Invitation | undefined,
 ): Promise<Decided> => {
-  const { people, memberships, identities } = options.accounts;
+  const { people, memberships } = options.accounts;
   const { email } = identity;
   const [linked, person, session] = await Promise.all([
-    identities.personOf(identity),
+    people.findByIdentity(identity),
     email === undefined ? undefined : people.findByEmail(email),
     sessionOf(options, visitor),
   ]);
@@ -180,21 +167,31 @@ interface CarryOut {
   readonly org_id: string | undefined;
 }
 
-const carryOut = async (options: AccountOperations, by: By, order: CarryOut): Promise<Accepting> => {
+const carryOut = async (options: AccountOperations, by: By, order: CarryOut): Promise<Person> => {
   const { identity, decision, org_id } = order;
+  const { people, memberships } = options.accounts;
   switch (decision.kind) {
     case 'known':
-      return { person: decision.person, isNew: false };
+      return decision.person;
     case 'link':
       await link(options, by, { ...decision, identity, org_id });
-      return { person: decision.person, isNew: false };
+      return decision.person;
     case 'create': {
-      const { people } = options.accounts;
-      const person = await people.create(decision.email, identity.name ?? nameOf(decision.email));
+      const { email, former } = decision;
+      if (org_id === undefined) throw new TypeError('Somebody joins with an invitation.');
+      const name = identity.name ?? nameOf(email);
+      const person = await (former
+        ? people.takeUp(former, name, { org_id })
+        : people.create(email, name, { org_id }));
       // Somebody else accepts the invitation at this moment.
-      if (person === undefined) throw otherIdentity();
-      await link(options, by, { person, keepsPassword: true, identity, org_id });
-      return { person, isNew: true };
+      if (person === undefined) throw providerRefusal('identity_taken');
+      try {
+        await link(options, by, { person, keepsPassword: true, identity, org_id });
+      } catch (error) {
+        await memberships.giveUp(org_id, person);
+        throw error;
+      }
+      return person;
     }
   }
 };
@@ -207,9 +204,9 @@ interface Link extends Pick<CarryOut, 'identity' | 'org_id'> {
 /** Whoever chose the password, and has sessions with it, may not be the person: an account does not verify its e-mail, and the provider did. */
 const link = async (options: AccountOperations, { ctx, visitor }: By, order: Link): Promise<void> => {
   const { accounts, audit } = options;
-  const { people, sessions, identities, memberships } = accounts;
+  const { people, memberships } = accounts;
   const { person, identity, keepsPassword } = order;
-  const removes_password = !keepsPassword && (await people.hasPassword(person.id));
+  const removes_password = !keepsPassword && (await people.waysOf(person.id)).password;
   await audit.record(
     {
       action: 'identity.linked',
@@ -220,12 +217,7 @@ const link = async (options: AccountOperations, { ctx, visitor }: By, order: Lin
       details: { removes_password },
     },
     async () => {
-      const isLinked = await identities.link(person.id, identity, async () => {
-        if (keepsPassword) return;
-        await people.removePassword(person.id);
-        await sessions.endOthers(person.id, undefined);
-      });
-      if (!isLinked) throw otherIdentity();
+      if (!(await people.link(person.id, identity, keepsPassword))) throw providerRefusal('identity_taken');
     },
   );
 };
@@ -239,39 +231,29 @@ const WHY = {
     'This invitation is for another e-mail than yours at the provider. Sign in there with the account that is invited, or ask for another invitation',
 } as const;
 
-interface KnownPerson {
-  readonly id: string;
-  readonly email: string;
-}
-
 /** What is known when somebody has signed in at the provider. */
-export interface Claimant<Account extends KnownPerson> {
+export interface Claimant {
   readonly identity: Pick<Identity, 'email'>;
   /** Whose identity it is already. */
-  readonly linked: Account | undefined;
+  readonly linked: Person | undefined;
   /** Who has the e-mail of the identity here, and whether they are a member of an organisation. */
-  readonly owner: { readonly person: Account; readonly isMember: boolean } | undefined;
+  readonly owner: { readonly person: Person; readonly isMember: boolean } | undefined;
   /** The invitation with which the sign-in began. */
   readonly invitation: { readonly email: string } | undefined;
   /** Who was signed in with this browser when it began. */
   readonly signedIn: string | undefined;
 }
 
-type SignInDecision<Account extends KnownPerson> =
-  | { readonly kind: 'known'; readonly person: Account }
+type SignInDecision =
+  | { readonly kind: 'known'; readonly person: Person }
   /** The identity becomes that of the person. Without `keepsPassword`, whoever chose the password may be somebody else. */
-  | { readonly kind: 'link'; readonly person: Account; readonly keepsPassword: boolean }
-  | { readonly kind: 'create'; readonly email: string }
-  | {
-      readonly kind: 'refused';
-      readonly why: 'email_not_verified' | 'person_unknown' | 'invitation_for_another';
-    };
+  | { readonly kind: 'link'; readonly person: Person; readonly keepsPassword: boolean }
+  /** `former`: somebody who has tried to join before, and was interrupted. */
+  | { readonly kind: 'create'; readonly email: string; readonly former?: Person }
+  | { readonly kind: 'refused'; readonly why: keyof typeof WHY };
 
 /** Who is signed in. An identity stays with its person, whatever the e-mail is later; before, only a verified e-mail says whose it is. */
-export const decideSignIn = <Account extends KnownPerson>(
-  claimant: Claimant<Account>,
-): SignInDecision<Account> => {
-  const { identity, linked, owner, invitation, signedIn } = claimant;
+export const decideSignIn = ({ identity, linked, owner, invitation, signedIn }: Claimant): SignInDecision => {
   const email = linked?.email ?? identity.email;
   if (email === undefined) return { kind: 'refused', why: 'email_not_verified' };
   if (invitation !== undefined && invitation.email !== email)
@@ -281,5 +263,7 @@ export const decideSignIn = <Account extends KnownPerson>(
     return invitation ? { kind: 'create', email } : { kind: 'refused', why: 'person_unknown' };
   const { person, isMember } = owner;
   if (!isMember && invitation === undefined) return { kind: 'refused', why: 'person_unknown' };
+  if (invitation !== undefined && person.joining !== undefined)
+    return { kind: 'create', email, former: person };
   return { kind: 'link', person, keepsPassword: signedIn === person.id };
 };

@@ -6,8 +6,7 @@ import { openOperation, openRoute, requestOf, type Route, type Visitor } from '.
 import { notFound, Refused } from '../../door/refusal.ts';
 import type { AccountOperations } from './accounts.ts';
 import type { Person } from './people.ts';
-import type { MadeBy, Session } from './sessions.ts';
-import { LINK_S } from './sign-in-links.ts';
+import { cameByLink, type Session } from './sessions.ts';
 import { notSignedIn } from '../../door/caller.ts';
 
 const shared = { tag: 'Accounts', scope: 'none', path: '/session' } as const;
@@ -26,8 +25,16 @@ const getOperation = openOperation({
     body: SessionItem,
     holdsSecret: true,
   },
-  refusals: [],
 });
+
+/** Of an operation that signs somebody in. */
+export const SESSION_BEGUN = {
+  status: 200,
+  description: 'The session.',
+  body: SessionItem,
+  holdsSecret: true,
+  beginsSession: true,
+} as const;
 
 const signInOperation = openOperation({
   ...shared,
@@ -38,14 +45,7 @@ const signInOperation = openOperation({
     'The session ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty. One of them is forgotten in half a minute.',
   audit: { recordedWithin: 'session.created' },
   request: { body: SignInRequest },
-  response: {
-    status: 200,
-    description: 'The session.',
-    body: SessionItem,
-    holdsSecret: true,
-    beginsSession: true,
-  },
-  refusals: [],
+  response: SESSION_BEGUN,
 });
 
 const signOutOperation = openOperation({
@@ -57,7 +57,6 @@ const signOutOperation = openOperation({
   audit: { recordedWithin: 'session.ended' },
   request: {},
   response: { status: 204, description: 'Nobody is signed in any more.' },
-  refusals: [],
 });
 
 const chooseOperation = openOperation({
@@ -103,7 +102,7 @@ export const sessionRoutes = (options: AccountOperations): Route[] => {
           target: { kind: 'session', id: session.id },
           request_id: requestOf(ctx).request_id,
         },
-        () => sessions.end(session.id),
+        () => sessions.end(session),
       );
     }),
     openRoute(chooseOperation, async ({ body }, visitor) => {
@@ -111,7 +110,7 @@ export const sessionRoutes = (options: AccountOperations): Route[] => {
       const org_id = body.organisation_id.toLowerCase();
       const organisations = await memberships.of(session.user_id);
       if (!organisations.some(({ id }) => id === org_id)) throw notFound('Organisation');
-      await sessions.choose(session.id, org_id);
+      await sessions.choose(session, org_id);
       return describeSession(options, { ...session, org_id });
     }),
   ];
@@ -124,7 +123,7 @@ export interface SignedIn {
   readonly person: Person;
   /** Where requests act; the first organisation of the person when left out. */
   readonly org_id?: string | undefined;
-  readonly made_by: MadeBy;
+  readonly made_by: Session['made_by'];
 }
 
 /**
@@ -155,11 +154,11 @@ export const beginSession = async (
     );
   } catch (error) {
     // Nobody knows its text.
-    await sessions.end(session.id);
+    await sessions.end(session);
     throw error;
   }
   const former = await sessionOf(options, visitor);
-  if (former) await sessions.end(former.id);
+  if (former) await sessions.end(former);
   halves.give(ctx, text, new Date(session.expires_at));
   return describeSession(options, session);
 };
@@ -170,7 +169,7 @@ export const actorOf = ({ id, user_id, org_id }: Session, { address }: Visitor) 
 
 /** What a page needs to know of a session; of nobody when it has ended. @throws {LogUnavailable} */
 export const describeSession = async (
-  { accounts: { people, memberships, identities }, provider, kit }: AccountOperations,
+  { accounts: { people, memberships, time }, provider }: AccountOperations,
   session: Session | undefined,
 ): Promise<SessionItem> => {
   const offered: Pick<SessionItem, 'sign_in' | 'provider'> = {
@@ -179,10 +178,10 @@ export const describeSession = async (
   };
   const user = session && (await people.find(session.user_id));
   if (session === undefined || user === undefined) return { ...NOBODY, ...offered };
-  const [organisations, has_password, issuer] = await Promise.all([
+  const [organisations, { password: has_password, issuer }, now] = await Promise.all([
     memberships.of(user.id),
-    people.hasPassword(user.id),
-    provider && identities.issuerOf(user.id),
+    people.waysOf(user.id),
+    time(),
   ]);
   const present = organisations.find(({ id }) => id === session.org_id);
   return {
@@ -191,7 +190,7 @@ export const describeSession = async (
     organisation: present ? { ...present, scopes: scopesOfMember(present) } : null,
     has_password,
     has_identity: issuer !== undefined && issuer === provider?.issuer,
-    needs_current_password: has_password && !cameByLink(session, kit.now()),
+    needs_current_password: has_password && !cameByLink(session, now),
     expires_at: new Date(session.expires_at).toISOString(),
     ...offered,
   };
@@ -206,10 +205,6 @@ const NOBODY: Omit<SessionItem, 'sign_in' | 'provider'> = {
   needs_current_password: false,
   expires_at: null,
 };
-
-/** Whoever got a link a moment ago may choose a password without the one that was lost. */
-export const cameByLink = ({ made_by, created_at }: Session, now: Date): boolean =>
-  made_by === 'link' && now.getTime() - created_at < LINK_S * 1_000;
 
 /** The session of a visitor; undefined when it has ended, and for one half of a session. @throws {LogUnavailable} */
 export const sessionOf = async (

@@ -2,12 +2,19 @@ import { polledClock } from '@runledger/coordination/broker-clock';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { networkOf } from '../audit/record-operation.ts';
 import { Refused, type Refusal } from '../../door/refusal.ts';
-import { hashOf } from './account-rows.ts';
+import { hashOf } from './account-records.ts';
 
-const FailedSignIn = Type.Object({ failures: Type.Number({ minimum: 0 }), at: Type.Number() });
+/** Failed sign-ins with one e-mail, or from one address. */
+const FailedSignIns = Type.Object({
+  /** How many counted at the time of the last one. It is forgotten bit by bit, so this is no whole number. */
+  failures: Type.Number({ minimum: 0 }),
+  /** When the last one failed, in milliseconds since 1970, by the broker's clock. */
+  at: Type.Number(),
+});
+export type FailedSignIns = Static<typeof FailedSignIns>;
 
 /** Slows the guessing of passwords down, at all gateways together. */
 export interface SignInLimit {
@@ -33,7 +40,7 @@ const MAX_TRIES = 50;
 
 /** Counts are in the bucket RATES, which forgets them two minutes after the last failure. */
 export const signInLimit = (log: EventLog): SignInLimit => {
-  const bucket = openBucket(log, 'RATES', FailedSignIn);
+  const bucket = openBucket(log, 'RATES', FailedSignIns);
   const brokerNow = polledClock(log, 'KV_RATES');
   const inTurn = keyedMutex();
   const refuseWhileWaiting = async (name: string, free: number): Promise<void> => {
@@ -107,14 +114,6 @@ const limited = (seconds: number): Refused =>
     why: `Too many sign-ins failed. Try again in ${seconds} s`,
     headers: { 'Retry-After': String(seconds) },
   });
-
-/** Failed sign-ins with one e-mail, or from one address. */
-export interface FailedSignIns {
-  /** How many counted at the time of the last one. It is forgotten bit by bit, so this is no whole number. */
-  readonly failures: number;
-  /** When the last one failed, in milliseconds since 1970, by the broker's clock. */
-  readonly at: number;
-}
 
 const MS = 1_000;
 const FIRST_WAIT_S = 5;

@@ -18,12 +18,12 @@ export interface BlobQuota extends Pick<QuotaBound, 'limit' | 'used'> {
 
 interface BlobQuotaOptions extends Pick<QuotaBoundOptions, 'limit' | 'becomeFresh' | 'onRefused' | 'clock'> {
   readonly blobs: BlobStore;
-  readonly views: Pick<RunViews, 'sumBlobBytes' | 'referredBlobs'>;
+  readonly views: RunViews;
 }
 
 export const openBlobQuota = (options: BlobQuotaOptions): BlobQuota & Disposable => {
   const { limit, blobs, views, becomeFresh, onRefused, clock } = options;
-  const recent = recentBlobs({ views, keptForMs: UNREFERENCED_FOR_MS, clock });
+  const recent = recentBlobs(views, clock);
   const bound = openQuotaBound({
     limit,
     count: async (org_id) => {
@@ -42,77 +42,49 @@ export const openBlobQuota = (options: BlobQuotaOptions): BlobQuota & Disposable
   return {
     limit,
     used: bound.used,
-    put: putWithin({ bound, blobs, views, recent, onRefused }),
+    put: async (org_id, bytes) => {
+      const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength };
+      const store = async (): Promise<BlobRef> => {
+        try {
+          const stored = await blobs.put(org_id, bytes);
+          recent.add(org_id, stored);
+          return stored;
+        } catch (error) {
+          // It may be stored although nothing confirmed it.
+          if (!(error instanceof BlobStoreFull)) recent.add(org_id, ref);
+          throw error;
+        }
+      };
+      if (recent.has(org_id, ref.sha256)) return store();
+      const result = await bound.within(org_id, ref.bytes, store);
+      if (result !== 'over_quota') return result;
+      const counted = await views.referredBlobs(org_id, 'BLOBS', [ref.sha256]);
+      if (counted.has(ref.sha256)) return store();
+      onRefused(org_id);
+      return 'over_quota';
+    },
     [Symbol.dispose]: () => bound[Symbol.dispose](),
   };
 };
 
-interface Bounded extends Pick<BlobQuotaOptions, 'blobs' | 'views' | 'onRefused'> {
-  readonly bound: QuotaBound;
-  readonly recent: RecentBlobs;
-}
-
-const putWithin =
-  ({ bound, blobs, views, recent, onRefused }: Bounded): BlobQuota['put'] =>
-  async (org_id, bytes) => {
-    const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength };
-    const store = async (): Promise<BlobRef> => {
-      try {
-        const stored = await blobs.put(org_id, bytes);
-        recent.add(org_id, stored);
-        return stored;
-      } catch (error) {
-        // It may be stored although nothing confirmed it.
-        if (!(error instanceof BlobStoreFull)) recent.add(org_id, ref);
-        throw error;
-      }
-    };
-    if (recent.has(org_id, ref.sha256)) return store();
-    const result = await bound.within(org_id, ref.bytes, store);
-    if (result !== 'over_quota') return result;
-    const counted = await views.referredBlobs(org_id, 'BLOBS', [ref.sha256]);
-    if (counted.has(ref.sha256)) return store();
-    onRefused(org_id);
-    return 'over_quota';
-  };
+const MAX_ORGANISATIONS = 10_000;
 
 /**
  * What this gateway stored in BLOBS lately. A blob whose run was refused takes room until it is erased, and no run says so:
  * without this memory, refused requests could fill the store.
  */
-interface RecentBlobs {
-  add(org_id: OrgId, blob: BlobRef): void;
-  has(org_id: OrgId, sha256: string): boolean;
-  /** Bytes of those that no run refers to. @throws {ViewsUnavailable} */
-  unreferencedBytes(org_id: OrgId): Promise<number>;
-}
-
-interface RecentBlobsOptions {
-  readonly views: Pick<RunViews, 'referredBlobs'>;
-  /** How long a blob that nothing refers to may stay in the store. */
-  readonly keptForMs: number;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
-
-interface Recent {
-  readonly bytes: number;
-  readonly until: number;
-}
-
-const MAX_ORGANISATIONS = 10_000;
-
-const recentBlobs = ({ views, keptForMs, clock }: RecentBlobsOptions): RecentBlobs => {
-  const kept = new LRUCache<OrgId, Map<string, Recent>>({
+const recentBlobs = (views: RunViews, clock: () => number) => {
+  const kept = new LRUCache<OrgId, Map<string, { readonly bytes: number; readonly until: number }>>({
     ...atMost(MAX_ORGANISATIONS),
     memoMethod: () => new Map(),
   });
   return {
-    add: (org_id, { sha256, bytes }) => {
-      kept.memo(org_id).set(sha256, { bytes, until: clock() + keptForMs });
+    add: (org_id: OrgId, { sha256, bytes }: BlobRef): void => {
+      kept.memo(org_id).set(sha256, { bytes, until: clock() + UNREFERENCED_FOR_MS });
     },
-    has: (org_id, sha256) => (kept.get(org_id)?.get(sha256)?.until ?? 0) > clock(),
-    unreferencedBytes: async (org_id) => {
+    has: (org_id: OrgId, sha256: string): boolean => (kept.get(org_id)?.get(sha256)?.until ?? 0) > clock(),
+    /** Bytes of those that no run refers to. @throws {ViewsUnavailable} */
+    unreferencedBytes: async (org_id: OrgId): Promise<number> => {
       const blobs = kept.get(org_id);
       if (!blobs || blobs.size === 0) return 0;
       for (const [sha256, { until }] of blobs) if (until <= clock()) blobs.delete(sha256);

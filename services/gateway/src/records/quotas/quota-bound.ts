@@ -39,27 +39,7 @@ export interface QuotaBound extends Disposable {
   readonly used: (org_id: OrgId) => Promise<number | undefined>;
 }
 
-interface Account {
-  counted: number;
-  countedAt: number;
-  /** What was admitted since the last count. */
-  admitted: number;
-  /** What this gateway has used at all. */
-  total: number;
-  /** So much of it a count has. */
-  inCount: number;
-  /** So much of it the views have, so that the next count has it. */
-  inViews: number;
-  /** What is being used. */
-  pending: number;
-  /** The uses of it. */
-  readonly inFlight: Set<Promise<unknown>>;
-  /** So much was in flight during the last count, which may have it too. */
-  inDoubt: number;
-  /** The largest amount that waits for the next count. */
-  wanted: number;
-  readonly count: () => Promise<void>;
-}
+type Account = ReturnType<typeof newAccount>;
 
 /** An organisation is near its limit when less than this is free, or less than a tenth. */
 const NEAR_AMOUNT = 100;
@@ -167,14 +147,20 @@ const openCounting = (): Breaker<[Account], boolean> =>
     },
   });
 
-type Used = Pick<Account, 'counted' | 'total' | 'inCount' | 'pending'>;
+interface Used {
+  readonly counted: number;
+  readonly total: number;
+  readonly inCount: number;
+  readonly pending: number;
+}
 
 const usedBy = ({ counted, total, inCount, pending }: Used): number => counted + total - inCount + pending;
 
 const isNear = (account: Used, amount: number, limit: number): boolean =>
   limit - usedBy(account) - amount < nearOf(limit);
 
-const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org_id: OrgId): Account => {
+/** What one organisation uses, as this gateway knows it. */
+const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org_id: OrgId) => {
   const countViews = async (): Promise<void> => {
     const { inViews } = account;
     account.counted = await count(org_id, limit);
@@ -198,16 +184,24 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
     account.admitted = 0;
     account.inDoubt = account.total - total + account.pending;
   };
-  const account: Account = {
+  const account = {
     counted: 0,
     countedAt: Number.NEGATIVE_INFINITY,
+    /** What was admitted since the last count. */
     admitted: 0,
+    /** What this gateway has used at all. */
     total: 0,
+    /** So much of it a count has. */
     inCount: 0,
+    /** So much of it the views have, so that the next count has it. */
     inViews: 0,
+    /** What is being used. */
     pending: 0,
-    inFlight: new Set(),
+    /** The uses of it. */
+    inFlight: new Set<Promise<unknown>>(),
+    /** So much was in flight during the last count, which may have it too. */
     inDoubt: 0,
+    /** The largest amount that waits for the next count. */
     wanted: 0,
     count: oneAtATime(recount),
   };

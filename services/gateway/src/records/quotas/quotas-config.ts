@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '@runledger/service-kit/config';
-import { Type, type Static, type TObject } from 'typebox';
+import { Type } from 'typebox';
 
 const MiB = 1024 ** 2;
 const GiB = 1024 * MiB;
@@ -31,12 +31,16 @@ export const quotasConfig = {
     TiB,
     'bytes of all inputs and lists of outputs over 4 KiB, and of all logs, of an organisation, equal ones once',
   ),
-  RUNLEDGER_QUOTA_OUTPUT_BYTES: quota(GiB, 1024 * TiB, 'bytes of all output files of an organisation'),
+  RUNLEDGER_QUOTA_OUTPUT_BYTES: quota(
+    GiB,
+    1024 * TiB,
+    'bytes of all output files of an organisation; where it is not set, at least RUNLEDGER_OUTPUT_RUN_MAX_BYTES',
+  ),
   RUNLEDGER_QUOTA_FILES: quota(5_000, 9_000, 'files and uploads of an organisation'),
   RUNLEDGER_QUOTA_FILE_BYTES: quota(
     512 * MiB,
     1024 * TiB,
-    'bytes of all files of an organisation, equal ones once, with those that are being uploaded',
+    'bytes of all files of an organisation, equal ones once, with those that are being uploaded; where it is not set, at least RUNLEDGER_FILE_MAX_BYTES',
   ),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,
@@ -55,33 +59,36 @@ export const quotasConfig = {
   ),
 };
 
-export type QuotasConfig = Static<TObject<typeof quotasConfig>>;
+/** What one run or file may use, and all of an organisation together. */
+const LIMITS = [
+  ['RUNLEDGER_OUTPUT_RUN_MAX_BYTES', 'RUNLEDGER_QUOTA_OUTPUT_BYTES', 'output files'],
+  ['RUNLEDGER_FILE_MAX_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES', 'files'],
+] as const;
 
-interface MaxBytes {
-  readonly RUNLEDGER_OUTPUT_RUN_MAX_BYTES: number;
-  readonly RUNLEDGER_FILE_MAX_BYTES: number;
-}
+type Limits = Readonly<Record<(typeof LIMITS)[number][0 | 1], number>>;
+type IsSet = (variable: keyof Limits) => boolean;
 
-/** When one run or file may use more than its organisation. */
-export const quotaProblems = (config: Partial<QuotasConfig & MaxBytes>): ConfigProblem[] =>
-  [
-    tooMuch(config, 'RUNLEDGER_OUTPUT_RUN_MAX_BYTES', 'RUNLEDGER_QUOTA_OUTPUT_BYTES', 'output files'),
-    tooMuch(config, 'RUNLEDGER_FILE_MAX_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES', 'files'),
-  ].flat();
-
-const tooMuch = (
-  config: Partial<QuotasConfig & MaxBytes>,
-  variable: keyof MaxBytes,
-  quotaVariable: keyof QuotasConfig,
-  what: string,
-): ConfigProblem[] => {
-  const { [variable]: bytes, [quotaVariable]: quota } = config;
-  if (bytes === undefined || quota === undefined || bytes <= quota) return [];
-  return [
-    {
-      variable,
-      wrong: `is ${bytes}, more than all ${what} of an organisation may have`,
-      right: `at most ${quotaVariable} (${quota})`,
-    },
-  ];
+/** The limits, of which one that is not set follows the other one. */
+export const followingLimits = (config: Limits, isSet: IsSet): Limits => {
+  const limits: Record<keyof Limits, number> = { ...config };
+  for (const [one, all] of LIMITS) {
+    if (config[one] <= config[all]) continue;
+    if (isSet(one)) limits[all] = config[one];
+    else limits[one] = config[all];
+  }
+  return limits;
 };
+
+/** When one run or file may use more than its organisation, and both are set. */
+export const quotaProblems = (config: Partial<Limits>, isSet: IsSet): ConfigProblem[] =>
+  LIMITS.flatMap(([one, all, what]) => {
+    const { [one]: bytes, [all]: quota } = config;
+    if (bytes === undefined || quota === undefined || bytes <= quota || !isSet(one) || !isSet(all)) return [];
+    return [
+      {
+        variable: one,
+        wrong: `is ${bytes}, more than all ${what} of an organisation may have`,
+        right: `at most ${all} (${quota}), or not set: then it follows`,
+      },
+    ];
+  });

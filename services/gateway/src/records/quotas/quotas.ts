@@ -2,7 +2,7 @@ import { Usage, type Resource, type ResourceUsage } from '@runledger/contracts/h
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../../views/fresh-views.ts';
 import type { Kit } from '../../kit.ts';
-import type { CatalogueRecords } from '../catalogue/catalogue.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { ScheduleRecords } from '../schedule-records.ts';
 import { openBlobQuota, heldQuota, type BlobQuota, type HeldQuota } from './blob-quota.ts';
 import { openQuotaBound, type QuotaBound, type QuotaBoundOptions } from './quota-bound.ts';
@@ -35,7 +35,7 @@ export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota
 interface Counted {
   readonly fresh: FreshViews;
   /** With every record whose creation was acknowledged. */
-  readonly records: CatalogueRecords;
+  readonly records: Catalogue;
   readonly schedules: ScheduleRecords;
   /** Files and uploads of an organisation, and their bytes. */
   readonly sumFiles: (org_id: OrgId) => Promise<{ readonly files: number; readonly bytes: number }>;
@@ -52,12 +52,6 @@ const keptSince = (now: Date, keptForMs: number): string => {
   return new Date(ms).toISOString().slice(0, DAY_LENGTH);
 };
 
-/** What is counted in records, which every acknowledged write has. */
-const inRecords = (count: QuotaBoundOptions['count']): Pick<QuotaBoundOptions, 'count' | 'becomeFresh'> => ({
-  count,
-  becomeFresh: async () => true,
-});
-
 /** `open` closes them. */
 export const openQuotas = (
   { config, views, stores, metrics, clock, now }: Kit,
@@ -70,31 +64,28 @@ export const openQuotas = (
     limit: number,
     counting: Pick<QuotaBoundOptions, 'count' | 'becomeFresh'>,
   ): QuotaBound => open.use(openQuotaBound({ ...counting, limit, onRefused: refused(resource), clock }));
+  /** Counted in records, which every acknowledged write has. */
+  const ofRecords = (resource: Resource, limit: number, count: QuotaBoundOptions['count']): QuotaBound =>
+    bound(resource, limit, { count, becomeFresh: async () => true });
   const held = (resource: Resource, limit: number): HeldQuota =>
     heldQuota({ limit, onRefused: refused(resource) });
 
-  const { RUNLEDGER_KEY_STREAMS_MAX: limitOfKey } = config;
-  const onKeyRefused = refused('key_streams');
   const streams = held('streams', config.RUNLEDGER_QUOTA_STREAMS);
   return {
     queued_runs: bound('queued_runs', config.RUNLEDGER_QUEUE_MAX, {
       count: (org_id, limit) => views.countQueued(org_id, limit),
       becomeFresh,
     }),
-    catalogue_records: bound(
-      'catalogue_records',
-      config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS,
-      inRecords((org_id) => records.count(org_id)),
+    catalogue_records: ofRecords('catalogue_records', config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS, (org_id) =>
+      records.count(org_id),
     ),
-    schedules: bound(
+    schedules: ofRecords(
       'schedules',
       config.RUNLEDGER_QUOTA_SCHEDULES,
-      inRecords((org_id) => schedules.count(org_id)),
+      async (org_id) => (await schedules.all(org_id)).length,
     ),
-    workflow_bytes: bound(
-      'workflow_bytes',
-      config.RUNLEDGER_QUOTA_WORKFLOW_BYTES,
-      inRecords((org_id) => records.versions.bytes(org_id)),
+    workflow_bytes: ofRecords('workflow_bytes', config.RUNLEDGER_QUOTA_WORKFLOW_BYTES, (org_id) =>
+      records.versions.bytes(org_id),
     ),
     blob_bytes: open.use(
       openBlobQuota({
@@ -110,19 +101,15 @@ export const openQuotas = (
       count: async (org_id) => views.sumOutputBytes(org_id, keptSince(now(), await keepsOutputsForMs())),
       becomeFresh,
     }),
-    files: bound(
-      'files',
-      config.RUNLEDGER_QUOTA_FILES,
-      inRecords(async (org_id) => (await sumFiles(org_id)).files),
-    ),
-    file_bytes: bound(
+    files: ofRecords('files', config.RUNLEDGER_QUOTA_FILES, async (org_id) => (await sumFiles(org_id)).files),
+    file_bytes: ofRecords(
       'file_bytes',
       config.RUNLEDGER_QUOTA_FILE_BYTES,
-      inRecords(async (org_id) => (await sumFiles(org_id)).bytes),
+      async (org_id) => (await sumFiles(org_id)).bytes,
     ),
     uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
     streams,
-    streamLimits: streamLimits({ ofOrganisation: streams, limitOfKey, onKeyRefused }),
+    streamLimits: streamLimits(streams, config.RUNLEDGER_KEY_STREAMS_MAX, refused('key_streams')),
   };
 };
 
@@ -148,13 +135,11 @@ export interface StreamLimits {
   readonly hold: (holder: StreamHolder) => Disposable;
 }
 
-interface StreamLimitsOptions {
-  readonly ofOrganisation: HeldQuota;
-  readonly limitOfKey: number;
-  readonly onKeyRefused: (org_id: OrgId) => void;
-}
-
-const streamLimits = ({ ofOrganisation, limitOfKey, onKeyRefused }: StreamLimitsOptions): StreamLimits => {
+const streamLimits = (
+  ofOrganisation: HeldQuota,
+  limitOfKey: number,
+  onKeyRefused: (org_id: OrgId) => void,
+): StreamLimits => {
   const ofKey = heldQuota<string>({ limit: limitOfKey, onRefused: () => undefined });
   return {
     refuses: ({ org_id, family }) => {
@@ -206,7 +191,6 @@ const usageOperation = operation({
   scope: 'runs:read',
   request: {},
   response: { status: 200, description: 'Each resource with what is used of it.', body: Usage },
-  refusals: [],
 });
 
 export const usageRoute = (quotas: Quotas): Route =>
@@ -215,30 +199,24 @@ export const usageRoute = (quotas: Quotas): Route =>
       const { used, limit } = quotas[resource];
       return { used: (await used(org_id)) ?? null, limit, unit };
     };
-    const [queued_runs, catalogue_records, schedules, workflow_bytes, blob_bytes, output_bytes, ...others] =
-      await Promise.all([
-        usage('queued_runs', 'runs'),
-        usage('catalogue_records', 'records'),
-        usage('schedules', 'schedules'),
-        usage('workflow_bytes', 'bytes'),
-        usage('blob_bytes', 'bytes'),
-        usage('output_bytes', 'bytes'),
-        usage('files', 'files'),
-        usage('file_bytes', 'bytes'),
-        usage('uploads', 'uploads'),
-        usage('streams', 'streams'),
-      ]);
-    const [files, file_bytes, uploads, streams] = others;
-    return {
-      queued_runs,
-      catalogue_records,
-      schedules,
-      workflow_bytes,
-      blob_bytes,
-      output_bytes,
-      files,
-      file_bytes,
-      uploads,
-      streams,
-    };
+    return allOf({
+      queued_runs: usage('queued_runs', 'runs'),
+      catalogue_records: usage('catalogue_records', 'records'),
+      schedules: usage('schedules', 'schedules'),
+      workflow_bytes: usage('workflow_bytes', 'bytes'),
+      blob_bytes: usage('blob_bytes', 'bytes'),
+      output_bytes: usage('output_bytes', 'bytes'),
+      files: usage('files', 'files'),
+      file_bytes: usage('file_bytes', 'bytes'),
+      uploads: usage('uploads', 'uploads'),
+      streams: usage('streams', 'streams'),
+    });
   });
+
+/** Waits for all members at once. */
+const allOf = async (waited: Record<Resource, Promise<ResourceUsage>>): Promise<Usage> =>
+  Object.fromEntries(
+    await Promise.all(
+      Object.entries(waited).map(async ([resource, usage]) => [resource, await usage] as const),
+    ),
+  ) as Usage;

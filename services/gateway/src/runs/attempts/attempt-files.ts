@@ -65,6 +65,8 @@ export const attemptFiles = (): AttemptFiles => {
     sizeCalculation: ({ files }) => files.size + 1,
   });
   const nameOf = ({ org_id, run_id }: RunKey): string => `${org_id}.${run_id}`;
+  const knownOf = (run: RunKey, attempt: number): AttemptEntry =>
+    attempts.get(nameOf(run)) ?? { attempt, files: new Map() };
   const keep = (
     run: RunKey,
     { attempt, files }: AttemptEntry,
@@ -78,7 +80,7 @@ export const attemptFiles = (): AttemptFiles => {
   };
   return {
     begin: (run, attempt, { path, bytes, key }, limits) => {
-      const known = attempts.get(nameOf(run)) ?? { attempt, files: new Map<string, FileEntry>() };
+      const known = knownOf(run, attempt);
       if (known.attempt > attempt) return { kind: 'superseded' };
       const isLost = known.attempt < attempt;
       const entry: AttemptEntry = isLost ? { attempt, files: new Map() } : known;
@@ -91,7 +93,7 @@ export const attemptFiles = (): AttemptFiles => {
       return { kind: 'begun', left };
     },
     commit: (run, attempt, { path, bytes, key }) => {
-      const known = attempts.get(nameOf(run)) ?? { attempt, files: new Map<string, FileEntry>() };
+      const known = knownOf(run, attempt);
       if (known.attempt !== attempt) return { kind: 'superseded' };
       const file = known.files.get(path);
       if (file && file.coming !== key) return { kind: 'superseded' };
@@ -99,9 +101,9 @@ export const attemptFiles = (): AttemptFiles => {
       return { kind: 'committed', replaced: file?.key ?? null };
     },
     release: (run, attempt, { path, key }) => {
-      const known = attempts.get(nameOf(run));
-      const file = known?.attempt === attempt ? known.files.get(path) : undefined;
-      if (!known || file?.coming !== key) return;
+      const known = knownOf(run, attempt);
+      const file = known.attempt === attempt ? known.files.get(path) : undefined;
+      if (file?.coming !== key) return;
       keep(run, known, path, file.key === null ? undefined : { ...file, coming: null });
     },
   };

@@ -1,30 +1,16 @@
-import { RunOutputs, type StoredFile } from '@runledger/contracts/events/run-event-data';
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Kit } from '../../kit.ts';
 import type { Middleware, Context } from 'koa';
 import { problemOfFileName } from '@runledger/contracts/file-name';
-import { BlobStoreFull } from '@runledger/blob-store/blob-store';
-import { jsonBlob } from '@runledger/blob-store/json-blob';
-import type { BlobRef } from '@runledger/contracts/blobs';
-import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
-import { MAX_EVENT_NESTING, MAX_OUTPUT_FILES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
-import { Value } from 'typebox/value';
+import { MAX_OUTPUT_FILES } from '@runledger/contracts/limits';
 import { Refused, invalid, invalidRequest, type Invalid } from '../../door/refusal.ts';
-import { requestBody, lengthRequired, jsonBody } from '../../door/json-body.ts';
+import { requestBody, lengthRequired } from '../../door/json-body.ts';
 import { OutputStoreFull, type OutputStore } from '../../files/output-store.ts';
 import type { AdmitUpload } from '../../records/quotas/quotas.ts';
-import { newOutputKey, pathOf, isOutputKeyOf, attemptFiles, type AttemptFiles } from './attempt-files.ts';
+import { newOutputKey, pathOf, attemptFiles, type AttemptFiles } from './attempt-files.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { contentTypeIn } from '../../door/responses.ts';
-import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
-
-interface UploadLimits {
-  readonly fileBytes: number;
-  /** Of all files of a run. */
-  readonly runBytes: number;
-  readonly files: number;
-}
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
 export const uploadRoute = (
@@ -33,23 +19,21 @@ export const uploadRoute = (
   admit: AdmitUpload,
 ): Middleware => {
   const files = attemptFiles();
-  const limits: UploadLimits = {
-    fileBytes: config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES,
-    runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
-    files: MAX_OUTPUT_FILES,
-  };
   return async (ctx) => {
     const named = namedAttempt(ctx);
     const { run, attempt } = named;
     const permitted = await permittedRun(log, ctx, named);
-    const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, limits.fileBytes);
-    const announced = announcedBytes(permitted.run, limits);
+    const { bytes, filename, subfolder, type, content_type } = uploadRequest(
+      ctx,
+      config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES,
+    );
+    const announced = announcedBytes(permitted.run, config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES);
     using open = new DisposableStack();
     open.use(await admit(run.org_id, bytes));
     const key = newOutputKey(permitted.token, { subfolder, filename });
     const file = { path: pathOf({ subfolder, filename }), bytes, key };
-    const begun = files.begin(run, attempt, file, { files: limits.files, bytes: announced });
-    if (begun.kind !== 'begun') throw notBegun(begun, attempt, limits);
+    const begun = files.begin(run, attempt, file, { files: MAX_OUTPUT_FILES, bytes: announced });
+    if (begun.kind !== 'begun') throw notBegun(begun, attempt);
 
     const began = clock();
     const cleanUp = async (removal: Promise<unknown>): Promise<void> => {
@@ -91,38 +75,36 @@ export const uploadRoute = (
   };
 };
 
-/** @throws the error, as a refusal that ends the attempt when a store is full */
+/** It ends the attempt. */
 const refuseFullStore = (error: unknown): never => {
-  throw error instanceof OutputStoreFull
-    ? new Refused({ code: 'output_store_full', why: error.message })
-    : error;
+  if (!(error instanceof OutputStoreFull)) throw error;
+  throw new Refused({ code: 'output_store_full', why: error.message });
 };
 
 /** The bytes of all its files, as the attempt has announced them in the log. @throws {Refused} */
-const announcedBytes = ({ status, output_bytes }: ExecutingRun, { runBytes }: UploadLimits): number => {
+const announcedBytes = ({ status, output_bytes }: ExecutingRun, mostBytes: number): number => {
   if (status !== 'uploading') {
     throw new Refused({
       code: 'output_not_announced',
       why: 'The attempt has not announced its files: RunUploading comes first',
     });
   }
-  if (output_bytes <= runBytes) return output_bytes;
+  if (output_bytes <= mostBytes) return output_bytes;
   throw new Refused({
     code: 'outputs_too_large',
-    why: `The files of a run may have at most ${runBytes} bytes together, and those of this run have ${output_bytes}`,
+    why: `The files of a run may have at most ${mostBytes} bytes together, and those of this run have ${output_bytes}`,
   });
 };
 
 const notBegun = (
   begun: Exclude<ReturnType<AttemptFiles['begin']>, { readonly kind: 'begun' }>,
   attempt: number,
-  limits: UploadLimits,
 ): Refused => {
   switch (begun.kind) {
     case 'too_many_files':
       return new Refused({
         code: 'too_many_outputs',
-        why: `A run may store at most ${limits.files} files`,
+        why: `A run may store at most ${MAX_OUTPUT_FILES} files`,
       });
     case 'not_announced':
       return new Refused({
@@ -164,20 +146,16 @@ const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
   const wrong: Invalid[] = [];
   const filename = single(ctx, 'filename') ?? '';
   const problem = problemOfFileName(filename);
-  if (problem !== null)
-    wrong.push(invalid(['query', 'filename'], 'value_error', `Value error, the file name ${problem}`));
+  if (problem !== null) wrong.push(invalid(['query', 'filename'], 'value_error', `The file name ${problem}`));
   const subfolder = single(ctx, 'subfolder') ?? '';
   if (subfolder.length > MAX_SUBFOLDER || (subfolder !== '' && !isRelativePath(subfolder))) {
-    const msg = 'Value error, a subfolder is a relative path of names between slashes, without "." and ".."';
+    const msg = 'A subfolder is a relative path of names between slashes, without "." and ".."';
     wrong.push(invalid(['query', 'subfolder'], 'value_error', msg));
   }
   const type = single(ctx, 'type') ?? 'output';
-  if (type !== 'output' && type !== 'temp') {
-    wrong.push(invalid(['query', 'type'], 'enum', "Input should be 'output' or 'temp'"));
-  }
-  if (wrong.length > 0 || (type !== 'output' && type !== 'temp')) {
-    throw invalidRequest(...wrong);
-  }
+  const isKnown = type === 'output' || type === 'temp';
+  if (!isKnown) wrong.push(invalid(['query', 'type'], 'enum', "Send 'output' or 'temp'"));
+  if (wrong.length > 0 || !isKnown) throw invalidRequest(...wrong);
   const content_type = contentTypeIn(ctx.get('content-type'));
   return { filename, subfolder, type, content_type, bytes };
 };
@@ -189,45 +167,3 @@ const single = (ctx: Context, name: string): string | undefined => {
 
 const isRelativePath = (path: string): boolean =>
   path.split('/').every((name) => problemOfFileName(name) === null);
-
-/** `PUT /executions/{org_id}/{run_id}/{attempt}/output-list`: stores a list that is too large for the event that ends the run. */
-export const outputListRoute = (log: EventLog, blobs: BlobQuota): Middleware => {
-  const body = jsonBody(MAX_OUTPUTS_BYTES);
-  return async (ctx) => {
-    const named = namedAttempt(ctx);
-    const { token } = await permittedRun(log, ctx, named);
-    const list = await body(ctx);
-    if (!filesIn(list).every((file) => isOutputKeyOf(token, file))) {
-      throw refused('Value error, the list names a file that this attempt did not store');
-    }
-    const ref = await blobs.put(named.run.org_id, jsonBlob(list ?? null)).catch(refuseFullBlobs);
-    if (ref === 'over_quota') throw overQuota(blobs.limit);
-    ctx.body = ref satisfies BlobRef;
-    ctx.status = 201;
-  };
-};
-
-/** The files in a list of outputs. @throws {Refused} for anything else */
-const filesIn = (list: JsonValue | undefined): StoredFile[] => {
-  if (!Value.Check(RunOutputs, list) || !isNestedAtMost(MAX_EVENT_NESTING, list)) {
-    throw refused('Value error, the body is not a list of outputs');
-  }
-  return list.flatMap(({ data }) =>
-    Object.values(data).flatMap((items) =>
-      items.filter((item): item is StoredFile => typeof item !== 'string'),
-    ),
-  );
-};
-
-const refused = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
-
-/** It ends the attempt. */
-const overQuota = (limit: number): Refused =>
-  new Refused({
-    code: 'storage_quota_reached',
-    why: `With this list of outputs the inputs and lists of outputs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
-  });
-
-const refuseFullBlobs = (error: unknown): never => {
-  throw error instanceof BlobStoreFull ? new Refused({ code: 'blob_store_full', why: error.message }) : error;
-};

@@ -4,10 +4,9 @@ import { isOrgId, isRunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head, readRun } from '@runledger/event-log/read/read-run';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { bearerOf } from '../../door/caller.ts';
-import { noSuchPath } from '../../door/nearest-name.ts';
-import { Refused } from '../../door/refusal.ts';
+import { noSuchPath, Refused } from '../../door/refusal.ts';
 
 /** One attempt of a run, as the path of a request names it. */
 interface NamedAttempt {
@@ -65,27 +64,3 @@ const BEGINNING_GONE =
 
 const badToken = (): Refused =>
   new Refused({ code: 'attempt_token_invalid', why: 'This is not the token of this attempt' });
-
-/** The JSON text that an assignment names, or why nobody has it any more, for people. */
-export type AssignedJson =
-  | { readonly kind: 'found'; readonly text: Uint8Array }
-  | { readonly kind: 'lost'; readonly code: LostCode; readonly why: string };
-
-export type LostCode =
-  | 'assigned_workflow_lost'
-  | 'assigned_workflow_damaged'
-  | 'assigned_inputs_lost'
-  | 'assigned_inputs_damaged';
-
-/** `GET /executions/{org_id}/{run_id}/{attempt}/…`: the executor of an attempt fetches what its assignment names. */
-export const fetchRoute =
-  (log: EventLog, read: (run: ExecutingRun) => Promise<AssignedJson>): Middleware =>
-  async (ctx) => {
-    const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
-    const json = await read(run);
-    if (json.kind === 'lost') throw new Refused({ code: json.code, why: json.why });
-    ctx.status = 200;
-    ctx.set('Cache-Control', 'no-store');
-    ctx.type = 'application/json';
-    ctx.body = Buffer.from(json.text);
-  };

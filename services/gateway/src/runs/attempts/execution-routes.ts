@@ -1,43 +1,39 @@
-import type { PlainRoute } from '../../door/operation.ts';
-import type { OutputStore } from '../../files/output-store.ts';
-import {
-  inputsOf,
-  workflowOf,
-  inputTargetsRoute,
-  inputFileRoute,
-  secretInputsRoute,
-} from './attempt-inputs.ts';
-import { outputListRoute, uploadRoute } from './attempt-outputs.ts';
-import type { Files } from '../../files/files.ts';
-import { fetchRoute, namedAttempt, permittedRun } from './attempt-permission.ts';
-import type { Kit } from '../../kit.ts';
-import type { Runs } from '../runs.ts';
-import { admitUpload } from '../../records/quotas/quotas.ts';
-import type { CatalogueRecords } from '../../records/catalogue/catalogue.ts';
 import { BlobStoreFull } from '@runledger/blob-store/blob-store';
+import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import { AttemptLog, type RetainedLogs } from '@runledger/contracts/run-logs';
-import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
+import { RunOutputs, type StoredFile } from '@runledger/contracts/events/run-event-data';
+import type { OrgId } from '@runledger/contracts/ids';
+import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
+import { MAX_EVENT_NESTING, MAX_LOGS_BYTES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { AttemptLog, type LoggedAttempt, type RetainedLogs } from '@runledger/contracts/run-logs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readLog } from '@runledger/event-log/streams/logs';
 import type { Context, Middleware } from 'koa';
-import type { Deployment } from '@runledger/contracts/catalogue/records';
-import type { OrgId } from '@runledger/contracts/ids';
+import { Value } from 'typebox/value';
+import { jsonBody, requestBody } from '../../door/json-body.ts';
 import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
-import { requestBody } from '../../door/json-body.ts';
 import { compressLogs, readCompressed, readKeptLogs } from '../../files/kept-logs.ts';
+import type { Kit } from '../../kit.ts';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
+import { isOutputKeyOf } from './attempt-files.ts';
+import { namedAttempt, permittedRun } from './attempt-permission.ts';
+import type { PlainRoute } from '../../door/operation.ts';
+import type { Files } from '../../files/files.ts';
+import type { OutputStore } from '../../files/output-store.ts';
+import type { Catalogue } from '../../records/catalogue/catalogue.ts';
+import { admitUpload } from '../../records/quotas/quotas.ts';
+import type { Runs } from '../runs.ts';
+import { assignmentRoute, inputFileRoute } from './assignment.ts';
+import { uploadRoute } from './attempt-outputs.ts';
 
 /** What the executor of an attempt requests, with the token of the attempt. */
 export const executionRoutes = (
   kit: Kit,
   { quotas, secrets }: Runs,
-  { deployments, versions }: CatalogueRecords,
+  records: Catalogue,
   files: Files,
   store: OutputStore,
 ): PlainRoute[] => {
-  const { log, stores } = kit;
   const route = (method: PlainRoute['method'], name: string, serve: PlainRoute['serve']): PlainRoute => ({
     method,
     path: `/executions/:org_id/:run_id/:attempt/${name}`,
@@ -45,24 +41,39 @@ export const executionRoutes = (
     needsLog: true,
   });
   return [
-    route('GET', 'workflow', fetchRoute(log, workflowOf(stores))),
-    route('GET', 'inputs', fetchRoute(log, inputsOf(stores))),
-    route('GET', 'secret-inputs', secretInputsRoute(kit, secrets)),
-    route(
-      'GET',
-      'input-targets',
-      inputTargetsRoute(log, (org_id, id) => versions.getRecord(org_id, id)),
-    ),
+    route('GET', 'assignment', assignmentRoute(kit, secrets, records)),
     route('GET', 'files/:id', inputFileRoute(kit, files, store)),
-    route(
-      'GET',
-      'log-masks',
-      logMasksRoute(log, (org_id, id) => deployments.get(org_id, id)),
-    ),
     route('PUT', 'log', logRoute(kit, quotas.blob_bytes)),
-    route('PUT', 'output-list', outputListRoute(log, quotas.blob_bytes)),
+    route('PUT', 'output-list', outputListRoute(kit.log, quotas.blob_bytes)),
     route('PUT', 'outputs', uploadRoute(kit, store, admitUpload(quotas))),
   ];
+};
+
+/** `PUT /executions/{org_id}/{run_id}/{attempt}/output-list`: stores a list that is too large for the event that ends the run. */
+const outputListRoute = (log: EventLog, blobs: BlobQuota): Middleware => {
+  const body = jsonBody(MAX_OUTPUTS_BYTES);
+  return async (ctx) => {
+    const named = namedAttempt(ctx);
+    const { run, token } = await permittedRun(log, ctx, named);
+    const list = await body(ctx);
+    if (!filesIn(list).every((file) => isOutputKeyOf(token, file))) {
+      throw wrongBody('The list names a file that this attempt did not store');
+    }
+    const counted = 'this list of outputs the inputs and lists of outputs';
+    await answerBlob(ctx, blobs, run.org_id, jsonBlob(list ?? null), counted);
+  };
+};
+
+/** The files in a list of outputs. @throws {Refused} for anything else */
+const filesIn = (list: JsonValue | undefined): StoredFile[] => {
+  if (!Value.Check(RunOutputs, list) || !isNestedAtMost(MAX_EVENT_NESTING, list)) {
+    throw wrongBody('The body is not a list of outputs');
+  }
+  return list.flatMap(({ data }) =>
+    Object.values(data).flatMap((items) =>
+      items.filter((item): item is StoredFile => typeof item !== 'string'),
+    ),
+  );
 };
 
 /**
@@ -70,36 +81,28 @@ export const executionRoutes = (
  * run, in one blob. The event that ends the attempt refers to it.
  */
 const logRoute =
-  ({ log, stores: { blobs } }: Kit, blobQuota: BlobQuota): Middleware =>
+  ({ log, stores }: Kit, blobs: BlobQuota): Middleware =>
   async (ctx) => {
     const named = namedAttempt(ctx);
     const { run } = await permittedRun(log, ctx, named);
     const own = await readCompressed(AttemptLog, await bodyOf(ctx));
-    if (!own) throw refused('Value error, the body is not the compressed log of an attempt');
-    const kept = await readKeptLogs(blobs, run);
+    if (!own) throw wrongBody('The body is not the compressed log of an attempt');
+    const { org_id, run_id } = run;
+    const kept = await readKeptLogs(stores.blobs, run);
     const before = kept.kind === 'found' ? kept.logs.attempts : [];
-    const earlier = await Promise.all(earlierAttempts(run).map((of) => logOfEarlier(log, before, of)));
+    const earlier = await Promise.all(
+      run.earlier_attempts.map(async ({ number: attempt, executor_id }) => {
+        const known = before.find((one) => one.attempt === attempt);
+        return known ? [known] : logAtBrokers(log, { org_id, run_id, attempt, executor_id });
+      }),
+    );
     const logs = { attempts: [...earlier.flat(), { attempt: named.attempt, ...own }] };
     const bytes = await compressLogs(logs);
-    const ref = await blobQuota.put(run.org_id, bytes).catch(refuseWhenFull);
-    if (ref === 'over_quota') throw overQuota(blobQuota.limit);
-    ctx.body = ref satisfies BlobRef;
-    ctx.status = 201;
+    await answerBlob(ctx, blobs, org_id, bytes, 'this log the inputs, lists of outputs and logs');
   };
 
-type LoggedAttempts = RetainedLogs['attempts'];
-
-const earlierAttempts = ({ org_id, run_id, earlier_attempts }: ExecutingRun) =>
-  earlier_attempts.map(({ number, executor_id }) => ({ org_id, run_id, attempt: number, executor_id }));
-
-/** As it was kept, or as its executor left it at the brokers when it was lost. */
-const logOfEarlier = async (
-  log: EventLog,
-  before: LoggedAttempts,
-  of: ReturnType<typeof earlierAttempts>[number],
-): Promise<LoggedAttempts> => {
-  const known = before.find(({ attempt }) => attempt === of.attempt);
-  if (known) return [known];
+/** As its executor left it when it was lost. */
+const logAtBrokers = async (log: EventLog, of: LoggedAttempt): Promise<RetainedLogs['attempts']> => {
   const { chunks } = await readLog(log, of);
   const last = chunks.at(-1);
   if (!last) return [];
@@ -126,28 +129,25 @@ const tooLarge = (): Refused =>
     why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed`,
   });
 
-const refused = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
+const wrongBody = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
 
-/** The attempt ends without it. */
-const overQuota = (limit: number): Refused =>
-  new Refused({
-    code: 'storage_quota_reached',
-    why: `With this log the inputs, lists of outputs and logs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
+/** Stores the bytes, and answers with the reference. @throws {Refused} for a list it ends the attempt, which ends without its log */
+const answerBlob = async (
+  ctx: Context,
+  blobs: BlobQuota,
+  org_id: OrgId,
+  bytes: Uint8Array,
+  counted: string,
+): Promise<void> => {
+  const ref = await blobs.put(org_id, bytes).catch((error: unknown) => {
+    if (!(error instanceof BlobStoreFull)) throw error;
+    throw new Refused({ code: 'blob_store_full', why: error.message });
   });
-
-const refuseWhenFull = (error: unknown): never => {
-  throw error instanceof BlobStoreFull ? new Refused({ code: 'blob_store_full', why: error.message }) : error;
+  if (ref === 'over_quota')
+    throw new Refused({
+      code: 'storage_quota_reached',
+      why: `With ${counted} of the organisation would have more than its quota of ${blobs.limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
+    });
+  ctx.body = ref satisfies BlobRef;
+  ctx.status = 201;
 };
-
-/** A deployment that a run in progress uses exists. */
-type FindDeployment = (org_id: OrgId, id: string) => Promise<Pick<Deployment, 'log_masks'> | undefined>;
-
-/** `GET /executions/{org_id}/{run_id}/{attempt}/log-masks`: what the deployment masks in logs now. */
-const logMasksRoute =
-  (log: EventLog, find: FindDeployment): Middleware =>
-  async (ctx) => {
-    const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
-    const deployment = await find(run.org_id, run.request.deployment_id);
-    ctx.set('Cache-Control', 'no-store');
-    ctx.body = deployment?.log_masks ?? [];
-  };

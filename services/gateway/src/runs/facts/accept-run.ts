@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { BlobStore } from '@runledger/blob-store/blob-store';
+import { BlobDamaged, BlobStoreFull } from '@runledger/blob-store/blob-store';
+import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
-import { type UnknownInput, keepInputs } from './check-inputs.ts';
+import type { UnknownInput } from './check-inputs.ts';
 import type { Kit } from '../../kit.ts';
+import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
 import type { Quotas } from '../../records/quotas/quotas.ts';
 import type { LogRoom } from './log-room.ts';
 import { tooLongLife } from '../../records/catalogue/deployment-rules.decide.ts';
@@ -19,15 +20,16 @@ import {
   requestText,
   scheduledIdentityText,
   type RequestedRun,
-  type KeptInputs,
+  type StoredInputs,
   type NewRun,
-  type QueueDecision,
+  type NotQueued,
+  type Queued,
   type ScheduledTime,
 } from './queue-run.decide.ts';
 import { delayOf } from './request-bounds.decide.ts';
 import type { RunNumbers } from './run-numbers.ts';
-import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
-import { uuid8 } from '../../uuid8.ts';
+import type { CurrentRun, IsNewRun, ReadCurrentRun } from './current-run.ts';
+import { uuid8 } from '@runledger/contracts/ids';
 
 export type Acceptance =
   /** The broker has acknowledged it. */
@@ -68,6 +70,7 @@ export interface QueueCaller {
 /** What decides whether there is room for a run, and who it is. */
 export interface Acceptors {
   readonly current: ReadCurrentRun;
+  readonly isNew: IsNewRun;
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
   readonly quotas: Quotas;
@@ -75,18 +78,16 @@ export interface Acceptors {
   readonly secrets: InputSecrets;
 }
 
-type Refused<No> = Extract<QueueDecision<No>, { kind: 'refused' }>;
-
 /**
  * Every run begins here. `decide` is only called when the request has no run yet.
  * @throws {LogUnavailable} when the run may or may not be stored; repeat the request with its key to find out
  * @throws {EventTooLarge}
  */
-export type AcceptRun = <No>(
+export type AcceptRun = <No extends NotQueued<unknown>>(
   caller: QueueCaller,
   requested: RequestedRun,
-  decide: () => Promise<QueueDecision<No>>,
-) => Promise<Acceptance | Refused<No>>;
+  decide: () => Promise<Queued | No>,
+) => Promise<Acceptance | No>;
 
 export const acceptRun = (kit: Kit, acceptors: Acceptors): AcceptRun => {
   const inTurn = keyedMutex();
@@ -96,7 +97,9 @@ export const acceptRun = (kit: Kit, acceptors: Acceptors): AcceptRun => {
     const identity = runIdentity(org_id, caller.idempotencyKey, requested);
     const { run_id } = identity;
     const beginOnce = async () => {
-      const present = await earlier(org_id, identity);
+      // The log refuses the first fact of a run that it has, and then it is looked for.
+      const isNew = identity.kind === 'random' || (await acceptors.isNew({ org_id, run_id }));
+      const present = isNew ? undefined : await earlier(org_id, identity);
       if (present) return present;
       const decision = await decide();
       if (decision.kind === 'refused') return decision;
@@ -116,24 +119,8 @@ export const acceptRun = (kit: Kit, acceptors: Acceptors): AcceptRun => {
   };
   return async (...request) => {
     const acceptance = await accept(...request);
-    switch (acceptance.kind) {
-      case 'accepted':
-      case 'accepted_before':
-      case 'refused':
-        break;
-      case 'key_taken':
-      case 'key_of_deleted_run':
-      case 'log_nearly_full':
-      case 'queue_full':
-      case 'outlives_log':
-      case 'inputs_gone':
-      case 'inputs_store_full':
-      case 'inputs_too_large':
-      case 'inputs_over_quota':
-      case 'views_unavailable':
-      case 'unreadable':
-        kit.metrics.notQueued(acceptance.kind);
-    }
+    const { kind } = acceptance;
+    if (kind !== 'accepted' && kind !== 'accepted_before' && kind !== 'refused') kit.metrics.notQueued(kind);
     return acceptance;
   };
 };
@@ -174,14 +161,18 @@ const earlierAcceptance =
     }
   };
 
-/** Stores the first event of the run, if there is room for it. */
+/** With it a fact is the largest. */
+const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER;
+
+/** Stores the first event of the run, if there is room for it. Inputs that are too large for it are stored before. */
 const begin = async (
-  { config, log, stores, writer, now }: Kit,
+  kit: Kit,
   { secrets, longestRun, room, quotas, numbers }: Acceptors,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   run: NewRun,
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
+  const { log, stores, writer, now } = kit;
   const { max_attempts: attempts, retry_on: on } = run.settings;
   const retry = { attempts, ...(on && { on }) };
   const requestedAt = now();
@@ -195,15 +186,19 @@ const begin = async (
     identity.kind === 'of_key'
       ? { request_sha256: secrets.hashOf(org_id, run, identity.request_sha256) }
       : undefined;
-  const firstFact = (inputs: KeptInputs, number: number) =>
+  const firstFact = (inputs: StoredInputs, number: number): RunEventOf<'RunQueued'> =>
     runQueued({ ...run.settings, ...inputs }, number, idempotency, envelope);
-  const keep = (maxInlineBytes: number) =>
-    keepInputs(log.logger, stores.blobs, quotas.blob_bytes, run.inputs, {
-      org_id,
-      maxInlineBytes,
-      maxBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
-    });
-  const store = () => storeFirst(log, stores.blobs, () => numbers.next(org_id), keep, firstFact);
+  const store = async () => {
+    const maxInlineBytes = maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }, LARGEST_NUMBER));
+    const stored = await storeInputs(kit, quotas.blob_bytes, org_id, run.inputs, maxInlineBytes);
+    if (stored.kind !== 'stored') return stored;
+    // It is only taken for a fact that is appended at once, so that few are left out.
+    const number = await numbers.next(org_id);
+    const appended = await append(log, firstFact(stored.inputs, number), 0);
+    // A run with equal inputs may have been deleted meanwhile.
+    if (stored.blob && appended.kind === 'appended') await stores.blobs.confirm(org_id, stored.blob);
+    return appended;
+  };
   const appended = await room.within(() => quotas.queued_runs.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
@@ -215,34 +210,54 @@ const begin = async (
     case 'inputs_gone':
     case 'inputs_store_full':
     case 'inputs_too_large':
-      return appended;
     case 'inputs_over_quota':
-      return { ...appended, limit: quotas.blob_bytes.limit };
+      return appended;
   }
 };
 
-type FirstFact = (inputs: KeptInputs, number: number) => RunEventOf<'RunQueued'>;
-type Keep = (maxInlineBytes: number) => ReturnType<typeof keepInputs>;
+/** `blob`: the bytes of inputs that became a blob. */
+type StoreInputs =
+  | { readonly kind: 'stored'; readonly inputs: StoredInputs; readonly blob?: Uint8Array }
+  | Extract<
+      Acceptance,
+      { kind: 'inputs_gone' | 'inputs_store_full' | 'inputs_too_large' | 'inputs_over_quota' }
+    >;
 
-/** With it a fact is the largest. */
-const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER;
-
-/** The inputs first, then the fact that refers to them. */
-const storeFirst = async (
-  log: EventLog,
-  blobs: BlobStore,
-  /** It is only taken for a fact that is appended at once, so that few are left out. */
-  number: () => Promise<number>,
-  keep: Keep,
-  firstFact: FirstFact,
-) => {
-  const kept = await keep(maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }, LARGEST_NUMBER)));
-  if (kept.kind !== 'kept') return kept;
-  const first = firstFact(kept.inputs, await number());
-  const appended = await append(log, first, 0);
-  // A run with equal inputs may have been deleted meanwhile.
-  if (kept.blob && appended.kind === 'appended') await blobs.confirm(first.org_id, kept.blob);
-  return appended;
+/**
+ * Small inputs stay in the first fact of a run. Larger ones become a blob, which is stored before the fact; a blob whose fact is
+ * never stored is erased after an hour. @throws {LogUnavailable}
+ */
+const storeInputs = async (
+  { config, logger, stores: { blobs } }: Kit,
+  quota: BlobQuota,
+  org_id: OrgId,
+  inputs: NewRun['inputs'],
+  /** The largest inputs, as JSON, that the first fact of the run has room for. */
+  maxInlineBytes: number,
+): Promise<StoreInputs> => {
+  try {
+    const bytes =
+      inputs.kind === 'blob' ? await blobs.get(org_id, inputs.ref.sha256) : jsonBlob(inputs.value);
+    if (!bytes) return { kind: 'inputs_gone' };
+    if (inputs.kind === 'inline') {
+      const limit = config.RUNLEDGER_INPUTS_MAX_BYTES;
+      if (bytes.byteLength > limit) return { kind: 'inputs_too_large', limit };
+      if (bytes.byteLength <= maxInlineBytes)
+        return { kind: 'stored', inputs: { inputs: inputs.value, inputs_blob: null } };
+    }
+    const ref = await quota.put(org_id, bytes);
+    return ref === 'over_quota'
+      ? { kind: 'inputs_over_quota', limit: quota.limit }
+      : { kind: 'stored', inputs: { inputs: null, inputs_blob: ref }, blob: bytes };
+  } catch (error) {
+    if (error instanceof BlobStoreFull) {
+      logger.error({ err: error, org_id }, 'the inputs of a run do not fit into their store');
+      return { kind: 'inputs_store_full' };
+    }
+    if (!(error instanceof BlobDamaged)) throw error;
+    logger.error({ err: error, org_id }, 'the inputs of a run that is run again are damaged');
+    return { kind: 'inputs_gone' };
+  }
 };
 
 type RunIdentity =

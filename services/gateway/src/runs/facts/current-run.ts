@@ -6,12 +6,12 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import type { Kit } from '../../kit.ts';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { messagesOfRun } from '@runledger/event-log/read/read-all-of-run';
-import { ArchiveUnavailable } from '../../archive/archive-objects.ts';
-import type { ReadArchivedRun } from '../../archive/archived-runs.ts';
+import type { Archive } from '../../archive/archive.ts';
+import type { ReadArchivedRun } from '../../archive/run-messages.ts';
 import { existing, upTo, type RunView, type StoredView } from '../../views/run-view.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
 import type { FreshViews } from '../../views/fresh-views.ts';
-import type { ShownWebhooks } from './shown-webhooks.ts';
+import type { LatestWebhooks } from './latest-webhooks.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from '../../views/fold-run.decide.ts';
 import { openBreaker, type Breaker } from '../../breaker.ts';
 
@@ -25,6 +25,8 @@ export type CurrentRun =
   /** The views cannot be read, and the log does not have the run. */
   | { readonly kind: 'views_unavailable'; readonly why: string };
 
+export type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
+
 /** @throws {LogUnavailable} @throws {ArchiveUnavailable} */
 export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 
@@ -32,8 +34,9 @@ export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 export interface Reading {
   readonly find: FindView;
   readonly fresh: FreshViews;
-  readonly shown: ShownWebhooks;
+  readonly webhooks: LatestWebhooks;
   readonly archived: ReadArchivedRun;
+  readonly archiveHasOthers: Archive['hasOthers'];
 }
 
 /**
@@ -49,8 +52,8 @@ export const currentRun = (
 ): ReadCurrentRun => {
   const read = readNow(kit, reading, mustConfirm);
   return async (key) => {
-    const now = await firstEnd(kit, reading, key, await read(key));
-    if (now.kind === 'found') reading.shown.remember(key, now.webhook);
+    const now = await read(key);
+    if (now.kind === 'found') reading.webhooks.remember(key, now.webhook);
     return now;
   };
 };
@@ -58,14 +61,16 @@ export const currentRun = (
 const readNow =
   ({ log, logger, metrics }: Kit, reading: Reading, mustConfirm: boolean): ReadCurrentRun =>
   async (key) => {
-    const { find, fresh, shown } = reading;
+    const { find, fresh, webhooks } = reading;
     // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
-    const [areFresh] = await Promise.allSettled([log.connected() && fresh.areFresh()]);
+    const areFresh = log.connected() ? fresh.areFresh() : Promise.resolve(false);
+    await areFresh.catch(() => undefined);
     const found = await find(key);
     const stored = found instanceof ViewsUnavailable ? undefined : found;
     const view = stored && existing(stored);
     // Nothing follows a deletion.
     if (stored && !view) return DELETED;
+    const known = found instanceof ViewsUnavailable ? found : view;
     const behind = (): Promise<ReadBehind> => readBehind(log, key, view, areFresh);
     const read = mustConfirm ? await behind() : await unlessEnded(view, log, behind);
     if (read.kind === 'found') metrics.runRead('log');
@@ -74,7 +79,7 @@ const readNow =
       case 'as_viewed':
         return foundAs(read.view);
       case 'log_unavailable':
-        return foundAs({ ...read.view, webhook: shown.latest(key, read.view.webhook) });
+        return foundAs({ ...read.view, webhook: webhooks.latest(key, read.view.webhook) });
       case 'found': {
         const { run, history, webhook } = read;
         if (!webhook) {
@@ -90,7 +95,7 @@ const readNow =
         return DELETED;
       case 'none':
         return (
-          (await olderThanLog(reading, key, view, 'nothing')) ??
+          (await olderThanLog(reading, key, known, 'nothing')) ??
           (found instanceof ViewsUnavailable
             ? { kind: 'views_unavailable', why: found.message }
             : { kind: 'none' })
@@ -101,7 +106,7 @@ const readNow =
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',
         );
-        return (await olderThanLog(reading, key, view, 'a part')) ?? { kind: 'unreadable', why: read.why };
+        return (await olderThanLog(reading, key, known, 'a part')) ?? { kind: 'unreadable', why: read.why };
       case 'newer_version':
         return {
           kind: 'unreadable',
@@ -110,66 +115,51 @@ const readNow =
     }
   };
 
-/** A run of which the log has nothing, or not the beginning. Views that are not complete may know less of it than the archive does. */
+/**
+ * A run of which the log has nothing, or not the beginning. Views that are complete have all that has left the log: what they do not know is
+ * not there, and no archive is asked. Others may know less of it than the archive does.
+ */
 const olderThanLog = async (
-  { find, fresh, archived }: Reading,
+  { find, fresh, archived, archiveHasOthers }: Reading,
   key: RunKey,
-  view: RunView | undefined,
+  found: RunView | ViewsUnavailable | undefined,
   held: 'a part' | 'nothing',
 ): Promise<CurrentRun | undefined> => {
-  const isComplete = view !== undefined && (await fresh.areComplete());
-  // Again, since it may have become complete after it was read.
-  const found = isComplete ? await find(key) : view;
-  const present = found instanceof ViewsUnavailable ? view : found;
+  const areComplete =
+    !(found instanceof ViewsUnavailable) && (await fresh.areComplete().catch(ifViewsAreAway));
+  // Again, since they may have become complete after it was read.
+  const again = areComplete ? await find(key) : found;
+  const view = found instanceof ViewsUnavailable ? undefined : found;
+  const present = again instanceof ViewsUnavailable ? view : again;
   // A view that is behind what the log still has would show less than was shown.
   const left = held === 'nothing' ? present : undefined;
-  const stored = isComplete ? present : ((await archived(key, view)) ?? left);
+  const isAbsent = areComplete && again === undefined && held === 'nothing' && !(await archiveHasOthers());
+  const isKnown = isAbsent || (areComplete && present !== undefined);
+  const stored = isKnown ? present : ((await archived(key, view)) ?? left);
   if (!stored) return undefined;
   const later = existing(stored);
   return later ? foundAs(laterView(later, view)) : DELETED;
 };
 
+/** Whether nobody has this run, unless the log has it: who stores its first fact is told so by the log. */
+export type IsNewRun = (key: RunKey) => Promise<boolean>;
+
+/** Of views that have all that leaves the log. Neither the log nor the archive is asked. */
+export const isNewRun =
+  ({ find, fresh, archiveHasOthers }: Reading): IsNewRun =>
+  async (key) =>
+    (await fresh.hadAllLately().catch(ifViewsAreAway)) &&
+    (await find(key)) === undefined &&
+    !(await archiveHasOthers());
+
+const ifViewsAreAway = (error: unknown): boolean => {
+  if (!(error instanceof ViewsUnavailable)) throw error;
+  return false;
+};
+
 /** One of another log has no positions here. */
 const laterView = (read: RunView, viewed: RunView | undefined): RunView =>
   viewed && (upTo(viewed) > upTo(read) || (isEnded(viewed.run) && !isEnded(read.run))) ? viewed : read;
-
-/**
- * Former releases stored that a run had expired which had ended, when the log had forgotten the end and the views did not know it. Its first
- * end is in the archive, and counts.
- */
-const firstEnd = async (
-  kit: Kit,
-  { archived }: Reading,
-  key: RunKey,
-  now: CurrentRun,
-): Promise<CurrentRun> => {
-  if (now.kind !== 'found' || !isEnded(now.run) || now.run.end_reason !== 'log_expired') return now;
-  const read = await archived(key, undefined).catch((error: unknown) => {
-    if (!(error instanceof ArchiveUnavailable)) throw error;
-    kit.logger.debug(
-      { run_id: key.run_id, err: error },
-      'whether an expired run had ended before is unknown',
-    );
-    return undefined;
-  });
-  const first = read && existing(read);
-  if (!first || !isEnded(first.run) || first.run.end_reason === 'log_expired') return now;
-  repairView(kit, first);
-  return foundAs(first);
-};
-
-/** The view comes to say what the run is shown as. */
-const repairView = ({ views, logger, metrics }: Kit, first: RunView): void => {
-  const { run_id, status } = first.run;
-  metrics.secondEnd();
-  logger.error(
-    { run_id, status },
-    'a run that had ended has an expiry behind its end; the end counts, and its view is made again',
-  );
-  views.save([first]).catch((error: unknown) => {
-    logger.warn({ run_id, err: error }, 'the view of a run with a fact behind its end could not be saved');
-  });
-};
 
 type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
 
@@ -186,10 +176,9 @@ const readBehind = async (
   log: EventLog,
   key: RunKey,
   view: RunView | undefined,
-  areFresh: PromiseSettledResult<boolean>,
+  areFresh: Promise<boolean>,
 ): Promise<ReadBehind> => {
-  if (areFresh.status === 'rejected') throw areFresh.reason;
-  if (view && areFresh.value) return { kind: 'as_viewed', view };
+  if ((await areFresh) && view) return { kind: 'as_viewed', view };
   const present = await lastOfRun(log, key);
   if (present === 0) return { kind: 'none', head: 0 };
   if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
@@ -240,22 +229,44 @@ export const readRest = async (
   return read && upTo(read) >= atLeast ? read : undefined;
 };
 
+/** What a writer decides on. */
+export interface InLogOrCurrent {
+  readonly found: Extract<ReadRun, { kind: 'found' }> | CurrentRun;
+  /** Of its lifecycle in the log; undefined for a run of which the log does not have all. */
+  readonly head: number | undefined;
+}
+
+/** The run as the log's leader has it, or as it is known otherwise. @throws {LogUnavailable} @throws {ArchiveUnavailable} */
+export const inLogOrCurrent = async (
+  log: EventLog,
+  current: ReadCurrentRun,
+  key: RunKey,
+  atLeast: number,
+): Promise<InLogOrCurrent> => {
+  const read = await readRun(log, key, { atLeast });
+  return read.kind === 'found'
+    ? { found: read, head: read.history.head }
+    : { found: await current(key), head: undefined };
+};
+
 type FindView = (key: RunKey) => Promise<StoredView | ViewsUnavailable | undefined>;
 
 /** Longer than the views themselves take to report that they are unavailable. */
 const TIMEOUT_MS = 5_000;
 
 /** Unavailable views are a value: the caller continues with the log. */
-export const openFindView = ({ views, logger }: Kit): Breaker<[RunKey], Awaited<ReturnType<FindView>>> =>
-  openBreaker<[RunKey], Awaited<ReturnType<FindView>>>({
+export const openFindView = ({ views, logger }: Kit): Breaker<[RunKey], Awaited<ReturnType<FindView>>> => {
+  // Of this process: nobody waits for them, and a breaker costs as much as a read.
+  if (!views.shared)
+    return { call: (key) => views.find(key).catch(ifUnavailable), [Symbol.dispose]: () => undefined };
+  return openBreaker<[RunKey], Awaited<ReturnType<FindView>>>({
     action: (_signal, key) => views.find(key),
     timeoutMs: TIMEOUT_MS,
     opensOn: 'first_failure',
     fallback: (why) => {
       if (why.kind !== 'failed') return new ViewsUnavailable(`the run views are unavailable (${why.kind})`);
-      if (!(why.error instanceof ViewsUnavailable)) throw why.error;
       logger.debug({ err: why.error }, 'a run view could not be read');
-      return why.error;
+      return ifUnavailable(why.error);
     },
     onChange: (state) => {
       if (state === 'open')
@@ -263,3 +274,10 @@ export const openFindView = ({ views, logger }: Kit): Breaker<[RunKey], Awaited<
       else logger.info({ views: 'available' }, 'the run views are available again');
     },
   });
+};
+
+/** @throws {Error} any other one */
+const ifUnavailable = (error: unknown): ViewsUnavailable => {
+  if (error instanceof ViewsUnavailable) return error;
+  throw error;
+};

@@ -2,7 +2,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { storedFiles, type ErasedContent, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import { isEnded, displayNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
-import type { EnvelopeForRun } from './envelope.ts';
+import type { EnvelopeForRun } from '@runledger/contracts/events/event-envelope';
 
 /** What a client deletes: the outputs of a run, or the run with all that belongs to it. */
 export type Deletable = 'outputs' | 'run';

@@ -6,19 +6,26 @@ import type { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { RunId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
-import { catalogue as openCatalogue, type Catalogue } from '../../records/catalogue/catalogue.ts';
-import { invalid, notFound, Refused, type Invalid, type InvalidRequest } from '../../door/refusal.ts';
-import type { InputSecrets } from './input-secrets.ts';
+import { catalogue, type Catalogue } from '../../records/catalogue/catalogue.ts';
+import {
+  wrongValue,
+  notFound,
+  Refused,
+  type Conflict,
+  type Invalid,
+  type InvalidRequest,
+} from '../../door/refusal.ts';
 import type { CallbackRules } from './callback-rules.ts';
 import {
   queueRun,
   type RequestedRun,
   type ScheduledTime,
   type QueuedVersion,
+  type NotQueued,
   type QueueDecision,
   type QueueRequest,
 } from './queue-run.decide.ts';
-import type { KeepRunFiles } from './keep-files.ts';
+import type { PrepareRun } from './prepare-run.ts';
 import {
   invalidBounds,
   invalidInputs,
@@ -29,37 +36,19 @@ import {
 import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
 import { queueOptions } from './request-bounds.decide.ts';
 import { requestOf, type Caller } from '../../door/operation.ts';
-import { overQuota } from '../../records/quotas/quotas.ts';
 import { randomBytes } from 'node:crypto';
 import type { DrawInteger } from '../../records/catalogue/input-values.decide.ts';
 
-/** What becomes of a request before it is a run. */
-interface Preparation {
+type RequestRefusal = NoDeployment | InvalidRequest;
+
+interface Queueing {
   readonly accept: AcceptRun;
   readonly callbacks: CallbackRules;
-  readonly keepFiles: KeepRunFiles;
-  readonly secrets: InputSecrets;
+  readonly prepare: PrepareRun;
 }
-
-type NotQueued = NoDeployment | InvalidRequest;
-type Decision = QueueDecision<NotQueued>;
-interface RefusedFor<No> {
-  readonly kind: 'refused';
-  readonly why: No;
-}
-
-type Requested = Exclude<RequestedRun, { kind: 'rerun' }>;
-type Refuse<No> = () => Promise<RefusedFor<No> | undefined>;
-
-/** `refuse` is asked before, unless the request has a run already. @throws as `AcceptRun` does */
-type QueueDeployment = <No = never>(
-  given: QueueCaller,
-  requested: Requested,
-  refuse?: Refuse<No>,
-) => Promise<Acceptance | RefusedFor<NotQueued | No>>;
 
 interface Decided {
-  readonly decision: Decision;
+  readonly decision: QueueDecision<RequestRefusal>;
   readonly version: QueuedVersion | undefined;
   /** Names that the version does not define, of a run that is queued with them. */
   readonly unknown: readonly UnknownInput[];
@@ -67,52 +56,55 @@ interface Decided {
 
 /** Runs of deployments as these are now. */
 export interface DeploymentQueue {
-  readonly queue: QueueDeployment;
+  /** `refuse` is asked before, unless the request has a run already. @throws as `AcceptRun` does */
+  readonly queue: <No = never>(
+    given: QueueCaller,
+    requested: Exclude<RequestedRun, { kind: 'rerun' }>,
+    refuse?: () => Promise<NotQueued<No> | undefined>,
+  ) => Promise<Acceptance | NotQueued<RequestRefusal> | NotQueued<No>>;
   /** What would be queued now, before files are kept and secrets sealed. @throws {LogUnavailable} */
   readonly decide: (given: DecidedFor, request: QueueRequest) => Promise<Decided>;
 }
 
-interface DecidedFor extends Pick<QueueCaller, 'org_id' | 'user_id'> {
+interface DecidedFor {
+  readonly org_id: QueueCaller['org_id'];
+  readonly user_id: QueueCaller['user_id'];
   readonly schedule?: ScheduledTime | undefined;
   /** The request itself is kept, so it must hold no secrets. */
   readonly isStored: boolean;
 }
 
-export const deploymentQueue = (
-  kit: Kit,
-  { accept, callbacks, keepFiles, secrets }: Preparation,
-): DeploymentQueue => {
+export const deploymentQueue = (kit: Kit, { accept, callbacks, prepare }: Queueing): DeploymentQueue => {
   const decide = decideWith(kit, callbacks);
-  const queue: QueueDeployment = <No>(given: QueueCaller, requested: Requested, refuse?: Refuse<No>) =>
-    accept<NotQueued | No>(given, requested, async () => {
-      const refused = await refuse?.();
-      if (refused) return refused;
-      const schedule = requested.kind === 'schedule' ? requested.schedule : undefined;
-      const { decision, version, unknown } = await decide(
-        { ...given, schedule, isStored: schedule !== undefined },
-        requested.request,
-      );
-      if (decision.kind === 'refused') return decision;
-      given.onUnknownInputs?.(unknown);
-      const kept = await keepFiles(given.org_id, decision.run, version);
-      return kept.kind === 'queued'
-        ? { ...kept, run: secrets.seal(given.org_id, kept.run, version?.inputs ?? []) }
-        : kept;
-    });
-  return { queue, decide };
+  return {
+    decide,
+    queue: (given, requested, refuse) =>
+      accept(given, requested, async () => {
+        const refused = await refuse?.();
+        if (refused) return refused;
+        const schedule = requested.kind === 'schedule' ? requested.schedule : undefined;
+        const { decision, version, unknown } = await decide(
+          { ...given, schedule, isStored: schedule !== undefined },
+          requested.request,
+        );
+        if (decision.kind === 'refused') return decision;
+        given.onUnknownInputs?.(unknown);
+        return prepare(given.org_id, decision.run, version);
+      }),
+  };
 };
 
 const decideWith = ({ log, now, logger }: Kit, callbacks: CallbackRules): DeploymentQueue['decide'] => {
-  const catalogue = openCatalogue(log);
-  const versionOf = queuedVersions(catalogue);
+  const { deployments, machines, versions } = catalogue(log);
+  const versionOf = queuedVersions(versions);
   return async (given, request) => {
     const { org_id } = given;
     const { webhook, deployment_id } = request;
     const callback = webhook === null ? undefined : await callbacks.destination(webhook);
-    const deployment = await catalogue.getDeployment(org_id, deployment_id);
+    const deployment = await deployments.get(org_id, deployment_id);
     const [machine, version] = deployment
       ? await Promise.all([
-          catalogue.getMachine(org_id, deployment.machine_id),
+          machines.get(org_id, deployment.machine_id),
           versionOf(org_id, deployment.workflow_version_id),
         ])
       : [undefined, undefined];
@@ -145,9 +137,7 @@ const decideWith = ({ log, now, logger }: Kit, callbacks: CallbackRules): Deploy
 const storedSecrets = (version: QueuedVersion | undefined, inputs: JsonObject): Invalid[] =>
   (version?.inputs ?? [])
     .filter(({ name, secret, required }) => secret && (required || Object.hasOwn(inputs, name)))
-    .map(({ name, required }) =>
-      invalid(['body', 'inputs', name], 'value_error', `Value error, ${required ? REQUIRED_SECRET : SECRET}`),
-    );
+    .map(({ name, required }) => wrongValue(['body', 'inputs', name], required ? REQUIRED_SECRET : SECRET));
 
 const SECRET =
   'it is a secret of the workflow version, and a schedule keeps no secrets: leave it out, or queue the runs from a scheduler of your own';
@@ -160,22 +150,19 @@ const BYTES_OF_VERSION = 1_000;
 
 /** What runs need of a workflow version; undefined when there is no such version. Versions are immutable, so each is read once. */
 const queuedVersions = (
-  catalogue: Catalogue,
+  records: Catalogue['versions'],
 ): ((org: string, id: string) => Promise<QueuedVersion | undefined>) => {
-  const versions = new LRUCache<string, QueuedVersion>({
+  const versions = new LRUCache<string, QueuedVersion, readonly [org: string, id: string]>({
     maxSize: MAX_VERSIONS_BYTES,
     sizeCalculation: ({ inputs }) => jsonBytes(inputs) + BYTES_OF_VERSION,
+    // One that leaves the cache while it is read is read all the same.
+    ignoreFetchAbort: true,
+    fetchMethod: async (_name, _stale, { context }) => {
+      const version = await records.get(...context);
+      return version && { sha256: version.sha256, inputs: version.inputs };
+    },
   });
-  return async (org, id) => {
-    const name = `${org}.${id}`;
-    const known = versions.get(name);
-    if (known) return known;
-    const version = await catalogue.getWorkflowVersion(org, id);
-    if (!version) return undefined;
-    const { sha256, inputs } = version;
-    versions.set(name, { sha256, inputs });
-    return { sha256, inputs };
-  };
+  return (org, id) => versions.fetch(`${org}.${id}`, { context: [org, id] });
 };
 
 /** Of a client, or stored: a deployment may have any GPU model. */
@@ -216,63 +203,65 @@ export const noDeployment = (why: NoDeployment): Refused =>
 
 /** The response to a client. @throws {Refused} when no run was accepted */
 export const acceptedRun = ({ metrics }: Kit, acceptance: Acceptance): { run_id: RunId } => {
+  if (acceptance.kind === 'accepted') metrics.queued();
+  if ('run_id' in acceptance) return { run_id: acceptance.run_id };
+  throw new Refused(notAccepted(acceptance));
+};
+
+const notAccepted = (acceptance: Exclude<Acceptance, { readonly run_id: RunId }>): Conflict => {
   switch (acceptance.kind) {
-    case 'accepted':
-      metrics.queued();
-      return { run_id: acceptance.run_id };
-    case 'accepted_before':
-      return { run_id: acceptance.run_id };
     case 'key_taken':
-      throw new Refused({
+      return {
         code: 'idempotency_key_reused',
         why: 'The organisation used this Idempotency-Key for another request, so nothing was queued: send this request with a new key, or the first request again',
-      });
+      };
     case 'key_of_deleted_run':
-      throw new Refused({
+      return {
         code: 'idempotency_key_of_deleted_run',
         why: 'The run of this Idempotency-Key was deleted, so nothing was queued: send the request with a new key to queue another run',
-      });
+      };
     case 'log_nearly_full':
-      throw new Refused({
+      return {
         code: 'log_full',
         why: 'The log of runs has no room for a new run and what it may write later; accepted runs continue. Nothing was queued: try again when some of them have ended or old runs have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
-      });
+      };
     case 'outlives_log':
-      throw new Refused({ code: 'run_outlives_log', why: `Nothing was queued: ${acceptance.why}` });
+      return { code: 'run_outlives_log', why: `Nothing was queued: ${acceptance.why}` };
     case 'queue_full':
-      throw new Refused({
+      return {
         code: 'queue_full',
         why: 'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
-      });
+      };
     case 'inputs_gone':
-      throw new Refused({
+      return {
         code: 'inputs_gone',
         why: 'The inputs of this run have expired or are damaged, so nothing was queued: send the inputs with the request',
-      });
+      };
     case 'inputs_store_full':
-      throw new Refused({
+      return {
         code: 'blob_store_full',
         why: 'The store of large inputs is full, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, or ask the operator to raise blobsMaxBytes in RUNLEDGER_LOG_SETTINGS',
-      });
+      };
     case 'inputs_too_large':
-      throw new Refused({
+      return {
         code: 'inputs_too_large',
         why: `With the defaults of the workflow version, and with data URLs of inputs that it does not define as files, the inputs have more than ${acceptance.limit} bytes as JSON, so nothing was queued: send smaller ones`,
-      });
+      };
     case 'inputs_over_quota':
-      throw overQuota(
-        `With these inputs the inputs and lists of outputs of the organisation would have more than its limit of ${acceptance.limit} bytes, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, delete runs, or ask the operator for a higher RUNLEDGER_QUOTA_BLOB_BYTES`,
-      );
+      return {
+        code: 'quota_reached',
+        why: `With these inputs the inputs and lists of outputs of the organisation would have more than its limit of ${acceptance.limit} bytes, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, delete runs, or ask the operator for a higher RUNLEDGER_QUOTA_BLOB_BYTES`,
+      };
     case 'views_unavailable':
-      throw new Refused({
+      return {
         code: 'views_unavailable',
         why: 'The store of older runs cannot be reached now, and it may have a run of this Idempotency-Key. Nothing was queued: try again with the same key',
-      });
+      };
     case 'unreadable':
-      throw new Refused({
+      return {
         code: 'run_unreadable',
         why: `The run of this Idempotency-Key cannot be read now: ${acceptance.why}`,
-      });
+      };
   }
 };
 

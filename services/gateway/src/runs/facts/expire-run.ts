@@ -1,69 +1,50 @@
-import {
-  isDeleted,
-  isEnded,
-  type ExecutingRun,
-  type QueuedRun,
-  type RunState,
-} from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import type { OwnEnvelope } from '@runledger/contracts/events/event-envelope';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { readLogAge } from '@runledger/event-log/read/stream-identity';
 import { newUuid } from '@runledger/contracts/ids';
 import type { ChainEvent } from '@runledger/event-log/append/append';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import {
-  head as headOf,
-  readRun,
-  readWebhookEnd,
-  type ReadRun,
-  type WebhookEnd,
-} from '@runledger/event-log/read/read-run';
+import { head as headOf, readRun, readWebhookEnd, type ReadRun } from '@runledger/event-log/read/read-run';
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import {
   isExpiring,
   runExpired,
   decideLost,
   notificationExpired,
-  type ExpiryEnvelope,
   type LostRunDecision,
 } from './expiring.decide.ts';
 import type { Kit } from '../../kit.ts';
 import type { Reading } from './current-run.ts';
-import { existing, type RunView } from '../../views/run-view.ts';
+import { existing } from '../../views/run-view.ts';
 
 /** Ends the run if its log has expired, or is about to. @throws {LogUnavailable} @throws {ViewsUnavailable} */
-export type ExpireRun = (key: RunKey) => Promise<void>;
-
-export const expireRun =
-  (kit: Kit, reading: Reading): ExpireRun =>
-  async (key) => {
-    const isAppended = await appendExpiry(kit, key, {
-      read: async (atLeast) => {
-        const read = await readOrLost(kit, reading, key, atLeast);
-        return read && { ...knownOf(read), age: await readLogAge(kit.log) };
-      },
-      decide: ({ run, head, held, age }, envelope) =>
-        isOpen(run) && (held === 'nothing' || isExpiring(run, age, held === 'everything'))
-          ? { event: runExpired(run, age, envelope), expected: head }
-          : undefined,
-      message:
-        'the log no longer holds the beginning of a run that has not ended, or is about to lose it: the run is ended',
-    });
-    if (isAppended) kit.metrics.expired();
-  };
-
-const isOpen = (run: RunState): run is QueuedRun | ExecutingRun => !isEnded(run) && !isDeleted(run);
-
-const knownOf = (read: NonNullable<ReadOrLost>) =>
-  read.kind === 'found'
-    ? ({ run: read.run, head: read.history.head, held: 'everything' } as const)
-    : { run: read.view.run, head: read.head, held: read.held };
+export const expireRun = async (kit: Kit, reading: Reading, key: RunKey): Promise<void> => {
+  const isAppended = await appendExpiry(kit, key, {
+    read: async (atLeast) => {
+      const read = await readOrLost(kit, reading, key, atLeast);
+      if (!read) return undefined;
+      const age = await readLogAge(kit.log);
+      return read.kind === 'found'
+        ? ({ run: read.run, head: read.history.head, held: 'everything', age } as const)
+        : { run: read.view.run, head: read.head, held: read.held, age };
+    },
+    decide: ({ run, head, held, age }, envelope) =>
+      !isEnded(run) && !isDeleted(run) && (held === 'nothing' || isExpiring(run, age, held === 'everything'))
+        ? { event: runExpired(run, age, envelope), expected: head }
+        : undefined,
+    message:
+      'the log no longer holds the beginning of a run that has not ended, or is about to lose it: the run is ended',
+  });
+  if (isAppended) kit.metrics.expired();
+};
 
 /** What ends with the log's facts of a run. */
 interface Expiry<Known> {
   /** Undefined when nothing can be decided on what is known now. */
   readonly read: (atLeast: number | undefined) => Promise<Known | undefined>;
   /** Undefined when nothing expires. */
-  readonly decide: (known: Known, envelope: ExpiryEnvelope) => ExpiryFact | undefined;
+  readonly decide: (known: Known, envelope: OwnEnvelope) => ExpiryFact | undefined;
   /** For the operator, when the fact is stored. */
   readonly message: string;
 }
@@ -156,36 +137,24 @@ const lostOrRecovered = async (
   return decision.kind === 'lost' ? decision : undefined;
 };
 
-/** Gives up the final notification of a run whose beginning the log has lost. @throws {LogUnavailable} @throws {ViewsUnavailable} */
-export type ExpireNotification = (key: RunKey) => Promise<void>;
-
 /**
- * A notification is made from the facts of its run, and the notifier knows of it from them, or from TIMERS. The first fact says
- * where it goes. When the log has lost that one and TIMERS had no room for the notification, only the view says that it was not
- * settled.
+ * Gives up the final notification of a run whose beginning the log has lost. A notification is made from the facts of its run, and the
+ * notifier knows of it from them, or from TIMERS. The first fact says where it goes. When the log has lost that one and TIMERS had no room
+ * for the notification, only the view says that it was not settled. @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
-export const expireNotification =
-  (kit: Kit, reading: Reading): ExpireNotification =>
-  async (key) => {
-    await appendExpiry(kit, key, {
-      read: () => readLost(kit, reading, key),
-      decide: ({ view, end }, envelope) =>
-        end.status !== 'settled' && isUnsettled(view.run, view.webhook.state)
-          ? { event: notificationExpired(view, end, envelope), expected: end.head }
-          : undefined,
-      message:
-        'the log has lost the beginning of a run whose final notification was not settled: the notification is given up',
-    });
-  };
-
-interface LostNotification {
-  readonly view: RunView;
-  /** Of its webhook facts, which may be younger. */
-  readonly end: WebhookEnd;
-}
-
-const readLost = async (kit: Kit, reading: Reading, key: RunKey): Promise<LostNotification | undefined> => {
-  const read = await readOrLost(kit, reading, key);
-  const view = read?.kind === 'lost' ? existing(read.view) : undefined;
-  return view && { view, end: await readWebhookEnd(kit.log, key) };
+export const expireNotification = async (kit: Kit, reading: Reading, key: RunKey): Promise<void> => {
+  await appendExpiry(kit, key, {
+    read: async () => {
+      const read = await readOrLost(kit, reading, key);
+      const view = read?.kind === 'lost' ? existing(read.view) : undefined;
+      // Its webhook facts may be younger.
+      return view && { view, end: await readWebhookEnd(kit.log, key) };
+    },
+    decide: ({ view, end }, envelope) =>
+      end.status !== 'settled' && isUnsettled(view.run, view.webhook.state)
+        ? { event: notificationExpired(view, end, envelope), expected: end.head }
+        : undefined,
+    message:
+      'the log has lost the beginning of a run whose final notification was not settled: the notification is given up',
+  });
 };

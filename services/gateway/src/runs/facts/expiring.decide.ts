@@ -14,12 +14,9 @@ import type { WebhookEventOf } from '@runledger/contracts/events/webhook-event';
 import type { WebhookEnd } from '@runledger/event-log/read/read-run';
 import type { LogAge } from '@runledger/event-log/read/stream-identity';
 import type { RunView, StoredView } from '../../views/run-view.ts';
-import type { Envelope } from './envelope.ts';
+import type { OwnEnvelope } from '@runledger/contracts/events/event-envelope';
 
 /* oxlint-disable no-restricted-globals -- it parses the broker's times; it does not read the clock */
-
-/** The run has the rest. */
-export type ExpiryEnvelope = Omit<Envelope, 'correlation_id' | 'traceparent'>;
 
 /** The first facts of runs that were created before this time have expired, or expire within the margin. */
 export const expiringBefore = ({ now, maxAgeMs, beginsAt }: LogAge): Date =>
@@ -33,7 +30,7 @@ export const isExpiring = ({ created_at }: Run, log: LogAge, isWhole: boolean): 
 export const runExpired = (
   run: QueuedRun | ExecutingRun,
   { maxAgeMs, beginsAt }: LogAge,
-  envelope: ExpiryEnvelope,
+  envelope: OwnEnvelope,
 ): RunEventOf<'RunExpired'> => {
   const { number, request, created_at, queued_at, attempt, correlation_id, traceparent } = run;
   const isGone = Date.parse(created_at) < beginsAt;
@@ -64,7 +61,7 @@ export const runExpired = (
 export const notificationExpired = (
   { run, webhook }: RunView,
   { round, status }: WebhookEnd,
-  envelope: ExpiryEnvelope,
+  envelope: OwnEnvelope,
   message = LOST_WITH_THE_LOG,
 ): WebhookEventOf<'WebhookExpired'> => ({
   ...envelope,

@@ -74,20 +74,21 @@ const contextOf = (org_id: OrgId, name: string): string => `the input ${name} of
  * The inputs for a rerun. Secrets that they leave out are those of the run, since nobody is shown them. One that is lost is left out.
  * @throws {LogUnavailable}
  */
-export type KeepSecrets = (run: Run, inputs: JsonObject) => Promise<JsonObject>;
-
-export const keepSecrets =
-  (blobs: BlobStore, secrets: InputSecrets): KeepSecrets =>
-  async ({ org_id, request }, inputs) => {
-    const names = (request.secret_inputs ?? []).filter((name) => !Object.hasOwn(inputs, name));
-    if (names.length === 0) return inputs;
-    const kept = readInlineOrBlob(request.inputs, request.inputs_blob);
-    const found = kept.kind === 'inline' ? kept : await readJsonBlob(blobs, org_id, kept.ref.sha256);
-    if (!('value' in found) || !isJsonObject(found.value)) return inputs;
-    try {
-      return { ...inputs, ...secrets.open(org_id, names, found.value) };
-    } catch (error) {
-      if (error instanceof UnreadableSecret) return inputs;
-      throw error;
-    }
-  };
+export const withSecretsOf = async (
+  { org_id, request }: Run,
+  inputs: JsonObject,
+  blobs: BlobStore,
+  secrets: InputSecrets,
+): Promise<JsonObject> => {
+  const names = (request.secret_inputs ?? []).filter((name) => !Object.hasOwn(inputs, name));
+  if (names.length === 0) return inputs;
+  const given = readInlineOrBlob(request.inputs, request.inputs_blob);
+  const found = given.kind === 'inline' ? given : await readJsonBlob(blobs, org_id, given.ref.sha256);
+  if (!('value' in found) || !isJsonObject(found.value)) return inputs;
+  try {
+    return { ...inputs, ...secrets.open(org_id, names, found.value) };
+  } catch (error) {
+    if (error instanceof UnreadableSecret) return inputs;
+    throw error;
+  }
+};

@@ -31,14 +31,6 @@ export interface LogRoom {
   readonly counts: () => RunCounts;
 }
 
-/** In bytes. */
-interface Room {
-  /** For new runs. */
-  readonly free: number;
-  /** What facts that are not counted yet may have reserved. It is not free. */
-  readonly unknown: number;
-}
-
 const READ_FOR_MS = 1_000;
 /**
  * Far from the limit, so much room is free beside what is known, and what is not counted reserves less than that. Other gateways may
@@ -69,7 +61,8 @@ export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
     read = { at, identity };
     return identity;
   });
-  const roomIn = ({ created, bytes, maxBytes, firstSequence, lastSequence }: RunsIdentity): Room => {
+  /** In bytes: what is free for new runs, and what facts that are not counted yet may have reserved, which is not free. */
+  const roomIn = ({ created, bytes, maxBytes, firstSequence, lastSequence }: RunsIdentity) => {
     const { stream_created, sequence, counts } = counted.latest();
     const isCounted = stream_created === created;
     const before = Math.max(isCounted ? sequence : 0, firstSequence - 1);
@@ -112,7 +105,11 @@ export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
 };
 
 /** How many runs may still write, by the facts of a log up to a sequence. */
-type Counted = Pick<ProjectionPosition, 'stream_created' | 'sequence' | 'counts'>;
+interface Counted {
+  readonly stream_created: string;
+  readonly sequence: number;
+  readonly counts: ProjectionPosition['counts'];
+}
 
 interface CountedRuns extends AsyncDisposable {
   readonly latest: () => Counted;

@@ -9,7 +9,7 @@ import type { RunRequest, Run } from '@runledger/contracts/fold/run';
 import { compareNumbers, isExactNumber, numberText } from '@runledger/contracts/exact-number';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import { fitInputs, type DrawInteger, type WrongInput } from '../../records/catalogue/input-values.decide.ts';
-import type { Envelope } from './envelope.ts';
+import type { EventEnvelope } from '@runledger/contracts/events/event-envelope';
 import {
   beyondBounds,
   DEFAULT_OPTIONS,
@@ -38,26 +38,34 @@ interface DeploymentFacts {
 }
 
 /** What a run needs of its workflow version. */
-export type QueuedVersion = Pick<WorkflowVersion, 'sha256' | 'inputs'>;
+export interface QueuedVersion {
+  readonly sha256: WorkflowVersion['sha256'];
+  readonly inputs: WorkflowVersion['inputs'];
+}
 
 /** Inputs as the first fact of a run has them. */
-export type KeptInputs = Pick<RunRequest, 'inputs' | 'inputs_blob'>;
+export type StoredInputs = Pick<RunRequest, 'inputs' | 'inputs_blob'>;
+
+/** What a run is queued with, but for its inputs. */
+type RunSettings = Omit<RunRequest, keyof StoredInputs | 'idempotency' | 'number'>;
 
 /** What is queued. It has no idempotency key: that belongs to the request. */
 export interface NewRun {
-  readonly settings: Omit<RunRequest, keyof KeptInputs | 'idempotency' | 'number'>;
+  readonly settings: RunSettings;
   /** Given with the request, or the blob of an earlier run. */
   readonly inputs: InlineOrBlob<JsonObject>;
 }
 
-export type QueueDecision<No> =
-  | { readonly kind: 'queued'; readonly run: NewRun }
-  | { readonly kind: 'refused'; readonly why: No };
+export type QueueDecision<No> = Queued | NotQueued<No>;
 
-/** Inputs that do not fit the definitions of the version. */
-export interface WrongInputs {
-  readonly kind: 'wrong_inputs';
-  readonly wrong: readonly WrongInput[];
+export interface Queued {
+  readonly kind: 'queued';
+  readonly run: NewRun;
+}
+
+export interface NotQueued<No> {
+  readonly kind: 'refused';
+  readonly why: No;
 }
 
 /** What does not fit the deployment or its version. */
@@ -68,7 +76,7 @@ interface WrongRequest {
 }
 
 /** For the operator. A client only learns whether the deployment is archived, or does not exist. */
-export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
+type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
 /** Who queues it, and when. */
 interface QueuedBy {
@@ -140,10 +148,10 @@ export const queueRun = (
 
 /** `idempotency` is undefined for a run with a random id. `number` is that of the run in its organisation. */
 export const runQueued = (
-  data: Omit<RunRequest, 'idempotency' | 'number'>,
+  data: RunSettings & StoredInputs,
   number: number,
   idempotency: RunRequest['idempotency'],
-  envelope: Envelope,
+  envelope: EventEnvelope,
 ): RunEventOf<'RunQueued'> => ({
   ...envelope,
   type: 'RunQueued',

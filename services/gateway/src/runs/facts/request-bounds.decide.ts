@@ -24,33 +24,23 @@ export const beyondBounds = (
     max_delay_s = Infinity,
   } = deployment.bounds ?? {};
   return [
-    ...atLeast(min_priority, { member: 'priority', value: priority, setting: 'bounds.min_priority' }),
-    ...atMost(max_priority, { member: 'priority', value: priority, setting: 'bounds.max_priority' }),
-    ...atMost(deployment.run_timeout_s, {
-      member: 'run_timeout_s',
-      value: run_timeout_s,
-      setting: 'run_timeout_s',
-    }),
-    ...atMost(deployment.start_deadline_s, {
-      member: 'start_deadline_s',
-      value: start_deadline_s,
-      setting: 'start_deadline_s',
-    }),
-    ...atMost(max_delay_s, { member: 'delay_s', value: delay_s, setting: 'bounds.max_delay_s' }),
+    ...below('priority', priority, min_priority, 'bounds.min_priority'),
+    ...above('priority', priority, max_priority, 'bounds.max_priority'),
+    ...above('run_timeout_s', run_timeout_s, deployment.run_timeout_s, 'run_timeout_s'),
+    ...above('start_deadline_s', start_deadline_s, deployment.start_deadline_s, 'start_deadline_s'),
+    ...above('delay_s', delay_s, max_delay_s, 'bounds.max_delay_s'),
     ...tooLate(start_at, max_delay_s, now),
   ];
 };
 
+type Member = BeyondBound['member'];
+
 /** Null is not requested. */
-interface Requested extends Pick<BeyondBound, 'member' | 'setting'> {
-  readonly value: number | null;
-}
+const above = (member: Member, value: number | null, bound: number, setting: string): BeyondBound[] =>
+  value !== null && value > bound ? [{ member, kind: 'above_maximum', bound, setting }] : [];
 
-const atLeast = (bound: number, { value, ...what }: Requested): BeyondBound[] =>
-  value !== null && value < bound ? [{ ...what, kind: 'below_minimum', bound }] : [];
-
-const atMost = (bound: number, { value, ...what }: Requested): BeyondBound[] =>
-  value !== null && value > bound ? [{ ...what, kind: 'above_maximum', bound }] : [];
+const below = (member: Member, value: number, bound: number, setting: string): BeyondBound[] =>
+  value < bound ? [{ member, kind: 'below_minimum', bound, setting }] : [];
 
 /* oxlint-disable no-restricted-globals -- these read and write times; they do not read the clock */
 
@@ -61,11 +51,14 @@ const tooLate = (start_at: string | null, maxDelayS: number, now: number): Beyon
   return [{ member: 'start_at', kind: 'above_maximum', bound, setting: 'bounds.max_delay_s' }];
 };
 
+interface RequestedStart {
+  readonly delay_s?: RunRequest['delay_s'];
+  readonly start_at?: RunRequest['start_at'];
+}
+
 /** Seconds from now by which a run is delayed. */
-export const delayOf = (
-  { delay_s = 0, start_at }: Pick<RunRequest, 'delay_s' | 'start_at'>,
-  now: number,
-): number => (start_at === undefined ? delay_s : Math.max((Date.parse(start_at) - now) / 1_000, 0));
+export const delayOf = ({ delay_s = 0, start_at }: RequestedStart, now: number): number =>
+  start_at === undefined ? delay_s : Math.max((Date.parse(start_at) - now) / 1_000, 0);
 
 /** What a client may ask for beside what is executed: when the run starts and how long it may take. */
 export interface QueueOptions {

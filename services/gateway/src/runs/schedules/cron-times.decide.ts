@@ -62,23 +62,17 @@ export const readCron = (settings: CronSettings, now: number): ReadCron => {
   }
 };
 
-/** Of a stored schedule. @throws TypeError when it cannot be read, which was checked before it was stored */
-export const cronTimes = ({ cron, time_zone, day_fields }: CronSettings): CronTimes =>
-  timesOf(
-    new Cron(cron, {
-      timezone: time_zone,
-      mode: '5-part',
-      domAndDow: day_fields === 'and',
-      ...DAYLIGHT_SAVING,
-    }),
-  );
-
 const MINUTE_MS = 60_000;
 
-const timesOf = (cron: Cron): CronTimes => ({
-  next: (after) => cron.nextRun(new Date(after))?.getTime(),
-  last: (upTo) => cron.previousRuns(1, new Date(upTo - (upTo % MINUTE_MS) + MINUTE_MS))[0]?.getTime(),
-});
+/** Of a stored schedule. @throws TypeError when it cannot be read, which was checked before it was stored */
+export const cronTimes = ({ cron: expression, time_zone, day_fields }: CronSettings): CronTimes => {
+  const options = { timezone: time_zone, mode: '5-part', domAndDow: day_fields === 'and' } as const;
+  const cron = new Cron(expression, { ...options, ...DAYLIGHT_SAVING });
+  return {
+    next: (after) => cron.nextRun(new Date(after))?.getTime(),
+    last: (upTo) => cron.previousRuns(1, new Date(upTo - (upTo % MINUTE_MS) + MINUTE_MS))[0]?.getTime(),
+  };
+};
 
 const wrong = (member: WrongCron['member'], why: string): WrongCron => ({ kind: 'wrong', member, why });
 
@@ -86,12 +80,12 @@ interface Field {
   readonly name: string;
   readonly least: number;
   readonly most: number;
-  /** Of a number. */
-  readonly suffix?: 'W' | 'L';
   /** Names of its values from the least one on, in upper case. */
   readonly words?: readonly string[];
-  /** Beside numbers, in upper case. */
-  readonly names?: RegExp;
+  /** Of a number or a word. */
+  readonly suffix?: 'W' | 'L';
+  /** Values that stand for themselves. */
+  readonly names?: readonly string[];
   /** What it takes, in words. */
   readonly takes: string;
 }
@@ -107,24 +101,16 @@ const FIELDS: readonly Field[] = [
     least: 1,
     most: 31,
     suffix: 'W',
-    names: /^LW?$/,
+    names: ['L', 'LW'],
     takes: '1 to 31, L for the last day, and 15W for the nearest weekday',
   },
-  {
-    name: 'month',
-    least: 1,
-    most: 12,
-    words: MONTHS,
-    names: new RegExp(`^(?:${MONTHS.join('|')})$`),
-    takes: '1 to 12 and JAN to DEC',
-  },
+  { name: 'month', least: 1, most: 12, words: MONTHS, takes: '1 to 12 and JAN to DEC' },
   {
     name: 'day of week',
     least: 0,
     most: 7,
     suffix: 'L',
     words: DAYS,
-    names: new RegExp(`^(?:${DAYS.join('|')})L?$`),
     takes: '0 to 7, where 0 and 7 are Sunday, and SUN to SAT',
   },
 ];
@@ -181,9 +167,8 @@ const numberOf = ({ least, words = [] }: Field, value: string): number => {
   return at === -1 ? Number(value) : at + least;
 };
 
-const takesValue = ({ least, most, suffix, names }: Field, value: string): boolean => {
-  const digits = /^\d+/.exec(value)?.[0];
-  if (digits === undefined) return names?.test(value) ?? false;
-  const rest = value.slice(digits.length);
-  return Number(digits) >= least && Number(digits) <= most && (rest === '' || rest === suffix);
+const takesValue = ({ least, most, words, suffix, names }: Field, value: string): boolean => {
+  if (names?.includes(value)) return true;
+  const bare = suffix && value.endsWith(suffix) ? value.slice(0, -suffix.length) : value;
+  return words?.includes(bare) || (/^\d+$/.test(bare) && Number(bare) >= least && Number(bare) <= most);
 };

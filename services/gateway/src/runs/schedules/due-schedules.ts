@@ -1,30 +1,16 @@
-import { Schedule } from '@runledger/contracts/catalogue/schedules';
+import type { Schedule } from '@runledger/contracts/catalogue/schedules';
 import { observedGauge } from '@runledger/service-kit/metrics';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/observability';
-import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
+import { openTable, type Followed, type TableIndex } from '@runledger/event-log/table/table';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { Refused } from '../../door/refusal.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
-import {
-  handleSchedule,
-  queueTime,
-  scheduleMetrics,
-  type HandleSchedule,
-  type ScheduleMetrics,
-} from './queue-time.ts';
+import { handleSchedule, scheduleMetrics, type ScheduleHandling } from './queue-time.ts';
 import type { Kit } from '../../kit.ts';
 import type { Runs } from '../runs.ts';
-import { orgOfKey } from '../../records/schedule-records.ts';
-
-interface Keeping {
-  readonly handle: HandleSchedule;
-  readonly brokerNow: () => Promise<number>;
-  readonly metrics: ScheduleMetrics;
-  readonly logger: Logger;
-}
+import { orgOfKey, SCHEDULES } from '../../records/schedule-records.ts';
 
 const LEASE = 'schedules';
 /** A schedule that is created or changed is seen within this time. */
@@ -48,12 +34,11 @@ export const startSchedules = (
   instance: string,
 ): AsyncDisposable => {
   const { log, logger } = kit;
-  const bucket = openBucket(log, 'SCHEDULES', Schedule);
+  const schedules = openTable(log, { ...SCHEDULES, keep: whenDue });
   const metrics = scheduleMetrics(kit.metrics.registry);
-  const handle = handleSchedule(kit, { bucket, queueTime: queueTime(kit, runs), brokerNow, metrics });
-  const keeping: Keeping = { handle, brokerNow, metrics, logger };
+  const handling = { kit, runs, bucket: schedules, brokerNow, metrics };
   const stop = new AbortController();
-  let index: DueIndex | undefined;
+  let due: DueTimes | undefined;
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
@@ -62,11 +47,11 @@ export const startSchedules = (
           { name: LEASE, holder: instance, ttlMs: LEASE_TTL_MS },
           stop.signal,
         );
-        index = dueIndex(bucket);
+        due = dueTimes(schedules);
         try {
-          await keepTime(keeping, index, AbortSignal.any([stop.signal, lease.lost]));
+          await keepTime(handling, due, AbortSignal.any([stop.signal, lease.lost]));
         } finally {
-          index = undefined;
+          due = undefined;
           await lease.release();
         }
       } catch (error) {
@@ -80,7 +65,7 @@ export const startSchedules = (
   observedGauge(kit.metrics.registry, {
     name: 'runledger_gateway_schedules',
     help: 'Schedules of all organisations that this gateway keeps; 0 while another gateway does.',
-    value: () => index?.size() ?? 0,
+    value: () => due?.size() ?? 0,
   });
   return {
     [Symbol.asyncDispose]: async () => {
@@ -91,19 +76,18 @@ export const startSchedules = (
   };
 };
 
-const keepTime = async (keeping: Keeping, index: DueIndex, ended: AbortSignal): Promise<void> => {
+const keepTime = async (handling: ScheduleHandling, due: DueTimes, ended: AbortSignal): Promise<void> => {
   const inProgress = new Map<string, Promise<void>>();
   try {
     while (!ended.aborted) {
-      await index.refresh();
-      const now = await keeping.brokerNow();
-      for (const key of chosen(index.dueBy(now), inProgress)) {
+      const now = await handling.brokerNow();
+      for (const key of chosen(await due.dueBy(now), inProgress)) {
         inProgress.set(
           key,
-          handleOne(keeping, index, key).finally(() => inProgress.delete(key)),
+          handleOne(handling, due, key).finally(() => inProgress.delete(key)),
         );
       }
-      await Promise.race([sleep(untilNext(index, now), ended), ...inProgress.values()]);
+      await Promise.race([sleep(untilNext(due, now), ended), ...inProgress.values()]);
     }
   } finally {
     await Promise.all(inProgress.values());
@@ -113,8 +97,8 @@ const keepTime = async (keeping: Keeping, index: DueIndex, ended: AbortSignal): 
 const LEAST_SLEEP_MS = 10;
 
 /** Those that are due and not begun begin when one of the others ends. */
-const untilNext = (index: DueIndex, now: number): number =>
-  Math.max(Math.min((index.firstAfter(now) ?? Infinity) - now, CHECK_EVERY_MS), LEAST_SLEEP_MS);
+const untilNext = (due: DueTimes, now: number): number =>
+  Math.max(Math.min(due.firstAfter(now) - now, CHECK_EVERY_MS), LEAST_SLEEP_MS);
 
 /** Those to begin now. */
 const chosen = (due: readonly string[], inProgress: ReadonlyMap<string, unknown>): string[] => {
@@ -132,21 +116,17 @@ const chosen = (due: readonly string[], inProgress: ReadonlyMap<string, unknown>
 };
 
 /** Never rejects. */
-const handleOne = async (
-  { handle, brokerNow, metrics, logger }: Keeping,
-  index: DueIndex,
-  key: string,
-): Promise<void> => {
+const handleOne = async (handling: ScheduleHandling, due: DueTimes, key: string): Promise<void> => {
   try {
-    index.set(key, await handle(key));
+    if (!(await handleSchedule(handling, key))) due.postpone(key, Infinity);
   } catch (error) {
-    metrics.failed();
-    logger[isAway(error) ? 'debug' : 'error'](
+    handling.metrics.failed();
+    handling.kit.logger[isAway(error) ? 'debug' : 'error'](
       { err: error, key },
       'a schedule could not be handled; trying again',
     );
-    const now = await brokerNow().catch(() => undefined);
-    if (now !== undefined) index.postpone(key, now + RETRY_AFTER_MS);
+    const now = await handling.brokerNow().catch(() => undefined);
+    if (now !== undefined) due.postpone(key, now + RETRY_AFTER_MS);
   }
 };
 
@@ -155,55 +135,38 @@ const isAway = (error: unknown): boolean =>
   error instanceof LogUnavailable || error instanceof ViewsUnavailable || error instanceof Refused;
 
 /** When each schedule of all organisations is to be handled next, in milliseconds since 1970. */
-interface DueIndex {
-  /** Reads what was written since the last call; at first everything. @throws {LogUnavailable} */
-  refresh(): Promise<void>;
-  /** The keys of those that are to be handled by then. */
-  dueBy(now: number): string[];
-  /** When the next one after that is to be handled; undefined when none is. */
-  firstAfter(now: number): number | undefined;
-  /** Undefined for a schedule that was deleted. */
-  set(key: string, schedule: Schedule | undefined): void;
-  /** To be handled at this time, whatever the schedule says. */
+interface DueTimes {
+  /** The keys of those that are to be handled by then, with every acknowledged change. @throws {LogUnavailable} */
+  dueBy(now: number): Promise<string[]>;
+  /** When the next one after that is to be handled; infinite when none is. */
+  firstAfter(now: number): number;
+  /** Not before this time, unless it changes. It is infinite for one that is gone. */
   postpone(key: string, until: number): void;
   size(): number;
 }
 
-const dueIndex = (bucket: Bucket<Schedule>): DueIndex => {
-  const dueAt = new Map<string, number>();
-  let upTo: number | undefined;
-  const set = (key: string, schedule: Schedule | undefined): void => {
-    if (schedule) dueAt.set(key, whenDue(schedule));
-    else dueAt.delete(key);
-  };
-  const add = ({ key, value, revision }: { key: string; value: Schedule; revision: number }): void => {
-    set(key, value);
-    upTo = Math.max(upTo ?? 0, revision);
-  };
+const dueTimes = (schedules: Followed<number>): DueTimes => {
+  let known: TableIndex<number> | undefined;
+  const postponed = new Map<string, { readonly revision: number; readonly until: number }>();
+  const times = (): [key: string, at: number][] =>
+    Array.from(known?.all() ?? [], ({ key, revision, value }) => {
+      const later = postponed.get(key);
+      if (later?.revision === revision) return [key, later.until];
+      postponed.delete(key);
+      return [key, value];
+    });
   return {
-    refresh: async () => {
-      // A list ends after some thousands. The others follow one by one.
-      if (upTo === undefined) {
-        (await bucket.list()).forEach(add);
-        upTo ??= 0;
-      }
-      for (;;) {
-        const entry = await bucket.next('', upTo);
-        if (!entry) return;
-        add(entry);
-      }
+    dueBy: async (now) => {
+      known = await schedules.now();
+      return times().flatMap(([key, at]) => (at <= now ? [key] : []));
     },
-    dueBy: (now) => [...dueAt].filter(([, at]) => at <= now).map(([key]) => key),
-    firstAfter: (now) => {
-      let first = Number.POSITIVE_INFINITY;
-      for (const at of dueAt.values()) if (at > now) first = Math.min(first, at);
-      return Number.isFinite(first) ? first : undefined;
-    },
-    set,
+    firstAfter: (now) =>
+      times().reduce((first, [, at]) => (at > now ? Math.min(first, at) : first), Infinity),
     postpone: (key, until) => {
-      if (dueAt.has(key)) dueAt.set(key, until);
+      const present = known?.get(key);
+      if (present) postponed.set(key, { revision: present.revision, until });
     },
-    size: () => dueAt.size,
+    size: () => known?.size ?? 0,
   };
 };
 

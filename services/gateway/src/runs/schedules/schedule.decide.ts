@@ -7,9 +7,9 @@ import {
   type Schedule,
   type ScheduleOutcome,
 } from '@runledger/contracts/catalogue/schedules';
-import type { Schedule as ShownSchedule } from '@runledger/contracts/http/catalogue/schedules';
+import type { Schedule as ScheduleResponse } from '@runledger/contracts/http/catalogue/schedules';
 import type { RecordOrigin } from '../../records/catalogue/records.ts';
-import type { ShowCallback } from '../facts/shown-webhooks.ts';
+import type { ShowCallback } from '../run-response.ts';
 import { cronTimes, type CronSettings, type CronTimes } from './cron-times.decide.ts';
 
 /** When a schedule has times, and what it does at them. */
@@ -21,18 +21,11 @@ type Timing = Pick<
 /** Null counts as left out. */
 type TimingChange = { readonly [Member in keyof Timing]?: Timing[Member] | null | undefined };
 
-interface NewSchedule extends TimingChange {
-  readonly name: string;
-  readonly cron: string;
-}
-
-type ScheduleOrigin = RecordOrigin & Pick<Schedule, 'user_id'>;
-
 /** `now` is the broker's time, in milliseconds since 1970. */
 export const newSchedule = (
-  requested: NewSchedule,
+  requested: TimingChange & { readonly name: string; readonly cron: string },
   request: Schedule['request'],
-  origin: ScheduleOrigin,
+  origin: RecordOrigin & { readonly user_id: string },
   now: number,
 ): Schedule => {
   const { name, cron } = requested;
@@ -62,8 +55,8 @@ export const changedSchedule = (
     timing.time_zone !== schedule.time_zone ||
     timing.day_fields !== schedule.day_fields ||
     timing.paused !== schedule.paused;
-  const take = hasOtherTimes ? finish : advance;
-  const before = take(schedule, cronTimes(schedule), now);
+  const passTo = hasOtherTimes ? finish : advance;
+  const before = passTo(schedule, cronTimes(schedule), now);
   return { ...before, ...timing, request, ...(hasOtherTimes && { next_at: nextAt(timing, now) }) };
 };
 
@@ -82,17 +75,17 @@ const nextAt = (timing: Timing, now: number): string | null => {
   return next === undefined ? null : textOf(next);
 };
 
-const SHOWN_TIMES = 5;
+const NEXT_TIMES = 5;
 
 /** As clients see it. */
-export const shownSchedule = (
+export const scheduleResponse = (
   { next_at: _next, due: _due, open_runs: _open, request, ...schedule }: Schedule,
-  showWebhook: ShowCallback,
+  showCallback: ShowCallback,
   now: number,
-): ShownSchedule => ({
+): ScheduleResponse => ({
   ...schedule,
   ...request,
-  webhook: request.webhook === null ? null : showWebhook(request.webhook),
+  webhook: request.webhook === null ? null : showCallback(request.webhook),
   next_times: schedule.paused ? [] : nextTimes(schedule, now),
 });
 
@@ -100,7 +93,7 @@ const nextTimes = (timing: CronSettings, now: number): string[] => {
   const times = cronTimes(timing);
   const found: string[] = [];
   let next = times.next(now);
-  for (; next !== undefined && found.length < SHOWN_TIMES; next = times.next(next)) found.push(textOf(next));
+  for (; next !== undefined && found.length < NEXT_TIMES; next = times.next(next)) found.push(textOf(next));
   return found;
 };
 

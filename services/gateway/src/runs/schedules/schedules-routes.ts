@@ -13,104 +13,61 @@ import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { MAX_SCHEDULE_INPUTS_BYTES } from '@runledger/contracts/limits';
 import {
   changed,
-  created,
   deleted,
-  found,
   newOrigin,
+  recordOperations,
   refusedBy,
   checkRecordCursor,
   isNamed,
   recordSpan,
 } from '../../records/catalogue/record-answers.ts';
-import { operation, route, type Caller, type ExtraCheck, type Route } from '../../door/operation.ts';
+import { route, type Caller, type ExtraCheck, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
-import { invalidRequest, invalid, Refused, type Conflict, type Invalid } from '../../door/refusal.ts';
+import {
+  found,
+  invalidRequest,
+  wrongValue,
+  Refused,
+  type Conflict,
+  type Invalid,
+} from '../../door/refusal.ts';
 import { overQuota } from '../../records/quotas/quotas.ts';
 import type { Kit } from '../../kit.ts';
 import type { Runs } from '../runs.ts';
 import { queueRequestOf, type DeploymentQueue } from '../facts/deployment-queue.ts';
-import { showCallback } from '../facts/shown-webhooks.ts';
-import { changedSchedule, newSchedule, shownSchedule } from './schedule.decide.ts';
+import { showCallback } from '../run-response.ts';
+import { changedSchedule, newSchedule, scheduleResponse } from './schedule.decide.ts';
 import type { ScheduleRecords } from '../../records/schedule-records.ts';
 import { inputsProblems } from '../facts/check-inputs.ts';
 import { own } from '../../door/compiled.ts';
 import { readCron, type CronSettings } from './cron-times.decide.ts';
 
-const tag = 'Schedules';
-
-const createOperation = operation({
-  id: 'createSchedule',
-  method: 'POST',
-  path: '/schedules',
-  tag,
-  summary: 'Create a schedule',
-  description:
-    'It queues a run of a deployment at the times of a cron expression, each time once, on the clock of the broker. Its runs belong to the user of this API key, and it goes on when the key is revoked: pause or delete it then.',
-  scope: 'admin',
-  audit: { action: 'schedule.created' },
-  request: { body: NewSchedule },
-  response: {
-    status: 201,
-    description: 'The schedule.',
-    body: Schedule,
-    links: { to: ['getSchedule', 'changeSchedule', 'deleteSchedule'], parameters: { schedule_id: '/id' } },
+const operations = recordOperations(
+  'schedule',
+  {
+    path: SchedulePath,
+    query: SchedulesQuery,
+    page: SchedulePage,
+    shown: Schedule,
+    create: NewSchedule,
+    change: ScheduleChange,
   },
-  refusals: [],
-});
-
-const listOperation = operation({
-  id: 'listSchedules',
-  method: 'GET',
-  path: '/schedules',
-  tag,
-  summary: 'List schedules',
-  description: 'Newest first.',
-  scope: 'runs:read',
-  request: { query: SchedulesQuery },
-  response: { status: 200, description: 'A page of schedules.', body: SchedulePage },
-  refusals: [],
-});
-
-const getOperation = operation({
-  id: 'getSchedule',
-  method: 'GET',
-  path: '/schedules/{schedule_id}',
-  tag,
-  summary: 'Read a schedule, its next times, and what came of the last ones',
-  scope: 'runs:read',
-  request: { path: SchedulePath },
-  response: { status: 200, description: 'The schedule.', body: Schedule },
-  refusals: [404],
-});
-
-const changeOperation = operation({
-  id: 'changeSchedule',
-  method: 'PATCH',
-  path: '/schedules/{schedule_id}',
-  tag,
-  summary: 'Change, pause or resume a schedule',
-  description:
-    'Queued runs keep what they were queued with. Other times begin now: those that have come before are handled as they were.',
-  scope: 'admin',
-  audit: { action: 'schedule.changed', target: 'schedule_id' },
-  request: { path: SchedulePath, body: ScheduleChange },
-  response: { status: 200, description: 'The schedule as it is now.', body: Schedule },
-  refusals: [404],
-});
-
-const deleteOperation = operation({
-  id: 'deleteSchedule',
-  method: 'DELETE',
-  path: '/schedules/{schedule_id}',
-  tag,
-  summary: 'Delete a schedule',
-  description: 'Its runs go on, and keep showing its id.',
-  scope: 'admin',
-  audit: { action: 'schedule.deleted', target: 'schedule_id' },
-  request: { path: SchedulePath },
-  response: { status: 204, description: 'The schedule is deleted.' },
-  refusals: [404],
-});
+  {
+    tag: 'Schedules',
+    summaries: {
+      get: 'Read a schedule, its next times, and what came of the last ones',
+      change: 'Change, pause or resume a schedule',
+    },
+    descriptions: {
+      create:
+        'It queues a run of a deployment at the times of a cron expression, each time once, on the clock of the broker. Its runs belong to the user of this API key, and it goes on when the key is revoked: pause or delete it then.',
+      change:
+        'Queued runs keep what they were queued with. Other times begin now: those that have come before are handled as they were.',
+      delete: 'Its runs go on, and keep showing its id.',
+    },
+    conflicts: [],
+  },
+);
 
 /** What schedules are kept by. */
 interface Schedules {
@@ -119,13 +76,32 @@ interface Schedules {
   readonly brokerNow: () => Promise<number>;
 }
 
-export const scheduleRoutes = (kit: Kit, runs: Runs, schedules: Schedules): Route[] => {
-  const { records, brokerNow } = schedules;
+export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Schedules): Route[] => {
+  const { deployments, quotas } = runs;
+  const quota = quotas.schedules;
   const checkBody: ExtraCheck = ({ body }) => bodyProblems(kit, runs, body);
+  const responseFor = (schedule: ScheduleRecord, { key }: Caller, now: number): Schedule =>
+    scheduleResponse(schedule, showCallback(key.scopes), now);
   return [
-    route(createOperation, createSchedule(kit, runs, schedules), checkBody),
     route(
-      listOperation,
+      operations.create,
+      async ({ body }, caller) => {
+        const request = scheduledRequestOf(body);
+        await checkRequest(deployments, caller, request);
+        const at = await brokerNow();
+        const { org_id, user_id } = caller;
+        const schedule = newSchedule(body, request, { ...newOrigin(org_id, kit.now), user_id }, at);
+        const result = await quota.within(org_id, 1, () => records.create(schedule));
+        if (result === 'over_quota')
+          throw overQuota(
+            `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`,
+          );
+        return responseFor(changed(result, 'Schedule', refusedBy), caller, at);
+      },
+      checkBody,
+    ),
+    route(
+      operations.list,
       async ({ query }, caller) => {
         const { deployment_id, name, limit, cursor, ...unread } = query;
         allRead(unread);
@@ -133,66 +109,43 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, schedules: Schedules): Rout
           caller.org_id,
           recordSpan({ limit, cursor }),
           (one) =>
-            isNamed({ name })(one) && (deployment_id === undefined || one.deployment_id === deployment_id),
+            isNamed({ name })(one) &&
+            (deployment_id === undefined || one.request.deployment_id === deployment_id),
         );
         const now = await brokerNow();
-        const shown = page.items.map((one) => shownSchedule(one, shownTo(caller), now));
-        return { schedules: shown, next_cursor: cursorAt(page.end) };
+        const schedules = page.items.map((one) => responseFor(one, caller, now));
+        return { schedules, next_cursor: cursorAt(page.end) };
       },
       checkRecordCursor,
     ),
-    route(getOperation, async ({ path }, caller) => {
+    route(operations.get, async ({ path }, caller) => {
       const schedule = found(await records.get(caller.org_id, path.schedule_id), 'Schedule');
-      return shownSchedule(schedule, shownTo(caller), await brokerNow());
+      return responseFor(schedule, caller, await brokerNow());
     }),
-    route(changeOperation, changeSchedule(runs, schedules), checkBody),
-    route(deleteOperation, async ({ path }, { org_id }) =>
+    route(
+      operations.change,
+      async ({ path, body }, caller) => {
+        const at = await brokerNow();
+        const result = await records.change<never>(caller.org_id, path.schedule_id, async (schedule) => {
+          const { deployment_id, ...requested } = body;
+          const named = { deployment_id: deployment_id ?? schedule.request.deployment_id };
+          const request = scheduledRequestOf({ ...schedule.request, ...requested, ...named });
+          // Otherwise a schedule of an archived deployment could not be paused.
+          if (!isDeepStrictEqual(request, schedule.request)) await checkRequest(deployments, caller, request);
+          const record = changedSchedule(schedule, body, request, at);
+          const problems = (body.cron ?? body.day_fields) ? timesProblems(record, at) : [];
+          if (problems.length > 0) throw invalidRequest(...problems);
+          return { kind: 'changed', record };
+        });
+        return responseFor(changed(result, 'Schedule', refusedBy), caller, at);
+      },
+      checkBody,
+    ),
+    route(operations.delete, async ({ path }, { org_id }) =>
       deleted(await records.remove<Conflict>(org_id, path.schedule_id, async () => undefined), 'Schedule'),
     ),
   ];
 };
-
-const shownTo = ({ key }: Caller) => showCallback(key.scopes);
-
-const createSchedule =
-  ({ now }: Kit, { deployments, quotas }: Runs, { records, brokerNow }: Schedules) =>
-  async ({ body }: { readonly body: NewSchedule }, caller: Caller): Promise<Schedule> => {
-    const request = scheduledRequestOf(body);
-    await checkRequest(deployments, caller, request);
-    const at = await brokerNow();
-    const { org_id, user_id } = caller;
-    const schedule = newSchedule(body, request, { ...newOrigin(org_id, now), user_id }, at);
-    const quota = quotas.schedules;
-    const result = await quota.within(org_id, 1, () => records.create(schedule));
-    if (result === 'over_quota')
-      throw overQuota(
-        `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`,
-      );
-    return shownSchedule(created(result, refusedBy), shownTo(caller), at);
-  };
-
-interface ChangeRequest {
-  readonly path: { readonly schedule_id: string };
-  readonly body: ScheduleChange;
-}
-
-const changeSchedule =
-  ({ deployments }: Runs, { records, brokerNow }: Schedules) =>
-  async ({ path, body }: ChangeRequest, caller: Caller): Promise<Schedule> => {
-    const at = await brokerNow();
-    const result = await records.change<never>(caller.org_id, path.schedule_id, async (schedule) => {
-      const { deployment_id, ...requested } = body;
-      const named = { deployment_id: deployment_id ?? schedule.request.deployment_id };
-      const request = scheduledRequestOf({ ...schedule.request, ...requested, ...named });
-      // Otherwise a schedule of an archived deployment could not be paused.
-      if (!isDeepStrictEqual(request, schedule.request)) await checkRequest(deployments, caller, request);
-      const record = changedSchedule(schedule, body, request, at);
-      const problems = (body.cron ?? body.day_fields) ? timesProblems(record, at) : [];
-      if (problems.length > 0) throw invalidRequest(...problems);
-      return { kind: 'changed', record };
-    });
-    return shownSchedule(changed(result, 'Schedule', refusedBy), shownTo(caller), at);
-  };
 
 /** What is wrong with a body beyond its schema. @throws {Refused} for inputs that are too large */
 const bodyProblems = (
@@ -201,15 +154,13 @@ const bodyProblems = (
   body: JsonValue | undefined,
 ): readonly Invalid[] => {
   const inputs = own(body, 'inputs');
-  const webhook = own(body, 'webhook');
-  const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
   const problems = [...cronProblems(body, now().getTime()), ...inputsProblems(inputs, config)];
   if (problems.length === 0 && jsonBytes(inputs as JsonValue) > MAX_SCHEDULE_INPUTS_BYTES)
     throw new Refused({
       code: 'inputs_too_large',
       why: `The inputs of a schedule may have at most ${MAX_SCHEDULE_INPUTS_BYTES} bytes as JSON: upload a file, and name its id`,
     });
-  return [...problems, ...(forbidden ? [forbidden] : [])];
+  return [...problems, ...callbacks.problems(own(body, 'webhook'))];
 };
 
 /** Each is checked with a usual one of the other, since a change may have one of them only. */
@@ -260,5 +211,4 @@ const NO_DEPLOYMENT = {
   archived_deployment: 'the deployment is archived. Restore it, or name another',
 };
 
-const valueError = (member: string, why: string): Invalid =>
-  invalid(['body', member], 'value_error', `Value error, ${why}`);
+const valueError = (member: string, why: string): Invalid => wrongValue(['body', member], why);

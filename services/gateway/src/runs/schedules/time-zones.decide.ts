@@ -1,4 +1,4 @@
-import { nearestName } from '../../door/nearest-name.ts';
+import { nearestName } from '../../door/unknown-names.ts';
 
 /**
  * Why a text is no name of an IANA time zone, and which one is probably meant; undefined for those that are, with all aliases. ICU, which
@@ -33,9 +33,9 @@ const WITHOUT_REGION: ReadonlySet<string> = new Set(
 const OF_ICU_ONLY = /^(?:SystemV\/.*|Canada\/East-Saskatchewan|US\/Pacific-New)$/i;
 
 const instead = (name: string): string => {
-  const likely = likelyOf(name);
+  const likely = LIKELY.get(name.trim().toUpperCase());
   if (likely !== undefined)
-    return `an abbreviation can mean several. Name a region and a city, such as ${inWords(likely)}`;
+    return `an abbreviation can mean several. Name a region and a city, such as ${OR.format(likely)}`;
   const offset = OFFSET.exec(name.trim());
   if (offset)
     return `an offset does not say when clocks change. Name a region and a city, such as Europe/Berlin${fixedOffset(offset)}`;
@@ -45,8 +45,7 @@ const instead = (name: string): string => {
     : `did you mean ${meant}?`;
 };
 
-const inWords = (names: readonly string[]): string =>
-  names.length === 1 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 const OFFSET = /^(?:UTC|GMT)? ?([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
@@ -68,82 +67,29 @@ const likeName = (name: string): string | undefined => {
   return nearestName(given, known) ?? (city === undefined ? undefined : cities.get(city));
 };
 
-const likelyOf = (abbreviation: string): readonly string[] | undefined =>
-  LIKELY.get(abbreviation.trim().toUpperCase());
-
 /** What people mean by an abbreviation, the most usual first. The list is not complete. */
 const LIKELY: ReadonlyMap<string, readonly string[]> = new Map(
-  `ACDT Australia/Adelaide
-   ACST Australia/Adelaide Australia/Darwin
-   ACT Australia/Darwin America/Rio_Branco
-   ADT America/Halifax
-   AEDT Australia/Sydney
-   AEST Australia/Sydney Australia/Brisbane
-   AET Australia/Sydney
-   AGT America/Argentina/Buenos_Aires
-   AKDT America/Anchorage
-   AKST America/Anchorage
-   AMT America/Manaus Asia/Yerevan
-   ART America/Argentina/Buenos_Aires Africa/Cairo
-   AST America/Halifax Asia/Riyadh America/Anchorage
-   AWST Australia/Perth
-   BET America/Sao_Paulo
-   BRT America/Sao_Paulo
-   BST Europe/London Asia/Dhaka
-   CAT Africa/Maputo
-   CDT America/Chicago America/Havana
-   CEST Europe/Berlin Europe/Paris
-   CLT America/Santiago
-   CNT America/St_Johns
-   COT America/Bogota
-   CST America/Chicago Asia/Shanghai America/Havana
-   CT America/Chicago
-   CTT Asia/Shanghai
-   EAT Africa/Nairobi
-   ECT America/Guayaquil Europe/Paris
-   EDT America/New_York
-   EEST Europe/Athens Europe/Helsinki
-   ET America/New_York
-   GST Asia/Dubai
-   HKT Asia/Hong_Kong
-   ICT Asia/Bangkok
-   IDT Asia/Jerusalem
-   IET America/Indiana/Indianapolis
-   IRST Asia/Tehran
-   IST Asia/Kolkata Europe/Dublin Asia/Jerusalem
-   JST Asia/Tokyo
-   KST Asia/Seoul
-   MDT America/Denver
-   MESZ Europe/Berlin
-   MEZ Europe/Berlin
-   MIT Pacific/Apia
-   MSK Europe/Moscow
-   MT America/Denver
-   NDT America/St_Johns
-   NET Asia/Yerevan
-   NPT Asia/Kathmandu
-   NST America/St_Johns Pacific/Auckland
-   NZDT Pacific/Auckland
-   NZST Pacific/Auckland
-   PDT America/Los_Angeles
-   PET America/Lima
-   PHT Asia/Manila
-   PKT Asia/Karachi
-   PLT Asia/Karachi
-   PNT America/Phoenix
-   PRT America/Puerto_Rico
-   PST America/Los_Angeles Asia/Manila
-   PT America/Los_Angeles
-   SAST Africa/Johannesburg
-   SGT Asia/Singapore
-   SST Pacific/Pago_Pago Pacific/Guadalcanal
-   TRT Europe/Istanbul
-   VET America/Caracas
-   VST Asia/Ho_Chi_Minh
-   WAT Africa/Lagos
-   WEST Europe/Lisbon
-   WIB Asia/Jakarta`
-    .split('\n')
-    .map((line) => line.trim().split(' '))
+  `ACDT Australia/Adelaide; ACST Australia/Adelaide Australia/Darwin;
+   ACT Australia/Darwin America/Rio_Branco; ADT America/Halifax; AEDT Australia/Sydney;
+   AEST Australia/Sydney Australia/Brisbane; AET Australia/Sydney; AGT America/Argentina/Buenos_Aires;
+   AKDT America/Anchorage; AKST America/Anchorage; AMT America/Manaus Asia/Yerevan;
+   ART America/Argentina/Buenos_Aires Africa/Cairo; AST America/Halifax Asia/Riyadh America/Anchorage;
+   AWST Australia/Perth; BET America/Sao_Paulo; BRT America/Sao_Paulo; BST Europe/London Asia/Dhaka;
+   CAT Africa/Maputo; CDT America/Chicago America/Havana; CEST Europe/Berlin Europe/Paris;
+   CLT America/Santiago; CNT America/St_Johns; COT America/Bogota;
+   CST America/Chicago Asia/Shanghai America/Havana; CT America/Chicago; CTT Asia/Shanghai;
+   EAT Africa/Nairobi; ECT America/Guayaquil Europe/Paris; EDT America/New_York;
+   EEST Europe/Athens Europe/Helsinki; ET America/New_York; GST Asia/Dubai; HKT Asia/Hong_Kong;
+   ICT Asia/Bangkok; IDT Asia/Jerusalem; IET America/Indiana/Indianapolis; IRST Asia/Tehran;
+   IST Asia/Kolkata Europe/Dublin Asia/Jerusalem; JST Asia/Tokyo; KST Asia/Seoul; MDT America/Denver;
+   MESZ Europe/Berlin; MEZ Europe/Berlin; MIT Pacific/Apia; MSK Europe/Moscow; MT America/Denver;
+   NDT America/St_Johns; NET Asia/Yerevan; NPT Asia/Kathmandu; NST America/St_Johns Pacific/Auckland;
+   NZDT Pacific/Auckland; NZST Pacific/Auckland; PDT America/Los_Angeles; PET America/Lima;
+   PHT Asia/Manila; PKT Asia/Karachi; PLT Asia/Karachi; PNT America/Phoenix; PRT America/Puerto_Rico;
+   PST America/Los_Angeles Asia/Manila; PT America/Los_Angeles; SAST Africa/Johannesburg;
+   SGT Asia/Singapore; SST Pacific/Pago_Pago Pacific/Guadalcanal; TRT Europe/Istanbul; VET America/Caracas;
+   VST Asia/Ho_Chi_Minh; WAT Africa/Lagos; WEST Europe/Lisbon; WIB Asia/Jakarta`
+    .split(/;\s+/)
+    .map((entry) => entry.split(' '))
     .map(([abbreviation = '', ...zones]) => [abbreviation, zones] as const),
 );

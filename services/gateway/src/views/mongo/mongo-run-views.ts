@@ -1,8 +1,11 @@
 import type { Db, Collection } from 'mongodb';
-import type { RunViews, StoredSet } from '../run-views.ts';
-import { orUnavailable } from './mongo-errors.ts';
+import { readLists } from '../read-lists.ts';
+import { isSameRun } from '../run-view.ts';
+import { eachCall, type StoredSet } from '../run-views.ts';
+import { viewOf } from '../stored-run.decide.ts';
+import { limited, orUnavailable, type MongoLimits } from './mongo-server.ts';
+import { mongoReader } from './mongo-reader.ts';
 import { positionOf, type StoredPosition } from './projection-position.ts';
-import { readViews } from './read-views.ts';
 import {
   guardedRemoval,
   guardedWrite,
@@ -11,14 +14,6 @@ import {
   readReferences,
   type RunDocument,
 } from './run-documents.ts';
-
-export interface MongoLimits {
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  /** How long a read may take. */
-  readonly readWithinMs: number;
-  readonly writeWithinMs: number;
-}
 
 interface MongoSet {
   readonly database: Db;
@@ -32,65 +27,57 @@ export const SOCKET_WITHIN_MS = 120_000;
 
 /** The views of one collection. */
 export const mongoRunViews = ({ database, collection, position, limits }: MongoSet): StoredSet => {
-  const { writeWithinMs } = limits;
+  const { readWithinMs, writeWithinMs, clock } = limits;
   const runs = database.collection<RunDocument>(collection);
-  return {
-    ...readViews(runs, limits),
-    ...readReferences(runs, limits),
-    ...writeViews({ database, collection, position, writeWithinMs }),
-  };
-};
-
-interface WrittenSet extends Omit<MongoSet, 'limits'>, Pick<MongoLimits, 'writeWithinMs'> {}
-
-/** The writing half: only the projection uses it. */
-const writeViews = ({
-  database,
-  collection,
-  position,
-  writeWithinMs,
-}: WrittenSet): Pick<RunViews, 'save' | 'remove' | 'position' | 'advance' | 'resetTo'> => {
-  const runs = database.collection<RunDocument>(collection);
-  const index = () =>
-    orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, () => createIndexes(runs));
+  const step = <Result>(work: () => Promise<Result>): Promise<Result> => limited(writeWithinMs, work);
+  const index = () => limited(SOCKET_WITHIN_MS, () => createIndexes(runs));
   const whenIndexed = once(index);
-  const save: RunViews['save'] = async (views) => {
+  const save: StoredSet['save'] = async (views) => {
     if (views.length === 0) return;
     await whenIndexed();
-    const writes = views.map(guardedWrite);
-    await orUnavailable('saving run views', writeWithinMs, () => writeGuarded(runs, writes));
+    await step(() => writeGuarded(runs, views.map(guardedWrite)));
   };
-  return {
+  const lookForMs = readWithinMs / 4;
+  const scanLimits = { giveUpAfterMs: lookForMs, giveUpSearchAfterMs: lookForMs, clock };
+  const views: StoredSet = {
+    ...readLists(mongoReader(runs, limits), scanLimits),
+    ...readReferences(runs, limits),
+    find: (key) =>
+      limited(readWithinMs, async () => {
+        // By nothing but its id: then a server looks at no other index.
+        const document = await runs.findOne({ _id: key.run_id }, { maxTimeMS: readWithinMs });
+        const view = document ? viewOf(document) : undefined;
+        return isSameRun(view, key) ? view : undefined;
+      }),
+    load: (keys) =>
+      step(async () => {
+        const ids = keys.map(({ run_id }) => run_id);
+        const documents = await runs.find({ _id: { $in: ids } }).toArray();
+        const found = new Map(documents.map(viewOf).map((view) => [view.run.run_id, view]));
+        return keys.flatMap((key) => {
+          const view = found.get(key.run_id);
+          return isSameRun(view, key) ? [view] : [];
+        });
+      }),
     save,
-    remove: async (views) => {
-      if (views.length === 0) return 0;
-      const removals = views.map(guardedRemoval);
-      const { deletedCount } = await orUnavailable('removing run views', writeWithinMs, () =>
-        runs.bulkWrite(removals, { ordered: false }),
-      );
-      return deletedCount;
+    remove: async (removed) => {
+      if (removed.length === 0) return 0;
+      const removals = removed.map(guardedRemoval);
+      return (await step(() => runs.bulkWrite(removals, { ordered: false }))).deletedCount;
     },
     position: () =>
-      orUnavailable('reading the position of the projection', writeWithinMs, async () => {
+      step(async () => {
         const found = await position.read();
         return found && positionOf(found);
       }),
-    advance: async (views, from, to) => {
-      const move = (batch?: string): Promise<boolean> =>
-        orUnavailable('saving the position of the projection', writeWithinMs, () =>
-          position.move(from, to, batch),
-        );
-      if (views.length === 0) return move();
-      const batch = await orUnavailable('beginning a batch of run views', writeWithinMs, () =>
-        position.claim(from),
-      );
+    advance: async (advanced, from, to) => {
+      if (advanced.length === 0) return step(() => position.move(from, to));
+      const batch = await step(() => position.claim(from));
       if (batch === undefined) return false;
-      await save(views);
-      return move(batch);
+      await save(advanced);
+      return step(() => position.move(from, to, batch));
     },
     resetTo: async (beginning) => {
-      const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
-        orUnavailable('resetting the run views', writeWithinMs, work);
       // The position last: after a crash in between, the reset begins again.
       await resetViewHeads(runs, step);
       // Who emptied the database removed its indexes too.
@@ -98,6 +85,7 @@ const writeViews = ({
       await step(() => position.reset(beginning, collection));
     },
   };
+  return eachCall((use, _name, what) => orUnavailable(what, undefined, () => use(views)));
 };
 
 /** Does the work until it has succeeded once, and returns that result from then on. */

@@ -2,18 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient, type Db } from 'mongodb';
 import { retry } from '@runledger/resilience/retry';
 import { VIEW_VERSION } from '../stored-run.decide.ts';
-import { type ViewStore, storeOf, type StoredSet } from '../run-views.ts';
+import { eachCall, type BuiltSet, type StoredSet, type ViewStore } from '../run-views.ts';
 import {
   forgetFormerViews,
   formerMongoViews,
+  formerSets,
   mongoNextSet,
   placesOf,
-  versionIn,
   versionOfCollection,
   type ViewPlaces,
 } from './view-places.ts';
-import { orUnavailable } from './mongo-errors.ts';
-import { mongoRunViews, SOCKET_WITHIN_MS, type MongoLimits } from './mongo-run-views.ts';
+import { orUnavailable, type MongoLimits } from './mongo-server.ts';
+import { mongoRunViews, SOCKET_WITHIN_MS } from './mongo-run-views.ts';
 import { positionOf } from './projection-position.ts';
 
 export interface MongoSettings extends MongoLimits {
@@ -58,7 +58,7 @@ export const openMongoViewStore = (settings: MongoSettings): ViewStore => {
   const next = mongoNextSet({ database, places, limits });
   return {
     shared: true,
-    ...storeOf(async (use) => use(await live())),
+    ...eachCall(async (use) => use(await live())),
     position: async () => {
       const found = await look();
       return found && positionOf(found);
@@ -92,9 +92,7 @@ export const openMongoViewStore = (settings: MongoSettings): ViewStore => {
 };
 
 /** The next set, for a process that only builds it. */
-export const openMongoNextSet = (
-  settings: MongoSettings,
-): AsyncDisposable & Pick<ViewStore['next'], 'open'> => {
+export const openMongoNextSet = (settings: MongoSettings): AsyncDisposable & BuiltSet => {
   const { version = VIEW_VERSION, ...limits } = settings;
   const { database, connecting } = connect(settings);
   return { ...mongoNextSet({ database, places: placesOf(database, version), limits }), ...connecting };
@@ -113,12 +111,11 @@ const connect = ({ url, readWithinMs }: MongoSettings): { database: Db; connecti
 };
 
 /** Until this version has views, nothing may be read or derived: what there is looks empty. */
-const refuseOtherVersions = async ({ version, positions }: ViewPlaces): Promise<void> => {
-  const ids = await positions.distinct('_id');
-  const others = ids.map(versionIn).filter((other) => other !== undefined && other < version);
+const refuseOtherVersions = async (places: ViewPlaces): Promise<void> => {
+  const others = await formerSets(places);
   if (others.length > 0)
     throw new Error(
-      `its views are of version ${others.join(', ')}, and those of version ${version} are being made from them and the log`,
+      `its views are of version ${others.map((other) => other.version).join(', ')}, and those of version ${places.version} are being made from them and the log`,
     );
 };
 

@@ -3,22 +3,25 @@ import type { Collection, Filter, UpdateFilter, UpdateOptions } from 'mongodb';
 import type { ProjectionPosition } from '../projection-start.decide.ts';
 
 /** A set of views: the collection that has them, and how far they are. */
-export interface PositionDocument extends ProjectionPosition {
-  readonly _id: string;
+interface SetPosition extends ProjectionPosition {
   readonly collection: string;
   /** Of the facts whose views are being written, a random id. */
   readonly batch?: string;
 }
 
+export interface PositionDocument extends SetPosition {
+  readonly _id: string;
+}
+
 /** Without what MongoDB alone has of it. */
-export const positionOf = (document: Omit<PositionDocument, '_id'>): ProjectionPosition => {
+export const positionOf = (document: SetPosition): ProjectionPosition => {
   const { collection: _, batch: __, ...position } = document;
   return position;
 };
 
 /** What a database has of one set of views. One document says where they are and how far, so both change at once. */
 export interface StoredPosition {
-  read(): Promise<Omit<PositionDocument, '_id'> | undefined>;
+  read(): Promise<SetPosition | undefined>;
   /** Begins a batch at exactly this position, whose id a copy from before does not have. Undefined at another position. */
   claim(from: ProjectionPosition): Promise<string | undefined>;
   /** False at another position than `from`, or when another batch than this one has begun there since. */

@@ -1,17 +1,19 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import { runId, type OrgId } from '@runledger/contracts/ids';
 import type { StoredView } from '../run-view.ts';
-import { storedRun, type StoredRun } from '../stored-run.decide.ts';
-import { refusedAsDuplicates, orUnavailable } from './mongo-errors.ts';
-import { FILTERS, type FilterField } from '../list-query.decide.ts';
 import {
+  storedRun,
+  type StoredRun,
   BLOB_FIELDS,
   bytesField,
   LIVE_FIELDS,
   liveFieldOf,
   REFERRING,
+  type BlobField,
   type LiveField,
-} from '../run-references.decide.ts';
+} from '../stored-run.decide.ts';
+import { limited, refusedAsDuplicates, type MongoLimits } from './mongo-server.ts';
+import { allIndexes } from '../stored-queries.decide.ts';
 import type { ReferenceViews } from '../run-views.ts';
 
 /** A stored run. */
@@ -57,70 +59,19 @@ export const documentOf = (view: StoredView): RunDocument => {
 
 export const storedRunOf = ({ _id, ...stored }: RunDocument): StoredRun => ({ ...stored, run_id: _id });
 
-export const NEWEST_FIRST = { sort_key: -1 } as const;
-export const OLDEST_FIRST = { sort_key: 1 } as const;
-
-export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 } => ({
-  org_id: 1,
-  [field]: 1,
-  ...NEWEST_FIRST,
-});
-
-/** The whole list of an organisation. */
-export const LIST_INDEX = { org_id: 1, ...NEWEST_FIRST } as const;
-
-/** Of one organisation, by the beginning of an id. */
-export const ID_INDEX = { org_id: 1, _id: 1, ...NEWEST_FIRST } as const;
-
-/** For runs of all organisations. */
-export const STATUS_INDEX = { status: 1, sort_key: 1 } as const;
-
-/** Of all organisations, without the many that are settled. */
-export const UNSETTLED_INDEX = {
-  key: { unsettled: 1, sort_key: 1 },
-  partialFilterExpression: { unsettled: { $gt: 0 } },
-} as const;
+/** Names of members as documents have them. */
+export const documentNames = <Value>(named: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(named).map(([name, value]) => [name === 'run_id' ? '_id' : name, value]));
 
 export const createIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
   await runs.createIndexes([
-    { key: LIST_INDEX },
-    { key: ID_INDEX },
-    ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
-    { key: STATUS_INDEX },
-    UNSETTLED_INDEX,
-    FILES_INDEX,
-    ENDED_INDEX,
+    ...allIndexes().map(([_name, { key, only }]) => ({
+      key: documentNames(key),
+      ...(only && { partialFilterExpression: only }),
+    })),
     ...REFERENCE_INDEXES,
-    ERASE_INDEX,
-    DELETED_INDEX,
   ]);
 };
-
-/** The sum of their bytes is read from this index alone. Runs without files are not in it. */
-export const FILES_INDEX = {
-  key: { org_id: 1, updated_at: 1, output_bytes: 1 },
-  partialFilterExpression: { output_bytes: { $gt: 0 } },
-} as const;
-
-/** What runs did that have ended is read from this index alone. */
-export const ENDED_INDEX = {
-  key: { org_id: 1, ended_ms: 1, created_ms: 1, started_ms: 1, status: 1 },
-  partialFilterExpression: { ended_ms: { $gt: 0 } },
-} as const;
-
-/** Of all organisations, without the many that have nothing to erase. */
-export const ERASE_INDEX = {
-  key: { to_erase: 1, _id: 1 },
-  partialFilterExpression: { to_erase: { $gt: 0 } },
-} as const;
-
-/** Of all organisations, only runs that were deleted. */
-export const DELETED_INDEX = {
-  key: { to_erase: 1, updated_at: 1 },
-  partialFilterExpression: { status: 'deleted' },
-} as const;
-
-type BlobField = (typeof BLOB_FIELDS)[number];
 
 /** Each query repeats the condition of its index, by which the server knows that the index has all that it asks for. */
 const IS_SET = { $gt: '' } as const;
@@ -140,7 +91,7 @@ const REFERENCE_INDEXES = [
 /** What runs refer to. */
 export const readReferences = (
   runs: Collection<RunDocument>,
-  { readWithinMs, writeWithinMs }: { readonly readWithinMs: number; readonly writeWithinMs: number },
+  { readWithinMs, writeWithinMs }: MongoLimits,
 ): ReferenceViews => {
   const reading = { maxTimeMS: readWithinMs };
   const sumOf = async (org_id: OrgId, field: BlobField): Promise<number> => {
@@ -167,17 +118,17 @@ export const readReferences = (
   return {
     // Inputs are objects, lists of outputs are arrays, logs are compressed: no blob is two of them.
     sumBlobBytes: (org_id) =>
-      orUnavailable('adding up the bytes of blobs', readWithinMs, async () => {
+      limited(readWithinMs, async () => {
         const sums = await Promise.all(BLOB_FIELDS.map((field) => sumOf(org_id, field)));
         return sums.reduce((all, sum) => all + sum, 0);
       }),
     referredBlobs: (org_id, stream, hashes) =>
-      orUnavailable('looking for references to blobs', writeWithinMs, async () => {
+      limited(writeWithinMs, async () => {
         const found = await Promise.all(REFERRING[stream].map((field) => referred(org_id, field, hashes)));
         return new Set(found.flat());
       }),
     findLiveRun: (org_id, record) =>
-      orUnavailable('looking for runs that have not ended', readWithinMs, async () => {
+      limited(readWithinMs, async () => {
         const field = liveFieldOf(record);
         const live = { org_id, [field]: { $eq: record.id, ...IS_SET } };
         const { _id: id } = (await runs.findOne(live, { ...reading, projection: { _id: 1 } })) ?? {};

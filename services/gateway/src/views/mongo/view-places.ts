@@ -1,12 +1,9 @@
 import type { Collection, Db } from 'mongodb';
 import { storedPosition, type PositionDocument, type StoredPosition } from './projection-position.ts';
-import { hasMissed } from '../projection-start.decide.ts';
-import { ViewsUnavailable, type FormerViews, type NextSet, storeOf, type StoredSet } from '../run-views.ts';
-import { orUnavailable } from './mongo-errors.ts';
-import { mongoRunViews, type MongoLimits } from './mongo-run-views.ts';
-import type { RunDocument } from './run-documents.ts';
-import { allViews } from './read-views.ts';
-import type { LogBeginning } from '../projection-start.decide.ts';
+import { hasMissed, type LogBeginning, type ProjectionPosition } from '../projection-start.decide.ts';
+import { ViewsUnavailable, type FormerViews, type NextSet, eachCall, type StoredSet } from '../run-views.ts';
+import { orUnavailable, type MongoLimits } from './mongo-server.ts';
+import { mongoRunViews } from './mongo-run-views.ts';
 
 /** Where the sets of views of one version are. */
 export interface ViewPlaces {
@@ -38,37 +35,41 @@ export const firstCollectionOf = (version: number): string => `run_views_v${vers
 const liveIdOf = (version: number): string => `v${version}`;
 const nextIdOf = (version: number): string => `v${version}.next`;
 
-/** The version of a live set, by the id of its position. */
-export const versionIn = (id: string): number | undefined => {
-  const [, version] = LIVE_ID.exec(id) ?? [];
-  return version === undefined ? undefined : Number(version);
-};
-
 /** The version of views that a collection has, by its name; undefined for other collections. */
 export const versionOfCollection = (name: string): number | undefined => {
   const [, version] = COLLECTION.exec(name) ?? [];
   return version === undefined ? undefined : Number(version);
 };
 
-/** Of several earlier versions, the latest. Gateways of that version may still serve, and keep it up. */
+interface FormerSet extends ProjectionPosition {
+  readonly version: number;
+  readonly collection: string;
+}
+
+/** The live sets of earlier versions, the latest first. */
+export const formerSets = async ({ version: own, positions }: ViewPlaces): Promise<FormerSet[]> =>
+  (await positions.find().toArray())
+    .map(({ _id: id, ...position }) => ({
+      ...position,
+      version: Number(LIVE_ID.exec(id)?.[1] ?? Infinity),
+    }))
+    .filter(({ version }) => version < own)
+    .toSorted((a, b) => b.version - a.version);
+
+/** Those of the latest version. Its gateways may still serve, and keep them up. */
 export const formerMongoViews = async (
   database: Db,
-  { version: own, live, positions }: ViewPlaces,
-  { writeWithinMs }: MongoLimits,
+  places: ViewPlaces,
+  limits: MongoLimits,
 ): Promise<FormerViews | undefined> => {
-  if (await live.read()) return undefined;
-  const others = (await positions.find().toArray()).flatMap(({ _id: id, collection }) => {
-    const version = versionIn(id);
-    return version === undefined || version > own ? [] : [{ version, collection }];
-  });
-  const latest = others.toSorted((a, b) => b.version - a.version)[0];
+  if (await places.live.read()) return undefined;
+  const [latest] = await formerSets(places);
   if (!latest) return undefined;
   const { version, collection } = latest;
-  const runs = database.collection<RunDocument>(collection);
+  const views = mongoRunViews({ database, collection, position: places.live, limits });
   return {
     version,
-    listAll: (query) =>
-      orUnavailable(`reading the views of version ${version}`, writeWithinMs, () => allViews(runs, query)),
+    listAll: (query) => views.listAll(query),
     [Symbol.asyncDispose]: async () => undefined,
   };
 };
@@ -77,18 +78,12 @@ export const formerMongoViews = async (
  * Removes the positions of sets of earlier versions that lack facts which the log has lost. Nothing uses their collections then. Resolves
  * with their versions.
  */
-export const forgetFormerViews = async (
-  { version: own, live, positions }: ViewPlaces,
-  log: LogBeginning,
-): Promise<number[]> => {
-  if (!(await live.read())) return [];
-  const outdated = (await positions.find().toArray()).flatMap(({ _id: id, ...position }) => {
-    const version = versionIn(id);
-    return version !== undefined && version < own && hasMissed(position, log) ? [version] : [];
-  });
-  for (const version of outdated)
-    await positions.deleteMany({ _id: { $in: [liveIdOf(version), nextIdOf(version)] } });
-  return outdated;
+export const forgetFormerViews = async (places: ViewPlaces, log: LogBeginning): Promise<number[]> => {
+  if (!(await places.live.read())) return [];
+  const outdated = (await formerSets(places)).filter((position) => hasMissed(position, log));
+  for (const { version } of outdated)
+    await places.positions.deleteMany({ _id: { $in: [liveIdOf(version), nextIdOf(version)] } });
+  return outdated.map(({ version }) => version);
 };
 
 interface MongoNextSet {
@@ -114,7 +109,7 @@ export const mongoNextSet = ({ database, places, limits }: MongoNextSet): NextSe
       const present = await step('opening the next views', begun);
       let set = present === undefined ? undefined : setIn(present);
       return {
-        ...storeOf((use) => {
+        ...eachCall((use) => {
           if (!set) throw new ViewsUnavailable('the next views were not begun');
           return use(set);
         }),

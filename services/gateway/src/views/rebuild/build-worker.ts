@@ -6,13 +6,12 @@ import { withFreshReads } from '@runledger/event-log/read/fresh-reads';
 import { createLogger, standardOutput } from '@runledger/service-kit/logger';
 import { openNextSet } from '../open-view-store.ts';
 import { buildViews } from './build-views.ts';
-import { noDifferences } from './compare-views.decide.ts';
-import { proveViews } from './prove-views.ts';
-import { askingParent, type BuildOrder, type Built, type FromBuilder } from './worker-messages.ts';
+import { proveViews, type Proved } from './prove-views.ts';
+import { askingParent, type BuildOrder, type FromBuilder } from './build-thread.ts';
 
 // The thread in which a gateway builds the next set of views: folding takes a processor, and requests should not wait for it.
 
-if (!parentPort) throw new Error('This program is a thread of a gateway: see build-in-thread.ts.');
+if (!parentPort) throw new Error('This program is a thread of a gateway: see build-thread.ts.');
 const parent = parentPort;
 const clock = (): number => performance.now();
 const tell = (message: FromBuilder): void => parent.postMessage(message);
@@ -24,14 +23,13 @@ const build = async ({
   version,
   derivation,
   isCompared,
-}: BuildOrder): Promise<Built> => {
+}: BuildOrder): Promise<Proved> => {
   const logger = createLogger({ service: 'gateway', level, instance, destination: standardOutput() });
   const { signal } = new AbortController();
   await using open = new AsyncDisposableStack();
   const connected = await openEventLog(brokerSettings(config, `${instance}-builder`), logger, signal);
   const log = withFreshReads(open.use(connected), clock);
   const next = open.use(await open.use(openNextSet(config, { version, clock })).open());
-  const differences = noDifferences();
   const options = {
     log,
     logger,
@@ -42,9 +40,8 @@ const build = async ({
     onProgress: (progress) => tell({ kind: 'progress', progress }),
   } as const satisfies Parameters<typeof buildViews>[0];
   const at = await buildViews(options);
-  if (!isCompared) return { at, digests: undefined, moved: [], differences: [] };
-  const { digests, moved, at: last } = await proveViews(options, at, differences);
-  return { at: last, digests, moved, differences: differences.all() };
+  if (isCompared) return await proveViews(options, at);
+  return { at, digests: undefined, moved: new Map(), differences: new Map() };
 };
 
 const built = await build(workerData as BuildOrder);

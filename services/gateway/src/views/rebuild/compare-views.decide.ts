@@ -1,8 +1,6 @@
 import { viewText } from '@runledger/contracts/http/runs/run-history';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import type { RunId } from '@runledger/contracts/ids';
 import { outputsToErase, type StoredView } from '../run-view.ts';
-import type { RunViews } from '../run-views.ts';
 
 type ComparedViews =
   /** Both have the same facts of the run, and say this of it. */
@@ -42,6 +40,11 @@ export async function* inBatches<Item>(
   if (batch.length > 0) yield batch;
 }
 
+/** Each as a page of its own, to put them together. */
+export async function* oneByOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<readonly Item[]> {
+  for await (const item of items) yield [item];
+}
+
 /** A run in one of two sets of views, or in both. */
 export interface JoinedViews {
   readonly live: StoredView | undefined;
@@ -68,47 +71,6 @@ const viewIn = async (views: AsyncIterator<StoredView>): Promise<StoredView | un
   const { value, done } = await views.next();
   return done ? undefined : value;
 };
-
-/** The views of a run differ: the next set has what follows from the facts. */
-export interface Difference {
-  readonly run_id: RunId;
-  readonly why: string;
-}
-
-/** Each run counts once. */
-export interface Differences {
-  readonly add: (key: RunKey, why: string) => void;
-  /** So many at the most: beyond, a set is no longer like the other one at all. */
-  readonly all: () => readonly Difference[];
-}
-
-const MAX_DIFFERENCES = 100_000;
-
-export const OTHER_STATE = 'its live view says something else than its facts';
-
-export const noDifferences = (known: readonly Difference[] = []): Differences => {
-  const runs = new Map(known.map(({ run_id, why }) => [run_id, why]));
-  return {
-    add: ({ run_id }, why) => {
-      if (runs.size < MAX_DIFFERENCES) runs.set(run_id, why);
-    },
-    all: () => [...runs].map(([run_id, why]) => ({ run_id, why })),
-  };
-};
-
-/** A page of views takes a process some milliseconds. */
-export const VIEWS_AT_ONCE = 500;
-
-/** All of a set, in the order of run ids. */
-export async function* everyView(set: Pick<RunViews, 'listAll'>): AsyncGenerator<StoredView> {
-  for (let after = ''; ;) {
-    const views = await set.listAll({ after, limit: VIEWS_AT_ONCE });
-    yield* views;
-    const last = views.at(-1);
-    if (!last) return;
-    after = last.run.run_id;
-  }
-}
 
 /** The log has lost the first fact. */
 export const hasExpired = ({ run }: StoredView, since: string): boolean => run.created_at < since;

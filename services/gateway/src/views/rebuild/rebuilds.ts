@@ -1,3 +1,4 @@
+import type { RunKey } from '@runledger/contracts/events/subjects';
 import type {
   RebuildViewsRequest,
   RebuildComparison,
@@ -7,21 +8,17 @@ import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { respondToRebuilds } from '@runledger/request-reply/rebuild-views';
 import { within } from '@runledger/resilience/within';
 import pLimit from 'p-limit';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/observability';
-import { readPages } from '@runledger/event-log/read/read-pages';
 import { sleep } from '@runledger/resilience/abort';
+import { messageOf } from '@runledger/resilience/errors';
 import { beginningOf, type ProjectionPosition } from '../projection-start.decide.ts';
-import { ViewsUnavailable, type ViewStore } from '../run-views.ts';
+import { ViewsUnavailable } from '../run-views.ts';
 import type { RunProjection } from '../run-projection.ts';
-import { buildInThread, type ThreadOptions } from './build-in-thread.ts';
-import { noDifferences, type Difference } from './compare-views.decide.ts';
-import { foldInto, compareAtEnd, type ArchivedRun, type Keeping } from './build-views.ts';
-import type { Built } from './worker-messages.ts';
-import { runsIn } from '../fold-run.decide.ts';
+import { buildInThread } from './build-thread.ts';
+import { foldUpTo, type BuildProgress } from './build-views.ts';
+import { compareAtEnd, type Keeping, type Proved } from './prove-views.ts';
+import type { ViewSources } from './first-views.ts';
 import { runName } from '../stored-run.decide.ts';
 import { ViewsReplaced } from '../position-watch.ts';
-import type { BuildSettings } from './worker-messages.ts';
 
 const STOP_WITHIN_MS = 2_000;
 
@@ -34,7 +31,7 @@ export interface Rebuilds extends AsyncDisposable {
  * Builds the views again when somebody requests it: a next set, from the log, beside the live one. What a kill interrupted is in the
  * store of the views, and whoever keeps the views goes on with it.
  */
-export const openRebuilds = (options: RebuildOptions): Rebuilds => {
+export const openRebuilds = (options: RebuildSources): Rebuilds => {
   const { log, views, projection } = options;
   let last: RunningRebuild | undefined;
   // Only one decides at a time what becomes of the next set.
@@ -82,22 +79,15 @@ export const openRebuilds = (options: RebuildOptions): Rebuilds => {
 };
 
 /** An empty next set, also where an earlier one waits. */
-const beginAnew = async ({ log, views }: RebuildOptions): Promise<void> => {
+const beginAnew = async ({ log, views }: RebuildSources): Promise<void> => {
   await views.next.remove();
   await using next = await views.next.open();
   const { derivation = 0 } = (await views.position()) ?? {};
   await next.resetTo(beginningOf(await runsIdentity(log), derivation + 1));
 };
 
-export interface RebuildOptions extends Keeping {
-  readonly log: EventLog;
-  readonly logger: Logger;
-  readonly views: ViewStore;
+export interface RebuildSources extends ViewSources, Keeping {
   readonly projection: RunProjection;
-  /** What the archive has of the present log behind a sequence. */
-  readonly archived: (behind: number) => AsyncIterable<ArchivedRun>;
-  /** What the thread begins with, besides. */
-  readonly order: BuildSettings;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
@@ -112,44 +102,46 @@ interface RunningRebuild {
   readonly stop: () => Promise<void>;
 }
 
+const ENDS: ReadonlySet<RebuildState['state']> = new Set(['replaced', 'different', 'failed']);
 const EXAMPLES = 20;
 
 /** Builds the next set, or goes on with it, compares it, and puts it in place unless it differs. Whatever fails is in its state. */
-const runRebuild = (options: RebuildOptions, acceptsDifferences: boolean): RunningRebuild => {
+const runRebuild = (options: RebuildSources, acceptsDifferences: boolean): RunningRebuild => {
   const { views, logger, clock } = options;
   const stop = new AbortController();
   const began = clock();
-  let isOver = false;
+  const isOver = (): boolean => ENDS.has(state.state);
   let state: RebuildState = { state: 'copying', done: 0 };
-  const onProgress: ThreadOptions['onProgress'] = ({ step, done, of }) => {
+  const onProgress = ({ step, done, of }: BuildProgress): void => {
     state = { state: step, done, ...(of === null ? {} : { of }) };
   };
   const work = async (): Promise<RebuildState> => {
     const { derivation = 0 } = (await views.position()) ?? {};
     const order = { ...options.order, derivation: derivation + 1, isCompared: true };
-    const from = { live: views, archived: options.archived(0) };
-    const built = await buildInThread(order, { ...from, signal: stop.signal, onProgress });
+    // Its view is copied.
+    const isKnown = async (key: RunKey): Promise<boolean> =>
+      (await views.find(key)) !== undefined && (await views.position())?.missed === null;
+    const from = { live: views, archived: options.archived(isKnown) };
+    const built = await buildInThread(order, from, stop.signal, onProgress);
     state = { state: 'finishing' };
-    const finished = await finishRebuild({ ...options, acceptsDifferences, signal: stop.signal }, built);
+    const finished = await finishRebuild(options, built, acceptsDifferences, stop.signal);
     if (!finished)
       return { state: 'failed', why: 'another gateway keeps the views now, and goes on with it' };
-    const comparison = comparisonOf(built, finished);
-    return { state: finished.isReplaced ? 'replaced' : 'different', comparison };
+    return { state: finished.isReplaced ? 'replaced' : 'different', comparison: finished.comparison };
   };
   const done = (async () => {
     try {
       state = await work();
       logger.info({ ...state }, 'the views were built again');
     } catch (error) {
-      state = { state: 'failed', why: error instanceof Error ? error.message : String(error) };
+      state = { state: 'failed', why: messageOf(error) };
       if (!stop.signal.aborted)
         logger.error({ err: error }, 'the views could not be built again; what was built is kept');
     }
-    isOver = true;
   })();
   return {
-    state: () => (isOver ? state : { ...state, seconds: (clock() - began) / 1_000 }),
-    isOver: () => isOver,
+    state: () => (isOver() ? state : { ...state, seconds: (clock() - began) / 1_000 }),
+    isOver,
     stop: async () => {
       stop.abort();
       await done;
@@ -157,35 +149,9 @@ const runRebuild = (options: RebuildOptions, acceptsDifferences: boolean): Runni
   };
 };
 
-const comparisonOf = (
-  { digests }: Built,
-  {
-    comparedAtEnd,
-    differences,
-  }: { readonly comparedAtEnd: number; readonly differences: readonly Difference[] },
-): RebuildComparison => ({
-  sequence: digests?.sequence ?? 0,
-  runs: digests?.runs ?? 0,
-  live_sha256: digests?.live ?? '',
-  new_sha256: digests?.next ?? '',
-  compared_at_end: comparedAtEnd,
-  differences: differences.length,
-  examples: differences.slice(0, EXAMPLES),
-});
-
-interface FinishOptions extends Keeping {
-  readonly log: EventLog;
-  readonly logger: Logger;
-  readonly views: ViewStore;
-  readonly projection: RunProjection;
-  readonly acceptsDifferences: boolean;
-  readonly signal: AbortSignal;
-}
-
 interface Finished {
+  readonly comparison: RebuildComparison;
   readonly isReplaced: boolean;
-  readonly comparedAtEnd: number;
-  readonly differences: readonly Difference[];
 }
 
 const CATCH_UP_LOOK_MS = 20;
@@ -195,20 +161,25 @@ const CATCH_UP_LOOK_MS = 20;
  * live one. Undefined when this gateway does not keep the views any more. Requests are answered meanwhile.
  * @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {ViewsReplaced}
  */
-const finishRebuild = async (options: FinishOptions, built: Built): Promise<Finished | undefined> => {
-  const { projection, views, signal } = options;
+const finishRebuild = async (
+  options: RebuildSources,
+  built: Proved,
+  acceptsDifferences: boolean,
+  signal: AbortSignal,
+): Promise<Finished | undefined> => {
+  const { projection, views } = options;
   // The thread may have read what the projection still has to read.
   while (!signal.aborted && (projection.position() ?? Infinity) < built.at.sequence)
     await sleep(CATCH_UP_LOOK_MS, signal);
   let finished: Finished | undefined;
   await projection.between(async (at) => {
     signal.throwIfAborted();
-    const compared = await bringTo(options, at, built);
-    const isReplaced = compared.differences.length === 0 || options.acceptsDifferences;
+    const comparison = await bringTo(options, at, built, signal);
+    const isReplaced = comparison.differences === 0 || acceptsDifferences;
     const to = { ...at, derivation: at.derivation + 1 };
     if (isReplaced && !(await views.next.replaceLive(at, to)))
       throw new ViewsReplaced('the live views were replaced or emptied meanwhile');
-    finished = { ...compared, isReplaced };
+    finished = { comparison, isReplaced };
     return isReplaced ? to : undefined;
   });
   return finished;
@@ -216,20 +187,26 @@ const finishRebuild = async (options: FinishOptions, built: Built): Promise<Fini
 
 /** The next set is as far as the live one afterwards, and compared with it. */
 const bringTo = async (
-  { log, logger, views, keptSince }: FinishOptions,
+  { log, logger, views, keptSince }: RebuildSources,
   at: ProjectionPosition,
-  built: Built,
-): Promise<Omit<Finished, 'isReplaced'>> => {
+  { at: builtTo, moved, digests, differences: known }: Proved,
+  signal: AbortSignal,
+): Promise<RebuildComparison> => {
   await using next = await views.next.open();
-  let position = (await next.position()) ?? built.at;
-  const moved = new Map(built.moved.map((key) => [runName(key), key]));
-  const missing = { from: position.sequence + 1, upTo: at.sequence };
-  if (position.sequence < at.sequence)
-    for await (const messages of readPages(log, 'RUNS', missing)) {
-      position = await foldInto({ log, next, logger }, position, messages);
-      for (const key of runsIn(messages)) moved.set(runName(key), key);
-    }
-  const differences = noDifferences(built.differences);
-  await compareAtEnd({ log, live: views, next, keptSince }, [...moved.values()], differences);
-  return { comparedAtEnd: moved.size, differences: differences.all() };
+  const position = (await next.position()) ?? builtTo;
+  const keys = new Map(moved);
+  const folding = { log, logger, next, signal, onProgress: () => undefined };
+  await foldUpTo(folding, position, at.sequence, (changed) =>
+    changed.forEach((key) => keys.set(runName(key), key)),
+  );
+  const differences = await compareAtEnd({ log, live: views, next, keptSince }, keys, known);
+  return {
+    sequence: digests?.sequence ?? 0,
+    runs: digests?.runs ?? 0,
+    live_sha256: digests?.live ?? '',
+    new_sha256: digests?.next ?? '',
+    compared_at_end: keys.size,
+    differences: differences.size,
+    examples: [...differences].slice(0, EXAMPLES).map(([run_id, why]) => ({ run_id, why })),
+  };
 };

@@ -1,9 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ViewsUnavailable } from '../run-views.ts';
-import { FILTERS, type FilterField } from '../list-query.decide.ts';
-import { LIVE_FIELDS } from '../run-references.decide.ts';
-import type { StoredRun } from '../stored-run.decide.ts';
+import { allIndexes, INDEXES, type Index, type IndexName } from '../stored-queries.decide.ts';
+import { LIVE_FIELDS, COLUMN_TYPES, type Column } from '../stored-run.decide.ts';
 import { TAGS_SCHEMA, TEXTS_SCHEMA, SUMS_SCHEMA } from './tables.ts';
 
 export const IN_MEMORY = ':memory:';
@@ -44,93 +43,39 @@ export const openDatabase = (path: string, version: number): DatabaseSync =>
     }
   });
 
-const isCode = (error: unknown, code: number): boolean =>
-  error instanceof Error && 'errcode' in error && error.errcode === code;
-
 const SQLITE_BUSY = 5;
+
+/** What every error of the database becomes. */
+export const unavailable = (what: string, error: unknown): ViewsUnavailable => {
+  if (error instanceof ViewsUnavailable) return error;
+  const { errcode, message = String(error) } = error as Partial<Error & { readonly errcode: number }>;
+  const why =
+    errcode === SQLITE_BUSY
+      ? 'another process has it open. Give each gateway a file of its own (RUNLEDGER_VIEWS_FILE), or let them share MongoDB'
+      : message;
+  return new ViewsUnavailable(`${what}: SQLite failed (${why})`, { cause: error });
+};
 
 /** @throws {ViewsUnavailable} for every error of the database */
 export const orUnavailable = <Result>(what: string, work: () => Result): Result => {
   try {
     return work();
   } catch (error) {
-    const why = isCode(error, SQLITE_BUSY)
-      ? 'another process has it open. Give each gateway a file of its own (RUNLEDGER_VIEWS_FILE), or let them share MongoDB'
-      : String(error instanceof Error ? error.message : error);
-    throw new ViewsUnavailable(`${what}: SQLite failed (${why})`, { cause: error });
+    throw unavailable(what, error);
   }
 };
 
-/** Tags and the text of a search are rows of their own. */
-export type Column = Exclude<keyof StoredRun, 'tags' | 'search_text'>;
-
-const COLUMN_TYPES = {
-  run_id: 'TEXT PRIMARY KEY',
-  org_id: 'TEXT NOT NULL',
-  sort_key: 'TEXT',
-  head: 'INTEGER NOT NULL',
-  number: 'INTEGER NOT NULL',
-  status: 'TEXT NOT NULL',
-  deployment_id: 'TEXT',
-  workflow_id: 'TEXT',
-  gpu: 'TEXT',
-  origin: 'TEXT',
-  created_at: 'TEXT NOT NULL',
-  created_ms: 'INTEGER',
-  started_ms: 'INTEGER',
-  ended_ms: 'INTEGER',
-  updated_at: 'TEXT NOT NULL',
-  output_bytes: 'INTEGER NOT NULL',
-  unsettled: 'INTEGER NOT NULL',
-  to_erase: 'INTEGER NOT NULL',
-  inputs_blob: 'TEXT',
-  inputs_blob_bytes: 'INTEGER NOT NULL',
-  outputs_blob: 'TEXT',
-  outputs_blob_bytes: 'INTEGER NOT NULL',
-  log_blob: 'TEXT',
-  log_blob_bytes: 'INTEGER NOT NULL',
-  live_workflow_sha256: 'TEXT',
-  live_workflow_version_id: 'TEXT',
-  live_deployment_id: 'TEXT',
-  live_machine_id: 'TEXT',
-  webhook_head: 'INTEGER NOT NULL',
-  webhook: 'TEXT',
-  webhook_status: 'TEXT',
-  webhook_host: 'TEXT',
-  webhook_url: 'TEXT',
-  // The last, since it may be large: SQLite reads a row up to the columns that it needs.
-  run: 'TEXT NOT NULL',
-} as const satisfies Record<Column, string>;
-
 export const COLUMNS = Object.keys(COLUMN_TYPES) as Column[];
 
-/** The index by which lists with this filter are read; without one, that of the whole list. */
-export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_by_${field}`;
-
-/** Most runs have no webhook. A list names the values that it wants, so it needs none without. */
-const onlyWith = (field: FilterField): string =>
-  field === 'webhook_status' || field === 'webhook_host' ? ` WHERE ${field} IS NOT NULL` : '';
-
-/** Of one organisation, by the beginning of an id. */
-export const ID_INDEX = 'run_views_by_id';
-
-/** Of all organisations. */
-export const STATUS_INDEX = 'run_views_by_status_alone';
-
-/** Of all organisations, without the many that are settled. */
-export const UNSETTLED_INDEX = 'run_views_unsettled';
-
-/** Without the many runs that have no files. */
-export const FILES_INDEX = 'run_views_with_files';
-
-/** Of runs that have ended; what they did is read from this index alone. */
-export const ENDED_INDEX = 'run_views_ended';
-
-/** Of all organisations, without the many that have nothing to erase. */
-export const ERASE_INDEX = 'run_views_to_erase';
-
-/** Of all organisations, only runs that were deleted. */
-export const DELETED_INDEX = 'run_views_deleted';
+/** SQLite compares it with that of a query, word for word. Most runs have no webhook. */
+export const conditionOf = (index: IndexName): string | undefined => {
+  if (index === 'by_webhook_status' || index === 'by_webhook_host') return `${index.slice(3)} IS NOT NULL`;
+  const { only }: Index = INDEXES[index];
+  const [condition] = Object.entries(only ?? {});
+  if (!condition) return undefined;
+  const [field, is] = condition;
+  return typeof is === 'object' ? `${field} > ${is.$gt}` : `${field} = '${is}'`;
+};
 
 /**
  * Runs that have not ended, by what they were queued with. One index for all of it: a workflow is looked up in it, and for a version,
@@ -139,22 +84,15 @@ export const DELETED_INDEX = 'run_views_deleted';
 export const LIVE_INDEX = 'run_views_live';
 export const IS_LIVE = 'live_workflow_sha256 IS NOT NULL';
 
+const createIndex = (name: string, columns: readonly string[], condition: string | undefined): string =>
+  `CREATE INDEX IF NOT EXISTS ${name} ON run_views (${columns.join(', ')})${condition ? ` WHERE ${condition}` : ''}`;
+
 const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
-  `CREATE INDEX IF NOT EXISTS ${indexOf('sort_key')} ON run_views (org_id, sort_key)`,
-  `CREATE INDEX IF NOT EXISTS ${ID_INDEX} ON run_views (org_id, run_id, sort_key)`,
-  ...FILTERS.filter((field) => field !== 'tags').map(
-    (field) =>
-      `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)${onlyWith(field)}`,
-  ),
-  `CREATE INDEX IF NOT EXISTS ${STATUS_INDEX} ON run_views (status, sort_key)`,
-  `CREATE INDEX IF NOT EXISTS ${UNSETTLED_INDEX} ON run_views (sort_key) WHERE unsettled > 0`,
-  `CREATE INDEX IF NOT EXISTS ${FILES_INDEX} ON run_views (org_id, updated_at) WHERE output_bytes > 0`,
-  `CREATE INDEX IF NOT EXISTS ${ENDED_INDEX} ON run_views (org_id, ended_ms, created_ms, started_ms, status)
-     WHERE ended_ms IS NOT NULL`,
-  `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
-  `CREATE INDEX IF NOT EXISTS ${DELETED_INDEX} ON run_views (to_erase, updated_at) WHERE status = 'deleted'`,
-  `CREATE INDEX IF NOT EXISTS ${LIVE_INDEX} ON run_views (org_id, ${LIVE_FIELDS.join(', ')}) WHERE ${IS_LIVE}`,
+  ...allIndexes()
+    .filter(([name]) => name !== 'by_tags')
+    .map(([name, { key }]) => createIndex(`run_views_${name}`, Object.keys(key), conditionOf(name))),
+  createIndex(LIVE_INDEX, ['org_id', ...LIVE_FIELDS], IS_LIVE),
   ...SUMS_SCHEMA,
   ...TAGS_SCHEMA,
   ...TEXTS_SCHEMA,

@@ -2,22 +2,23 @@ import type { RunKey } from '@runledger/contracts/events/subjects';
 import { isAt, type ProjectionPosition } from '../projection-start.decide.ts';
 import { runName } from '../stored-run.decide.ts';
 import type { StoredView } from '../run-view.ts';
-import type { WrittenViews } from './write-views.ts';
+import type { AdvancedViews } from './write-views.ts';
 
 /** So long the file may be behind. */
 const WRITE_AFTER_MS = 500;
 /** A write of so many views blocks the process for some milliseconds. */
 const WRITE_AT = 64;
 
+interface FoundViews extends AdvancedViews {
+  readonly find: (key: RunKey) => StoredView | undefined;
+}
+
 /**
  * Views that the projection has handed over, and the position that belongs to them, until they are written to the file together. A run
  * has several facts within moments: its row is written once for them. What a crash takes is derived again.
  */
-export interface DeferredWrites extends Disposable, Pick<WrittenViews, 'advance' | 'position'> {
-  readonly find: (key: RunKey) => StoredView | undefined;
-  /** One that is not written yet. */
-  readonly peek: (key: RunKey) => StoredView | undefined;
-  /** Writes them now: before anything else reads or writes the file. @throws {ViewsUnavailable} and they stay */
+export interface DeferredWrites extends Disposable, FoundViews {
+  /** Writes them now: before anything else reads or writes the file. @throws what the file throws, and they stay */
   readonly flush: () => void;
   /** The position in the file is another one now. Call it with nothing deferred. */
   readonly forgetPosition: () => void;
@@ -28,10 +29,7 @@ interface Move {
   readonly to: ProjectionPosition;
 }
 
-export const deferWrites = (
-  written: Pick<WrittenViews, 'advance' | 'position'> & Pick<DeferredWrites, 'find'>,
-  writeAfterMs = WRITE_AFTER_MS,
-): DeferredWrites => {
+export const deferWrites = (written: FoundViews, writeAfterMs = WRITE_AFTER_MS): DeferredWrites => {
   const views = new Map<string, StoredView>();
   let move: Move | undefined;
   /** In the file; read once, since only this process writes it. */
@@ -65,11 +63,9 @@ export const deferWrites = (
       }
     }, writeAfterMs).unref();
   };
-  const peek = (key: RunKey): StoredView | undefined => views.get(runName(key));
-  const find = (key: RunKey): StoredView | undefined => peek(key) ?? written.find(key);
+  const find = (key: RunKey): StoredView | undefined => views.get(runName(key)) ?? written.find(key);
   return {
     find,
-    peek,
     position,
     advance: (next, from, to) => {
       // Before anything is added: after a failure the caller comes with the same views again.

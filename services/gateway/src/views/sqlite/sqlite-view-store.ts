@@ -1,9 +1,18 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isAt } from '../projection-start.decide.ts';
-import { VIEW_FIELDS, VIEW_VERSION, viewOf, type StoredRun } from '../stored-run.decide.ts';
-import { ViewsUnavailable, type FormerViews, type NextSet, type ViewStore, storeOf } from '../run-views.ts';
-import { IN_MEMORY, orUnavailable } from './database.ts';
+import { listAll } from '../read-lists.ts';
+import { VIEW_VERSION } from '../stored-run.decide.ts';
+import {
+  ViewsUnavailable,
+  type FormerViews,
+  type NextSet,
+  type SetBeside,
+  type ViewStore,
+  eachCall,
+} from '../run-views.ts';
+import { IN_MEMORY, orUnavailable, unavailable } from './database.ts';
+import { sqliteReader } from './sqlite-reader.ts';
 import { openSqliteRunViews, type SqliteSettings } from './sqlite-run-views.ts';
 
 /**
@@ -32,8 +41,7 @@ export const openSqliteViewStore = (settings: SqliteSettings): ViewStore => {
   };
   return {
     shared: false,
-    ...storeOf(async (use) => use(openLive())),
-    peek: (key) => live?.peek?.(key),
+    ...eachCall((use) => use(openLive())),
     moved: async () => openLive().moved?.(),
     next: { ...next, replaceLive },
     // What is open is of this version, and nobody can open it a second time.
@@ -45,7 +53,7 @@ export const openSqliteViewStore = (settings: SqliteSettings): ViewStore => {
 };
 
 /** The next set, for a process that only builds it. */
-export const sqliteNextSet = (settings: SqliteSettings): Omit<NextSet, 'replaceLive'> => {
+export const sqliteNextSet = (settings: SqliteSettings): SetBeside => {
   const path = nextTo(settings.path);
   return {
     exists: async () => existsSync(path),
@@ -110,17 +118,16 @@ const formerViews = (path: string, own: number): FormerViews | undefined => {
   const version = formerVersion(path, own);
   if (version === undefined) return undefined;
   const what = `reading the views of version ${version} in ${path}`;
-  const { database, all } = orUnavailable(what, () => {
+  const database = orUnavailable(what, () => {
     const opened = new DatabaseSync(path);
     // Nobody else keeps them up meanwhile.
     opened.exec('PRAGMA locking_mode = EXCLUSIVE');
-    const sql = `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id > ? ORDER BY run_id LIMIT ?`;
-    return { database: opened, all: opened.prepare(sql) };
+    return opened;
   });
+  const list = listAll(sqliteReader(database));
   return {
     version,
-    listAll: async ({ after, limit }) =>
-      orUnavailable(what, () => all.all(after, limit).map((row) => viewOf(row as unknown as StoredRun))),
+    listAll: (query) => list(query).catch((error: unknown) => Promise.reject(unavailable(what, error))),
     [Symbol.asyncDispose]: async () => database.close(),
   };
 };

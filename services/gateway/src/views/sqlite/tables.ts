@@ -1,6 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { StoredRun } from '../stored-run.decide.ts';
-import { BLOB_FIELDS, bytesField } from '../run-references.decide.ts';
+import {
+  COLUMN_TYPES,
+  type Column,
+  type StoredRun,
+  BLOB_FIELDS,
+  bytesField,
+  type BlobField,
+} from '../stored-run.decide.ts';
 
 /** A run has several tags, so they are rows of their own, in the order of the list. */
 export const TAGS_SCHEMA: readonly string[] = [
@@ -9,25 +15,6 @@ export const TAGS_SCHEMA: readonly string[] = [
       PRIMARY KEY (org_id, tag, sort_key)) STRICT, WITHOUT ROWID`,
   'CREATE INDEX IF NOT EXISTS run_tags_by_run ON run_tags (run_id)',
 ];
-
-interface RunTags {
-  /** In the transaction that writes the whole view: later facts change no tags. */
-  readonly set: (stored: StoredRun) => void;
-  readonly remove: (run_id: string) => void;
-}
-
-export const openRunTags = (database: DatabaseSync): RunTags => {
-  const removeAll = database.prepare('DELETE FROM run_tags WHERE run_id = ?');
-  const insert = database.prepare('INSERT INTO run_tags (org_id, tag, sort_key, run_id) VALUES (?, ?, ?, ?)');
-  const remove = (run_id: string): void => void removeAll.run(run_id);
-  return {
-    set: ({ run_id, org_id, sort_key, tags }) => {
-      remove(run_id);
-      for (const tag of tags ?? []) insert.run(org_id, tag, sort_key, run_id);
-    },
-    remove,
-  };
-};
 
 const ofOld = 'org_id = old.org_id AND sort_key = old.sort_key';
 
@@ -45,41 +32,14 @@ export const TEXTS_SCHEMA: readonly string[] = [
      WHEN old.sort_key IS NOT NULL BEGIN DELETE FROM run_texts WHERE ${ofOld}; END`,
 ];
 
-interface RunTexts {
-  /** In the transaction that writes the view, after it. Of the later facts only the end of a run changes its text. */
-  readonly set: (stored: StoredRun) => void;
-}
-
-export const openRunTexts = (database: DatabaseSync): RunTexts => {
-  const save = database.prepare(
-    `INSERT INTO run_texts (org_id, sort_key, deployment_id, text) VALUES (?, ?, ?, ?)
-     ON CONFLICT (org_id, sort_key) DO UPDATE SET deployment_id = excluded.deployment_id, text = excluded.text
-     WHERE text <> excluded.text OR deployment_id IS NOT excluded.deployment_id`,
-  );
-  return {
-    set: ({ org_id, sort_key, deployment_id, search_text }) => {
-      if (sort_key !== null) save.run(org_id, sort_key, deployment_id, search_text);
-    },
-  };
-};
-
-type BlobField = (typeof BLOB_FIELDS)[number];
-
 /** What the sums are made of. Most runs add nothing to any sum, and have no row: a trigger costs half as much as saving a view. */
-const COUNTED_TYPES = {
-  run_id: 'TEXT PRIMARY KEY',
-  org_id: 'TEXT NOT NULL',
-  updated_at: 'TEXT NOT NULL',
-  output_bytes: 'INTEGER NOT NULL',
-  inputs_blob: 'TEXT',
-  inputs_blob_bytes: 'INTEGER NOT NULL',
-  outputs_blob: 'TEXT',
-  outputs_blob_bytes: 'INTEGER NOT NULL',
-  log_blob: 'TEXT',
-  log_blob_bytes: 'INTEGER NOT NULL',
-} as const satisfies Partial<Record<keyof StoredRun, string>>;
-
-const COUNTED_COLUMNS = Object.keys(COUNTED_TYPES) as (keyof typeof COUNTED_TYPES)[];
+const COUNTED_COLUMNS = [
+  'run_id',
+  'org_id',
+  'updated_at',
+  'output_bytes',
+  ...BLOB_FIELDS.flatMap((field) => [field, bytesField(field)]),
+] as const satisfies Column[];
 
 const isCounted = (stored: StoredRun): boolean =>
   stored.output_bytes > 0 || BLOB_FIELDS.some((field) => stored[field] !== null);
@@ -111,7 +71,7 @@ const trigger = (name: string, event: string, statements: readonly string[]): st
  */
 export const SUMS_SCHEMA: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS counted_runs
-     (${COUNTED_COLUMNS.map((name) => `${name} ${COUNTED_TYPES[name]}`).join(', ')}) STRICT, WITHOUT ROWID`,
+     (${COUNTED_COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT, WITHOUT ROWID`,
   `CREATE TABLE IF NOT EXISTS output_bytes
      (org_id TEXT NOT NULL, day TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (org_id, day)) STRICT, WITHOUT ROWID`,
   `CREATE TABLE IF NOT EXISTS run_blobs
@@ -130,32 +90,47 @@ export const SUMS_SCHEMA: readonly string[] = [
   ]),
 ];
 
-interface Sums {
-  /** In the transaction that changes the view. */
-  readonly count: (stored: StoredRun) => void;
-  /** The first of a run. */
-  readonly countNew: (stored: StoredRun) => void;
-  readonly uncount: (run_id: string) => void;
+/** How a view was written: there was no row, or it is written as a whole, or without what the first fact says. */
+export type Written = 'new' | 'whole' | 'later_columns';
+
+/** What the other tables have of the views. In the transaction that changes the view, after it. */
+interface OtherTables {
+  readonly write: (stored: StoredRun, written: Written) => void;
+  readonly remove: (run_id: string) => void;
 }
 
-export const openSums = (database: DatabaseSync): Sums => {
+export const openOtherTables = (database: DatabaseSync): OtherTables => {
   const names = COUNTED_COLUMNS.join(', ');
   const values = COUNTED_COLUMNS.map(() => '?').join(', ');
   const changes = COUNTED_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ');
-  const save = database.prepare(
+  const count = database.prepare(
     `INSERT INTO counted_runs (${names}) VALUES (${values}) ON CONFLICT (run_id) DO UPDATE SET ${changes}`,
   );
-  const remove = database.prepare('DELETE FROM counted_runs WHERE run_id = ?');
-  const uncount = (run_id: string): void => void remove.run(run_id);
-  const countNew = (stored: StoredRun): void => {
-    if (isCounted(stored)) save.run(...COUNTED_COLUMNS.map((column) => stored[column]));
-  };
+  const uncount = database.prepare('DELETE FROM counted_runs WHERE run_id = ?');
+  const removeTags = database.prepare('DELETE FROM run_tags WHERE run_id = ?');
+  const addTag = database.prepare('INSERT INTO run_tags (org_id, tag, sort_key, run_id) VALUES (?, ?, ?, ?)');
+  const saveText = database.prepare(
+    `INSERT INTO run_texts (org_id, sort_key, deployment_id, text) VALUES (?, ?, ?, ?)
+     ON CONFLICT (org_id, sort_key) DO UPDATE SET deployment_id = excluded.deployment_id, text = excluded.text
+     WHERE text <> excluded.text OR deployment_id IS NOT excluded.deployment_id`,
+  );
   return {
-    count: (stored) => {
-      if (isCounted(stored)) countNew(stored);
-      else uncount(stored.run_id);
+    write: (stored, written) => {
+      const { run_id, org_id, sort_key, deployment_id, ended_ms, tags, search_text } = stored;
+      if (isCounted(stored)) count.run(...COUNTED_COLUMNS.map((column) => stored[column]));
+      else if (written !== 'new') uncount.run(run_id);
+      // Later facts change no tags.
+      if (written !== 'later_columns') {
+        removeTags.run(run_id);
+        for (const tag of tags ?? []) addTag.run(org_id, tag, sort_key, run_id);
+      }
+      // Of the later facts only the end of a run changes its text.
+      const isText = written !== 'later_columns' || ended_ms !== null;
+      if (isText && sort_key !== null) saveText.run(org_id, sort_key, deployment_id, search_text);
     },
-    countNew,
-    uncount,
+    remove: (run_id) => {
+      uncount.run(run_id);
+      removeTags.run(run_id);
+    },
   };
 };

@@ -1,26 +1,29 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { isEnded } from '@runledger/contracts/fold/run';
 import type { ProjectionPosition } from '../projection-start.decide.ts';
 import type { StoredView } from '../run-view.ts';
-import { storedRun, type StoredRun, runName } from '../stored-run.decide.ts';
-import { orUnavailable, COLUMNS, type Column } from './database.ts';
-import { openRunTags, openRunTexts, openSums } from './tables.ts';
+import { storedRun, type Column, type StoredRun, runName } from '../stored-run.decide.ts';
+import { COLUMNS } from './database.ts';
+import { openOtherTables, type Written } from './tables.ts';
 import { LRUCache } from 'lru-cache';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 
 const RESET_AT_ONCE = 1_000;
 
-/** The file as it is. Each call but a reset is one transaction. Every call throws ViewsUnavailable when the file cannot be used. */
-export interface WrittenViews {
-  readonly save: (views: readonly StoredView[]) => void;
-  readonly remove: (views: readonly StoredView[]) => number;
+/** What the projection needs of the file. */
+export interface AdvancedViews {
   readonly position: () => ProjectionPosition | undefined;
   readonly advance: (
     views: readonly StoredView[],
     from: ProjectionPosition,
     to: ProjectionPosition,
   ) => boolean;
+}
+
+/** The file as it is. Each call but a reset is one transaction. Every call throws the errors of SQLite. */
+export interface WrittenViews extends AdvancedViews {
+  readonly save: (views: readonly StoredView[]) => void;
+  readonly remove: (views: readonly StoredView[]) => number;
   readonly resetTo: (beginning: ProjectionPosition) => Promise<void>;
 }
 
@@ -29,9 +32,7 @@ export const writeViews = (database: DatabaseSync, recent: RecentViews): Written
   const remove = database.prepare(
     'DELETE FROM run_views WHERE run_id = ? AND org_id = ? AND head = ? AND webhook_head = ?',
   );
-  const sums = openSums(database);
-  const tags = openRunTags(database);
-  const texts = openRunTexts(database);
+  const others = openOtherTables(database);
   const position = storedPosition(database);
   const resetHeads = headResetter(database);
   /** What the file has of these views afterwards: of a stale one, it is not known. */
@@ -39,44 +40,35 @@ export const writeViews = (database: DatabaseSync, recent: RecentViews): Written
     views.map((view) => {
       const stored = storedRun(view);
       const written = write(stored, Boolean(recent.get(view.run)));
-      if (written === 'nothing') return () => recent.forget(view.run);
-      if (written === 'new') sums.countNew(stored);
-      else sums.count(stored);
-      if (written !== 'later_columns') tags.set(stored);
-      if (written !== 'later_columns' || isEnded(view.run)) texts.set(stored);
+      if (written === undefined) return () => recent.forget(view.run);
+      others.write(stored, written);
       const bytes = stored.run.length + (stored.webhook?.length ?? 0);
       return () => recent.set(view, bytes);
     });
   const removeOne = ({ head, run, webhook }: StoredView): boolean => {
     if (remove.run(run.run_id, run.org_id, head, webhook.head).changes === 0) return false;
-    sums.uncount(run.run_id);
-    tags.remove(run.run_id);
+    others.remove(run.run_id);
     return true;
   };
   return {
-    save: (views) =>
-      orUnavailable('saving run views', () => {
-        inTransaction(database, () => saveEach(views)).forEach((note) => note());
-      }),
-    remove: (views) =>
-      orUnavailable('removing run views', () => {
-        views.forEach(({ run }) => recent.forget(run));
-        const removed = inTransaction(database, () => views.filter(removeOne).length);
-        // The file gets smaller.
-        database.exec('PRAGMA incremental_vacuum');
-        return removed;
-      }),
-    position: () => orUnavailable('reading the position of the projection', position.read),
-    advance: (views, from, to) =>
-      orUnavailable('saving run views and the position of the projection', () => {
-        const notes = inTransaction(database, () => (position.move(from, to) ? saveEach(views) : undefined));
-        notes?.forEach((note) => note());
-        return notes !== undefined;
-      }),
+    save: (views) => inTransaction(database, () => saveEach(views)).forEach((note) => note()),
+    remove: (views) => {
+      views.forEach(({ run }) => recent.forget(run));
+      const removed = inTransaction(database, () => views.filter(removeOne).length);
+      // The file gets smaller.
+      database.exec('PRAGMA incremental_vacuum');
+      return removed;
+    },
+    position: position.read,
+    advance: (views, from, to) => {
+      const notes = inTransaction(database, () => (position.move(from, to) ? saveEach(views) : undefined));
+      notes?.forEach((note) => note());
+      return notes !== undefined;
+    },
     resetTo: async (beginning) => {
       await resetHeads();
       // Last: after a crash in between, the reset begins again.
-      orUnavailable(RESETTING, () => position.reset(beginning));
+      position.reset(beginning);
       recent.clear();
     },
   };
@@ -95,8 +87,6 @@ const inTransaction = <Result>(database: DatabaseSync, work: () => Result): Resu
   }
 };
 
-const RESETTING = 'resetting the run views';
-
 /** All heads go back to 0, some at a time. */
 const headResetter = (database: DatabaseSync): (() => Promise<void>) => {
   const nextRows = database.prepare(
@@ -107,9 +97,9 @@ const headResetter = (database: DatabaseSync): (() => Promise<void>) => {
   );
   return async () => {
     for (let after = 0; ;) {
-      const last = orUnavailable(RESETTING, () => nextRows.get(after)?.['last']);
+      const last = nextRows.get(after)?.['last'];
       if (typeof last !== 'number') break;
-      orUnavailable(RESETTING, () => reset.run(after, last));
+      reset.run(after, last);
       after = last;
       await yieldToOthers();
     }
@@ -132,15 +122,14 @@ const OF_FIRST_FACT: ReadonlySet<Column> = new Set([
 ]);
 const LATER_COLUMNS = COLUMNS.filter((column) => !OF_FIRST_FACT.has(column));
 
-/** `new`: there was no row. `whole`: also what the first fact says. */
-type Written = 'nothing' | 'later_columns' | 'whole' | 'new';
-
 /**
- * Writes a row unless the stored one has a later head, and says what it wrote. A run is written for several of its facts, and
+ * Writes a row unless the stored one has a later head, and says what it wrote; undefined for nothing. A run is written for several of its facts, and
  * most of the indexes have only what the first fact says: without that, a later write leaves them alone. `isKnown`: there is a row,
  * for certain.
  */
-const rowWriter = (database: DatabaseSync): ((stored: StoredRun, isKnown: boolean) => Written) => {
+const rowWriter = (
+  database: DatabaseSync,
+): ((stored: StoredRun, isKnown: boolean) => Written | undefined) => {
   // A row whose head is 0 may be of another log, or of an earlier release: it is written as a whole.
   const update = database.prepare(
     `UPDATE run_views SET ${LATER_COLUMNS.map((column) => `${column} = ?`).join(', ')}
@@ -162,19 +151,13 @@ const rowWriter = (database: DatabaseSync): ((stored: StoredRun, isKnown: boolea
     const all = COLUMNS.map((column) => stored[column]);
     if (!isKnown && insert.run(...all).changes !== 0) return 'new';
     if (updates(stored)) return 'later_columns';
-    return upsert.run(...all).changes === 0 ? 'nothing' : 'whole';
+    return upsert.run(...all).changes === 0 ? undefined : 'whole';
   };
 };
 
 const POSITION = 'run_views';
 
-interface StoredPosition {
-  readonly read: () => ProjectionPosition | undefined;
-  readonly move: (from: ProjectionPosition, to: ProjectionPosition) => boolean;
-  readonly reset: (beginning: ProjectionPosition) => void;
-}
-
-const storedPosition = (database: DatabaseSync): StoredPosition => {
+const storedPosition = (database: DatabaseSync) => {
   const read = database.prepare(
     'SELECT stream_created, derivation, derived_from, sequence, event_id, counts, missed FROM projection WHERE name = ?',
   );
@@ -185,19 +168,16 @@ const storedPosition = (database: DatabaseSync): StoredPosition => {
   );
   const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   return {
-    read: () => {
+    read: (): ProjectionPosition | undefined => {
       const row = read.get(POSITION);
       if (!row) return undefined;
       const [counts, missed] = [String(row['counts']), String(row['missed'])].map((text) => JSON.parse(text));
       return { ...row, counts, missed } as unknown as ProjectionPosition;
     },
-    move: (from, to) => {
-      const { changes } = move.run(...placeOf(to), ...restOf(to), POSITION, ...placeOf(from));
-      return changes === 1;
-    },
-    reset: (beginning) => {
-      replace.run(POSITION, ...placeOf(beginning), ...restOf(beginning));
-    },
+    move: (from: ProjectionPosition, to: ProjectionPosition) =>
+      move.run(...placeOf(to), ...restOf(to), POSITION, ...placeOf(from)).changes === 1,
+    reset: (beginning: ProjectionPosition) =>
+      replace.run(POSITION, ...placeOf(beginning), ...restOf(beginning)),
   };
 };
 
@@ -210,8 +190,8 @@ const restOf = ({ derived_from, counts, missed }: ProjectionPosition) =>
 /** Of the JSON text of the views. As objects they take about three times as much. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** So many runs without a view: a batch of facts begins with them. */
-const MAX_ABSENT = 1_000;
+/** Of a run without a view: a batch of facts begins with some. */
+const ABSENT_BYTES = 200;
 
 /** The views of the file that were used last. Only this process writes the file, so they are as the file has them. */
 export interface RecentViews {
@@ -225,27 +205,12 @@ export interface RecentViews {
 }
 
 export const recentViews = (maxBytes = MAX_BYTES): RecentViews => {
-  const views = new LRUCache<string, StoredView>({ maxSize: maxBytes });
-  const absent = new LRUCache<string, true>({ max: MAX_ABSENT });
+  const recent = new LRUCache<string, { readonly view: StoredView | null }>({ maxSize: maxBytes });
   return {
-    get: (key) => {
-      const name = runName(key);
-      return views.get(name) ?? (absent.has(name) ? null : undefined);
-    },
-    set: (view, bytes) => {
-      const name = runName(view.run);
-      views.set(name, view, { size: bytes });
-      absent.delete(name);
-    },
-    setAbsent: (key) => void absent.set(runName(key), true),
-    forget: (key) => {
-      const name = runName(key);
-      views.delete(name);
-      absent.delete(name);
-    },
-    clear: () => {
-      views.clear();
-      absent.clear();
-    },
+    get: (key) => recent.get(runName(key))?.view,
+    set: (view, bytes) => void recent.set(runName(view.run), { view }, { size: bytes }),
+    setAbsent: (key) => void recent.set(runName(key), { view: null }, { size: ABSENT_BYTES }),
+    forget: (key) => void recent.delete(runName(key)),
+    clear: () => recent.clear(),
   };
 };

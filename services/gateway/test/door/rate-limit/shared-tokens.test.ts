@@ -59,7 +59,7 @@ describe('the shared tokens of a limit', () => {
   it('include the tokens that a gateway did not spend, a second later', async () => {
     const key = newUuid();
     const limit = 240;
-    const gateway = limited(test.log, limit, 20_000, counters).limit;
+    const gateway = limited(test.log, limit, 20_000, counters);
     await gateway({ id: key });
     const holding = await waitFor('the gateway to take two for one request', async () => {
       const before = await storedOf(key);

@@ -23,39 +23,6 @@ const send = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, st
   });
 
 describe('any request', () => {
-  it('is queued or refused with any JSON, never with an internal error', () =>
-    fc.assert(
-      fc.asyncProperty(
-        fc.record(
-          {
-            deployment_id: fc.oneof(fc.constant(bed.tenant.deployment.id), fc.uuid(), fc.jsonValue()),
-            inputs: fc.oneof(
-              fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' })),
-              fc.jsonValue(),
-            ),
-            webhook: fc.oneof(fc.webUrl({ withFragments: true }), fc.string(), fc.jsonValue()),
-            webhook_intermediate_status: fc.oneof(fc.boolean(), fc.jsonValue()),
-            gpu: fc.oneof(fc.constantFrom('T4', 'A100-80GB'), fc.jsonValue()),
-          },
-          { requiredKeys: [] },
-        ),
-        async (fields) => {
-          const { status, body } = await send(JSON.stringify(fields));
-          expect([200, 404, 413, 422]).toContain(status);
-          const isList = Array.isArray(body.detail);
-          expect(isList).toBe(status === 422);
-          for (const problem of isList ? body.detail : []) {
-            expect(problem).toEqual({
-              loc: expect.any(Array),
-              msg: expect.any(String),
-              type: expect.any(String),
-            });
-          }
-        },
-      ),
-      RUNS,
-    ));
-
   it('is refused with any bytes, in the form of the API', () =>
     fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async (bytes) => {
@@ -83,36 +50,6 @@ describe('any request', () => {
       ),
       RUNS,
     ));
-
-  it('is accepted or refused with any filter of webhooks, in a query and in a body', () => {
-    const value = fc.oneof(fc.jsonValue(), fc.constantFrom('failed', 'running,success', '2026-01-01'));
-    const filter = fc.record(
-      { status: value, host: value, created_after: value, created_before: value },
-      { requiredKeys: [] },
-    );
-    const query = fc.dictionary(
-      fc.constantFrom('status', 'host', 'created_after', 'created_before', 'limit', 'cursor', '__proto__'),
-      fc.oneof(fc.string(), fc.base64String(), fc.integer().map(String)),
-    );
-    const cursor = fc.option(value, { nil: undefined });
-    return fc.assert(
-      fc.asyncProperty(filter, query, fc.jsonValue(), cursor, async (fields, parameters, dry_run, behind) => {
-        const body = JSON.stringify({ filter: fields, dry_run, cursor: behind });
-        const many = await call(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, {
-          method: 'POST',
-          body,
-          headers: { 'content-type': 'application/json' },
-        });
-        const search = String(new URLSearchParams(Object.entries(parameters)));
-        const list = await call(`${gateway.api}/webhooks/deliveries?${search}`, bed.tenant.key);
-        for (const { status, body: answer } of [many, list]) {
-          expect([200, 422]).toContain(status);
-          expect(Array.isArray(answer.detail)).toBe(status === 422);
-        }
-      }),
-      RUNS,
-    );
-  });
 
   it('gets a response below 500 or a closed connection for any raw bytes', () =>
     fc.assert(

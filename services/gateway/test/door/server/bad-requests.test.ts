@@ -64,7 +64,7 @@ describe('a body that is not JSON', () => {
     const answer = await sendBody(body());
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toHaveLength(1);
-    expect(answer.body.detail[0]).toMatchObject({ type: 'json_invalid', msg: /^JSON decode error: / });
+    expect(answer.body.detail[0]).toMatchObject({ type: 'json_invalid', msg: /^Send JSON in UTF-8: / });
     expect(answer.body.detail[0].loc[0]).toBe('body');
   });
 

@@ -24,7 +24,7 @@ describe('a number of a body', () => {
       problem: {
         loc: ['body', '{"a":"1e400","inputs":{"seed":'.length],
         type: 'json_invalid',
-        msg: 'JSON decode error: the number 1e400 is too large, beyond the range of a double',
+        msg: 'Send JSON in UTF-8: the number 1e400 is too large, beyond the range of a double',
       },
     });
   });

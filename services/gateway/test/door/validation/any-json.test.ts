@@ -20,8 +20,8 @@ import { describe, expect, it } from 'vitest';
 import { inputsProblems } from '../../../src/runs/facts/check-inputs.ts';
 import type { Invalid } from '../../../src/door/refusal.ts';
 import { isNode, own } from '../../../src/door/compiled.ts';
-import { NOT_AS_DESCRIBED } from '../../../src/door/pydantic-words.decide.ts';
-import { pydanticProblems } from '../../../src/door/pydantic-problems.ts';
+import { NOT_AS_DESCRIBED } from '../../../src/door/words.decide.ts';
+import { problemsOf } from '../../../src/door/problems.ts';
 
 const bodies: Record<string, TSchema> = {
   CancelRunsRequest,
@@ -96,7 +96,7 @@ describe.each(Object.entries(bodies))('any JSON as a %s', (_name, schema) => {
   it('is accepted, or has a problem for each wrong location and no other', () =>
     fc.assert(
       fc.property(fc.oneof(like(schema), json), (body) => {
-        const problems = pydanticProblems(schema, body, 'body');
+        const problems = problemsOf(schema, body, 'body');
         expect(problems.length === 0).toBe(compiled.Check(body));
         expect(problems.filter((problem) => !leadsSomewhere(problem, body))).toEqual([]);
         expect(new Set(problems.map(({ loc }) => JSON.stringify(loc))).size).toBe(problems.length);
@@ -116,7 +116,7 @@ describe.each(Object.entries(bodies))('any JSON as a %s', (_name, schema) => {
         { [name]: { a: nested } },
       ]);
       for (const body of [nested, ...members]) {
-        expect(pydanticProblems(schema, body, 'body').length === 0).toBe(compiled.Check(body));
+        expect(problemsOf(schema, body, 'body').length === 0).toBe(compiled.Check(body));
       }
     }
   });

@@ -160,10 +160,10 @@ describe('a text of a query', () => {
   it('is refused in the words of pydantic', async () => {
     const { body } = await send('limit=x&ratio=x&archived=x&status=x');
     expect(body.map(({ msg }: { msg: string }) => msg)).toEqual([
-      'Input should be a valid integer, unable to parse string as an integer',
-      'Input should be a valid number, unable to parse string as a number',
-      'Input should be a valid boolean, unable to interpret input',
-      "Input should be 'queued' or 'failed'",
+      'Send a whole number',
+      'Send a number',
+      'Send true or false',
+      "Send 'queued' or 'failed'",
     ]);
   });
 });

@@ -5,7 +5,7 @@ import { CancelRunsRequest } from '@runledger/contracts/http/runs/runs';
 import { NewWorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ignoredMembers, unknownMembers } from '../../../src/door/ignored-members.ts';
+import { ignoredMembers, unknownMembers } from '../../../src/door/unknown-names.ts';
 
 describe('the members of a body that an operation ignores', () => {
   it.each<[string | undefined, unknown, unknown]>([

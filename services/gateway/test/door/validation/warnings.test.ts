@@ -1,8 +1,7 @@
 import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unknownMembers } from '../../../src/door/ignored-members.ts';
-import { warningsOf } from '../../../src/door/serve-operation.ts';
+import { unknownMembers, warningsOf } from '../../../src/door/unknown-names.ts';
 
 describe('warnings', () => {
   it('have only characters that a header may have, and fit into one, for any names', () =>

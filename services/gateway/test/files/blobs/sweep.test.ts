@@ -6,7 +6,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aRun, assigned, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { clock } from '../../../src/kit.ts';
@@ -189,7 +189,7 @@ describe('a sweep of inputs and lists of outputs', () => {
 
 describe('a sweep of workflows', () => {
   const find = () => {
-    const { versions } = catalogueRecords(log);
+    const { versions } = catalogue(log);
     return unreferencedWorkflows(
       views,
       freshViews({ log, views, timeoutMs: 5_000, clock }),
@@ -206,7 +206,7 @@ describe('a sweep of workflows', () => {
   });
 
   it('finds those that no version has and that no unfinished run needs', async () => {
-    const { versions } = catalogueRecords(log);
+    const { versions } = catalogue(log);
     const version = {
       id: newUuid(),
       org_id: ORG,

@@ -84,7 +84,7 @@ describe('output files in a directory', () => {
     });
   });
 
-  it('cannot be stored or read while the directory is missing, and are readable when it is back', async () => {
+  it('cannot be stored, read or removed while the directory is missing, and are readable when it is back', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
     const store = open.use(aStore(root));
@@ -92,6 +92,7 @@ describe('output files in a directory', () => {
     await rename(root, `${root}-away`);
     await expect(store.put(anOutput(), body())).rejects.toThrow(OutputStoreUnavailable);
     await expect(store.find(stored.key)).rejects.toThrow(OutputStoreUnavailable);
+    await expect(store.remove(stored.key)).rejects.toThrow(OutputStoreUnavailable);
     const reading = store.read(stored, { first: 0, last: 9 })[Symbol.asyncIterator]();
     await expect(reading.next()).rejects.toThrow(OutputStoreUnavailable);
     await rename(`${root}-away`, root);

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { describe, expect, it } from 'vitest';
-import { putContent } from '../../../src/files/stores/s3-put.ts';
+import { putContent } from '../../../src/files/stores/s3-objects.ts';
 import { openS3Store } from '../../../src/files/stores/s3-output-store.ts';
 import { s3Requests } from '../../../src/files/stores/s3-requests.ts';
 import {

@@ -2,8 +2,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { deleted } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
-import { archiveRecords, erasureKey } from '../../../src/archive/archive-records.ts';
-import { archiveAll, takeObjectsAway } from '../../archive/archived-runs.ts';
+import { archiveAll, archivedIn, takeObjectsAway } from '../../archive/archived-runs.ts';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
@@ -31,10 +30,10 @@ it('files of a deleted run are erased by views that were emptied, although the l
   await waitFor('the deletion in the view', async () => (await views.find(run))?.run.status === 'deleted');
   // Erasing looks more often than the archive is tried.
   await waitFor('a second try', () => tries > 1);
-  const { erasures } = archiveRecords(log);
-  expect(await erasures.get(erasureKey({ ...run, what: 'run' }))).toBeUndefined();
+  expect(await archivedIn(log)).toContainEqual(run);
   const file = url.replace(before.url, gateway.url);
   expect((await fetch(file)).status).toBe(200);
   await archiveComesBack();
   await waitFor('the file to be erased', async () => (await fetch(file)).status === 404);
+  await waitFor('the archive to lack it', async () => (await archivedIn(log)).length === 0);
 });

@@ -15,7 +15,7 @@ import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
-import { newMachine } from '../../../src/records/catalogue/machine.decide.ts';
+import { newMachine } from '../../../src/records/catalogue/machines.ts';
 import { maxInlineInputs, runQueued } from '../../../src/runs/facts/queue-run.decide.ts';
 import { runExpired } from '../../../src/runs/facts/expiring.decide.ts';
 import { timeOf } from '../../fixtures/runs/folded-runs.ts';

@@ -13,17 +13,20 @@ describe('the catalogue', () => {
   it('shows a record only to its own organisation', async () => {
     const records = catalogue(bed.log);
     const { deployment, machine, version, org_id } = bed.tenant;
-    expect(await records.getDeployment(org_id, deployment.id)).toEqual(deployment);
-    expect(await records.getMachine(org_id, machine.id)).toEqual(machine);
-    expect(await records.getWorkflowVersion(org_id, version.id)).toEqual(version);
-    expect(await records.getDeployment(newUuid(), deployment.id)).toBeUndefined();
+    expect(await records.deployments.get(org_id, deployment.id)).toEqual(deployment);
+    expect(await records.machines.get(org_id, machine.id)).toEqual(machine);
+    expect(await records.versions.get(org_id, version.id)).toEqual({ ...version, archived: false });
+    expect(await records.deployments.get(newUuid(), deployment.id)).toBeUndefined();
   });
 
   it('never changes a workflow version', async () => {
     const { version } = bed.tenant;
     const changed = { ...version, workflow: { kind: 'another' }, sha256: 'c'.repeat(64) };
-    expect(await catalogue(bed.log).createWorkflowVersion(changed)).toBe(false);
-    expect(await catalogue(bed.log).getWorkflowVersion(version.org_id, version.id)).toEqual(version);
+    expect(await catalogue(bed.log).versions.create(changed)).toBe(false);
+    expect(await catalogue(bed.log).versions.get(version.org_id, version.id)).toEqual({
+      ...version,
+      archived: false,
+    });
   });
 
   it('has organisations, users and workflows', async () => {
@@ -35,10 +38,10 @@ describe('the catalogue', () => {
     expect(await records.createOrganisation(organisation)).toBe(true);
     expect(await records.createOrganisation(organisation)).toBe(false);
     expect(await records.createUser(user)).toBe(true);
-    await records.putWorkflow(workflow);
+    await records.workflows.put(workflow);
     expect(await records.getOrganisation(organisation.id)).toEqual(organisation);
     expect(await records.listOrganisations()).toEqual([organisation]);
     expect(await records.getUser(organisation.id, user.id)).toEqual(user);
-    expect(await records.getWorkflow(organisation.id, workflow.id)).toEqual(workflow);
+    expect(await records.workflows.get(organisation.id, workflow.id)).toEqual(workflow);
   });
 });

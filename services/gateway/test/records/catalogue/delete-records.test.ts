@@ -5,7 +5,7 @@ import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deleteRecords, type DeleteRecords } from '../../../src/records/catalogue/delete-records.ts';
-import { catalogueRecords, type CatalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
+import { catalogue, type Catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
@@ -16,7 +16,7 @@ import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 
 const open = new AsyncDisposableStack();
 let test: TestLog;
-let records: CatalogueRecords;
+let records: Catalogue;
 let deletion: DeleteRecords;
 /** How long ago everything was changed. */
 let laterMs = 61_000;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { log } = test;
   const views = open.use(sqliteViews());
   open.use(project(log, views));
-  records = catalogueRecords(log);
+  records = catalogue(log);
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   deletion = deleteRecords(views, fresh, records, async () => Date.now() + laterMs);
   await waitFor('the projection', () => views.position());
@@ -163,7 +163,6 @@ describe('a version', () => {
     await deleteDeployment();
     expect(await deletion.version(first)).toEqual({ kind: 'removed' });
     expect(await records.versions.get(tenant.org_id, first.id)).toBeUndefined();
-    expect(await records.versions.getRecord(tenant.org_id, first.id)).toBeUndefined();
     expect([...(await records.versions.hashes(tenant.org_id))]).toEqual([second.sha256]);
     expect((await addVersion()).number).toBe(3);
     const { versions } = await records.versions.page(tenant.org_id, first.workflow_id, {
@@ -195,11 +194,9 @@ describe('a version', () => {
     await deletion.version(first);
     expect(await deleteWorkflow()).toEqual({ kind: 'removed' });
     expect(await records.workflows.get(org_id, workflow_id)).toBeUndefined();
-    expect(await records.versions.getRecord(org_id, second.id)).toBeUndefined();
+    expect(await records.versions.get(org_id, second.id)).toBeUndefined();
     expect(await records.versions.count(org_id)).toBe(0);
-    const left = await openBucket(test.log, 'CATALOGUE', NumberedVersion).list(
-      `workflow_versions_by_number.${org_id}`,
-    );
+    const left = await openBucket(test.log, 'CATALOGUE', NumberedVersion).list(`workflow_versions.${org_id}`);
     expect(left).toEqual([]);
   });
 });

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import { WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorkflowVersions, type FixedVersion } from '../../../src/records/catalogue/workflow-versions.ts';
@@ -81,18 +79,6 @@ describe('versions of a workflow', () => {
     expect(numbers(await list(10, 1_000_000))).toEqual([8, 7, 6, 4, 3, 2, 1]);
   });
 
-  it('do not exist before they have a number', async () => {
-    const versions = openWorkflowVersions(log);
-    const begun = { ...aVersion(aWorkflow()), number: 1 };
-    const { org_id, id } = begun;
-    const key = `workflow_versions.${org_id}.${id}`;
-    await openBucket(log, 'CATALOGUE', WorkflowVersion).create(key, recordOf(begun));
-    expect(await versions.get(org_id, id)).toBeUndefined();
-    expect(await versions.getRecord(org_id, id)).toEqual(recordOf(begun));
-    expect(await versions.create(begun)).toBe(false);
-    expect(await versions.get(org_id, id)).toEqual({ ...recordOf(begun), archived: false });
-  });
-
   it('do not take the number of another version', async () => {
     const versions = openWorkflowVersions(log);
     const of = aWorkflow();
@@ -100,7 +86,7 @@ describe('versions of a workflow', () => {
     expect(await versions.create(first)).toBe(true);
     const second = { ...aVersion(of), number: 1 };
     await expect(versions.create(second)).rejects.toThrow(/number 1 .* belongs to another version/);
-    expect(await versions.getRecord(of.org_id, second.id)).toBeUndefined();
+    expect(await versions.get(of.org_id, second.id)).toBeUndefined();
     expect(await versions.get(of.org_id, first.id)).toEqual({ ...recordOf(first), archived: false });
   });
 

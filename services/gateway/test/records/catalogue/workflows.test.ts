@@ -118,7 +118,7 @@ describe('a version of a workflow', () => {
       meant('max', 'did you mean maximum?'),
       meant('maxmum', 'did you mean maximum?'),
       meant('requird', 'did you mean required?'),
-      meant('unit', 'a definition has name, type,'),
+      meant('unit', 'A definition has name, type,'),
     ]);
   });
 

@@ -1,7 +1,8 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import { ancestorsBelow, descendantsOf, type Descendant } from '../../../src/records/keys/api-keys.ts';
+import { ancestorsBelow, descendantsOf } from '../../../src/records/keys/api-keys.ts';
+import type { StoredKey } from '../../../src/records/keys/key-store.ts';
 
 const aKey = (id: string): ApiKey => ({
   id,
@@ -14,10 +15,10 @@ const aKey = (id: string): ApiKey => ({
   created_at: '2026-01-01T00:00:00.000Z',
   expires_at: null,
 });
-const a: Descendant = { record: aKey('a'), ancestors: [] };
-const b: Descendant = { record: aKey('b'), ancestors: ['a'] };
-const c: Descendant = { record: aKey('c'), ancestors: ['a', 'b'] };
-const ids = (keys: readonly Descendant[]): string[] => keys.map(({ record }) => record.id);
+const a: StoredKey = { record: aKey('a'), ancestors: [] };
+const b: StoredKey = { record: aKey('b'), ancestors: ['a'] };
+const c: StoredKey = { record: aKey('c'), ancestors: ['a', 'b'] };
+const ids = (keys: readonly StoredKey[]): string[] => keys.map(({ record }) => record.id);
 
 describe('the ancestors of a key', () => {
   it('are the present ancestors of its parent, and the parent', () => {
@@ -30,7 +31,7 @@ describe('the ancestors of a key', () => {
 
 describe('the descendants of a key', () => {
   it('are all below it, and neither itself nor those above and beside it', () => {
-    const beside: Descendant = { record: aKey('d'), ancestors: ['a'] };
+    const beside: StoredKey = { record: aKey('d'), ancestors: ['a'] };
     const keys = [a, b, c, beside];
     expect(ids(descendantsOf('a', keys))).toEqual(['b', 'c', 'd']);
     expect(ids(descendantsOf('b', keys))).toEqual(['c']);

@@ -3,8 +3,8 @@ import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
-import { createApiKey } from '../../../src/records/keys/api-keys.ts';
-import { keyStore } from '../../../src/records/keys/key-store.ts';
+import { createApiKey, newKeyText, sha256Of } from '../../../src/records/keys/api-keys.ts';
+import { keyName, keysOf, keyStore, lastUsesOf } from '../../../src/records/keys/key-store.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
@@ -164,23 +164,26 @@ describe('POST /api-keys', () => {
     const { key } = await aTenantsKey(['runs:write']);
     const { status, body } = await create(key, { name: 'ci\u202egnp' });
     expect([status, body.detail[0].loc]).toEqual([422, ['body', 'name']]);
-    expect(body.detail[0].msg).toMatch(/^Input should be a text of 1 to 128 characters that is not blank/);
+    expect(body.detail[0].msg).toMatch(/^Send a text of 1 to 128 characters that is not blank/);
   });
 
   it('creates at most a thousand keys for an organisation', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const store = keyStore(bed.log);
     const { record } = await createApiKey(bed.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
-    const left = 1_000 - (await store.listIndexed(tenant.org_id)).length;
-    const sha256 = 'c'.repeat(64);
-    const more = Array.from({ length: left }, () => ({ sha256, record: { ...record, id: newUuid() } }));
-    await Promise.all(more.map((one) => store.index(one)));
+    const left = 1_000 - (await keysOf(store, tenant.org_id)).length;
+    const more = Array.from({ length: left }, () => ({
+      ...record,
+      id: newUuid(),
+      sha256: sha256Of(newKeyText()),
+    }));
+    await Promise.all(more.map((one) => store.create(keyName(one), { record: one })));
     const { status, body } = await create(key, { name: 'x' });
     expect([status, body]).toEqual([
       409,
       aRefusal('too_many_api_keys', expect.stringContaining('has 1000 API keys')),
     ]);
-    expect((await revoke(key, more[0]?.record.id ?? '')).status).toBe(204);
+    expect((await revoke(key, more[0]?.id ?? '')).status).toBe(204);
     expect((await create(key, { name: 'x' })).status).toBe(201);
   });
 });
@@ -231,7 +234,7 @@ describe('GET /api-keys', () => {
       const headers = { 'X-Forwarded-For': '198.51.100.1, 203.0.113.7' };
       expect((await call(`${at.api}/api-keys`, key, { headers })).status).toBe(200);
       const use = await waitFor('the use to be noted', async () =>
-        [...(await keyStore(bed.log).lastUses(tenant.org_id)).values()].at(0),
+        [...(await lastUsesOf(bed.log, tenant.org_id)).values()].at(0),
       );
       expect(use.address).toBe(expected);
     }
@@ -248,7 +251,7 @@ describe('DELETE /api-keys/{key_id}', () => {
     expect((await revoke(key, body.id)).status).toBe(204);
     await waitFor('both to refuse it', async () => (await at(gateway)).status === 401, { withinMs: 5_000 });
     await waitFor('both to refuse it', async () => (await at(other)).status === 401, { withinMs: 5_000 });
-    expect(await keyStore(bed.log).lastUses(tenant.org_id)).not.toContain(body.id);
+    expect(await lastUsesOf(bed.log, tenant.org_id)).not.toContain(body.id);
   });
 
   it('revokes the keys that were made with it, unless they are to be kept', async () => {
@@ -298,7 +301,7 @@ describe('DELETE /api-keys/{key_id}', () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const [own] = (await list(key)).body.api_keys;
     expect((await revoke(key, own.id)).status).toBe(204);
-    const left = await keyStore(bed.log).listIndexed(tenant.org_id);
+    const left = await keysOf(keyStore(bed.log), tenant.org_id);
     expect(left.map(({ value }) => value.record.id)).not.toContain(own.id);
   });
 

@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/records/keys/api-keys.ts';
-import { keyStore } from '../../../src/records/keys/key-store.ts';
+import { lastUsesOf, recordUse } from '../../../src/records/keys/key-store.ts';
 import { lastUses } from '../../../src/records/keys/cached-authentication.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { aKit } from '../../fixtures/gateway/a-kit.ts';
@@ -23,7 +23,7 @@ describe('the last use of a key', () => {
     const record = await aKey();
     let second = 0;
     const note = lastUses(aKit({ log: test.log, now: () => at(second), clock: () => second * 1000 }));
-    const noted = async () => (await keyStore(test.log).lastUses(record.org_id)).get(record.id)?.at;
+    const noted = async () => (await lastUsesOf(test.log, record.org_id)).get(record.id)?.at;
     note(record, '10.0.0.1');
     await waitFor('the first use', async () => (await noted()) === at(0).toISOString());
     const before = await writes();
@@ -44,7 +44,7 @@ describe('the last use of a key', () => {
     };
     const one = await gatewayAt('one', '10.0.0.1');
     const other = await gatewayAt('other', '10.0.0.2');
-    const stored = async () => (await keyStore(test.log).lastUses(record.org_id)).get(record.id);
+    const stored = async () => (await lastUsesOf(test.log, record.org_id)).get(record.id);
     one();
     await waitFor('the first use', async () => (await stored())?.address === '10.0.0.1');
     const before = await writes();
@@ -61,11 +61,10 @@ describe('the last use of a key', () => {
 
   it('does not go back when an older one is written later', async () => {
     const record = await aKey();
-    const store = keyStore(test.log);
     const [early, late] = [at(0), at(30)];
-    expect(await store.recordUse(record, { at: late, address: undefined }, 60_000)).toEqual(late);
-    expect(await store.recordUse(record, { at: early, address: '10.0.0.1' }, 60_000)).toEqual(late);
-    expect((await store.lastUses(record.org_id)).get(record.id)).toEqual({
+    expect(await recordUse(test.log, record, { at: late, address: undefined }, 60_000)).toEqual(late);
+    expect(await recordUse(test.log, record, { at: early, address: '10.0.0.1' }, 60_000)).toEqual(late);
+    expect((await lastUsesOf(test.log, record.org_id)).get(record.id)).toEqual({
       at: late.toISOString(),
       address: null,
     });
@@ -78,6 +77,6 @@ describe('the last use of a key', () => {
     await closed[Symbol.asyncDispose]();
     const note = lastUses(aKit({ log: closed, now: () => at(0), clock }));
     for (let use = 0; use < 200; use += 1) note(record, '10.0.0.1');
-    expect(await keyStore(test.log).lastUses(record.org_id)).toEqual(new Map());
+    expect(await lastUsesOf(test.log, record.org_id)).toEqual(new Map());
   });
 });

@@ -1,6 +1,8 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
+import { LogFull } from '@runledger/event-log/append/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { aLog as aLogWith } from '@runledger/event-log/test/fixtures/test-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   authenticate,
@@ -11,7 +13,7 @@ import {
   type CreatedApiKey,
 } from '../../../src/records/keys/api-keys.ts';
 import { deriveKey } from '../../../src/records/keys/derive-key.ts';
-import { keyStore, type KeyStore } from '../../../src/records/keys/key-store.ts';
+import { invalidate, keyName, keysOf, keyStore, type KeyStore } from '../../../src/records/keys/key-store.ts';
 import { listKeys, revokeKey } from '../../../src/records/keys/api-keys-routes.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 
@@ -39,7 +41,7 @@ const aChain = async (first: CreatedApiKey, length: number): Promise<CreatedApiK
 const isValid = async ({ key }: CreatedApiKey): Promise<boolean> =>
   (await authenticate(test.log, key, () => now)) !== undefined;
 const idsIn = async (org_id: string): Promise<string[]> =>
-  (await keyStore(test.log).listIndexed(org_id)).map(({ value }) => value.record.id);
+  (await keysOf(keyStore(test.log), org_id)).map(({ value }) => value.record.id);
 
 describe('a key that another key made', () => {
   it('names it, also when that one was made by a third, and an operator’s key names none', async () => {
@@ -123,12 +125,7 @@ describe('a key that another key made', () => {
     const made = Array.from({ length: 999 }, () =>
       newKey({ ...first.record, parent_key_id: first.record.id, ancestors: [first.record.id] }, now),
     );
-    await Promise.all(
-      made.map(async ({ stored }) => {
-        await store.index(stored);
-        await store.create(stored);
-      }),
-    );
+    await Promise.all(made.map(({ record, stored }) => store.create(keyName(record), stored)));
     expect(await revokeKey(test.log, first.record, first.record.id)).toEqual({ kind: 'revoked' });
     const valid = await Promise.all(made.map(isValid));
     expect(valid.filter(Boolean)).toEqual([]);
@@ -151,9 +148,10 @@ describe('a key that is made while a key above it is revoked', () => {
     const { id } = parent.record;
     const { stored, key, record } = newKey({ ...parent.record, parent_key_id: id, ancestors: [id] }, now);
     const store = keyStore(test.log);
-    await store.index(stored);
-    await store.invalidate(parent.record.sha256);
-    expect(await store.createWhileValid(stored, parent.record)).toBe(false);
+    const by = await store.get(keyName(parent.record));
+    if (by === undefined) throw new Error('the parent is stored');
+    await invalidate(store, parent.record);
+    expect(await store.putWhile(keyName(record), stored, by)).toBe(false);
     expect(await isValid({ key, record })).toBe(false);
   });
 
@@ -163,16 +161,23 @@ describe('a key that is made while a key above it is revoked', () => {
     const late: CreatedApiKey[] = [];
     const store = keyStore(test.log);
     /** Both keys make another one just before they are revoked. */
+    const makeOne = async (name: string): Promise<void> => {
+      const parent = [first, second].find(({ record: one }) => keyName(one) === name);
+      if (parent && late.length < 2) late.push(await derive(parent.record, other));
+    };
     const racing: KeyStore = {
       ...store,
-      invalidate: async (sha256) => {
-        const parent = [first, second].find(({ record }) => record.sha256 === sha256);
-        if (parent && late.length < 2) late.push(await derive(parent.record, other));
-        await store.invalidate(sha256);
+      update: async (name, value, revision) => {
+        await makeOne(name);
+        return store.update(name, value, revision);
+      },
+      erase: async (name) => {
+        await makeOne(name);
+        await store.erase(name);
       },
     };
     const { record } = first;
-    await revokeWithDescendants(racing, { sha256: record.sha256, record, ancestors: [] });
+    await revokeWithDescendants(racing, { record });
     expect(late).toHaveLength(2);
     for (const key of [first, second, ...late]) expect(await isValid(key)).toBe(false);
     expect(await idsIn(record.org_id)).toEqual([]);
@@ -227,18 +232,44 @@ describe('a revocation that was interrupted', () => {
     let left = 1;
     const dying: KeyStore = {
       ...store,
-      invalidate: async (sha256) => {
+      erase: async (name) => {
         if (left === 0) throw new Error('the gateway was killed');
         left -= 1;
-        await store.invalidate(sha256);
+        await store.erase(name);
       },
     };
     const { record } = first;
-    const indexed = { sha256: record.sha256, record, ancestors: [] };
-    await expect(revokeWithDescendants(dying, indexed)).rejects.toThrow('killed');
+    await expect(revokeWithDescendants(dying, { record })).rejects.toThrow('killed');
     expect(await isValid(first)).toBe(true);
     expect(await revokeKey(test.log, record, record.id)).toEqual({ kind: 'revoked' });
     for (const key of [first, second, third]) expect(await isValid(key)).toBe(false);
     expect(await idsIn(record.org_id)).toEqual([]);
   });
+
+  it('leaves a key that is not valid and makes no other one, and is completed by somebody else', async () => {
+    const admin = (await createApiKey(test.log, { ...newOwner(), scopes: ['admin'] })).record;
+    const first = await derive(admin);
+    await invalidate(keyStore(test.log), first.record);
+    expect(await isValid(first)).toBe(false);
+    expect(await deriveKey(other, first.record, { name: 'x' }, now)).toEqual({ kind: 'revoked' });
+    expect(await idsIn(admin.org_id)).toContain(first.record.id);
+    expect(await revokeKey(other, admin, first.record.id)).toEqual({ kind: 'revoked' });
+    expect(await idsIn(admin.org_id)).toEqual([admin.id]);
+  });
+});
+
+it('a key is revoked with those below it while the bucket is full, and every gateway knows', async () => {
+  await using full = await aLogWith({ keysMaxBytes: 64 * 1024 });
+  const elsewhere = await full.open();
+  const first = await createApiKey(full.log, { ...newOwner(), scopes: ['admin'] });
+  const second = await deriveKey(full.log, first.record, { name: 'x' }, now);
+  if (second.kind !== 'derived') throw new Error(second.kind);
+  const fill = async (): Promise<void> => {
+    for (let n = 0; n < 1_000; n += 1) await createApiKey(full.log, newOwner());
+  };
+  await expect(fill()).rejects.toBeInstanceOf(LogFull);
+  const texts = [first.key, second.created.key];
+  for (const text of texts) expect(await authenticate(elsewhere, text)).toBeDefined();
+  expect(await revokeKey(full.log, first.record, first.record.id)).toEqual({ kind: 'revoked' });
+  for (const text of texts) expect(await authenticate(elsewhere, text)).toBeUndefined();
 });

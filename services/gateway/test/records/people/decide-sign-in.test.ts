@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideSignIn, type Claimant } from '../../../src/records/people/provider-routes.ts';
 
-const ada = { id: 'ada', email: 'ada@example.com' };
-const nobody: Claimant<typeof ada> = {
+const ada = { id: 'ada', email: 'ada@example.com', name: 'Ada' };
+const nobody: Claimant = {
   identity: { email: ada.email },
   linked: undefined,
   owner: undefined,
@@ -43,7 +43,7 @@ describe('somebody who has signed in at the provider', () => {
 
   it('gets nothing of an e-mail that is not theirs', () => {
     const email = fc.constantFrom('ada@example.com', 'eve@example.com');
-    const person = fc.record({ id: fc.constantFrom('ada', 'eve'), email });
+    const person = fc.record({ id: fc.constantFrom('ada', 'eve'), email, name: fc.constant('Ada') });
     const claimant = fc.record({
       identity: fc.record({ email: fc.option(email, { nil: undefined }) }),
       linked: fc.option(person, { nil: undefined }),

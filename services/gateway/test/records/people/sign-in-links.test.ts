@@ -48,6 +48,21 @@ describe('a link', () => {
     expect((await browser.send('POST', '/account/password', both_given)).status).toBe(204);
   });
 
+  it('ends after 15 minutes by the clock of the broker, at a gateway whose own clock is wrong', async () => {
+    const { org_id } = await anOrganisation(bed, gateway);
+    const { email } = await aMember(bed.log, org_id, 'viewer');
+    const minutes = (count: number) => () => new Date(Date.now() + count * 60_000);
+    for (const now of [minutes(120), minutes(-120)]) {
+      const wrong = await bed.gateway({ now });
+      const signIn = async (token: string) =>
+        (await aBrowser(wrong.api).send('POST', '/session/link', { token })).status;
+      const { token } = await accountsOf(bed.log).links.create({ email });
+      expect(await signIn(token)).toBe(200);
+      const { token: ended } = await accountsOf(bed.log, minutes(-16)).links.create({ email });
+      expect(await signIn(ended)).toBe(410);
+    }
+  });
+
   it('of a standalone makes the owner, who operates it, and ends after 15 minutes', async () => {
     const { org_id } = await anOrganisation(bed, gateway);
     const email = anEmail();

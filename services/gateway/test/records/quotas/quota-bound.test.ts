@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/run-events';
@@ -199,6 +200,7 @@ describe("an organisation's queue", () => {
     vi.advanceTimersByTime(1_000);
     const trying = ask();
     for (let run = 0; run < 3; run += 1) expect(await ask()).toBe('accepted');
+    await endOfTurn();
     expect(counts).toBe(2);
     silent.resolve(1);
     expect(await trying).toBe('over_quota');

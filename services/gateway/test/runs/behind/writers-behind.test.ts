@@ -8,7 +8,7 @@ import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eraseBlobs, unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
-import { catalogue, catalogueRecords } from '../../../src/records/catalogue/catalogue.ts';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { deleteRecords } from '../../../src/records/catalogue/delete-records.ts';
 import { clock } from '../../../src/kit.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
@@ -214,7 +214,7 @@ describe('while the views are behind', () => {
   });
 
   it('no record of the catalogue is deleted, since a run may use it', async () => {
-    const records = catalogueRecords(bed.log);
+    const records = catalogue(bed.log);
     const { org_id, deployment } = tenant;
     await hold();
     await queueSample(gateway, tenant);

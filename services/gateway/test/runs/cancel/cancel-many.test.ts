@@ -65,58 +65,6 @@ describe('cancelling many runs', () => {
     expect(await factsOf(here.bed, here.tenant)).toBe(facts);
   });
 
-  it('cancels only the runs that match every filter', async () => {
-    const [plain, h100] = [
-      await queueSample(here.gateway, here.tenant),
-      await queueSample(here.gateway, here.tenant, { gpu: 'H100', tags: ['nightly', 'a:1'] }),
-    ];
-    const replay = await post(`${here.gateway.api}/run/${plain.run_id}/rerun`, here.tenant.key);
-    const running = await aRunningOne();
-    const { deployment } = here.tenant;
-    const { created_at } = (await viewOf(here.bed, h100)).run;
-    const matched = async (filter: object) => {
-      const { status, body } = await cancelMany({ filter, dry_run: true });
-      expect([status, body]).toEqual([
-        200,
-        { ...(body.matched === 0 ? NOTHING : SOME), matched: expect.any(Number) },
-      ]);
-      return body.matched;
-    };
-    for (const [filter, count] of [
-      [{ status: null, gpu: null, created_after: null }, 4],
-      [{ deployment_id: deployment.id.toUpperCase(), workflow_id: deployment.workflow_id }, 4],
-      [{ deployment_id: deployment.workflow_id }, 0],
-      [{ gpu: 'H100' }, 1],
-      [{ gpu: 'H100', status: 'running' }, 0],
-      [{ tag: 'nightly' }, 1],
-      [{ tag: ['nightly', 'a:1'] }, 1],
-      [{ tag: 'nightly, a:2' }, 0],
-      [{ search: 'NIGHT' }, 1],
-      [{ search: h100.run_id, status: 'queued' }, 1],
-      [{ search: 'sample', status: 'running' }, 1],
-      [{ search: null }, 4],
-      [{ origin: 'replay' }, 1],
-      [{ status: 'queued' }, 3],
-      [{ status: 'running, uploading,success' }, 1],
-      [{ status: ['queued', 'running'] }, 4],
-      [{ status: [] }, 0],
-      [{ status: ['success', 'cancelled', 'not-started'] }, 0],
-      [{ created_before: created_at }, 1],
-      [{ created_after: created_at }, 3],
-      [{ created_before: '2020-01-01' }, 0],
-    ] as const) {
-      expect([filter, await matched(filter)]).toEqual([filter, count]);
-    }
-    expect((await cancelMany({ filter: { gpu: 'H100' } })).body).toMatchObject({ matched: 1, cancelled: 1 });
-    const again = { org_id: plain.org_id, run_id: replay.body.run_id };
-    expect(await Promise.all([plain, h100, again, running].map(statusOf))).toEqual([
-      'queued',
-      'cancelled',
-      'queued',
-      'running',
-    ]);
-  });
-
   it('does not cancel a run as queued that the log shows as started', async () => {
     const views = sqliteViews();
     const stale = await here.bed.gateway({ views });

@@ -1,51 +1,54 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { memoryLog, type MemoryLog } from '@runledger/event-log/append/memory-log';
-import type { RunLog } from '@runledger/event-log/read/run-messages';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, requeued, started, succeeded } from '@runledger/testing/run-events';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cancelRun } from '../../../src/runs/facts/cancel-run.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { aKit } from '../../fixtures/gateway/a-kit.ts';
+import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 
 const user = { user_id: newUuid(), traceparent: null };
 
 /** Another writer appends the events, one before each append of the log's user. */
-const racing = (log: MemoryLog, ...events: RunEvent[]): RunLog => ({
-  ...log,
-  messages: {
-    ...log.messages,
-    publish: async (message) => {
-      const event = events.shift();
-      if (event) await appendAll(log, event);
-      return log.messages.publish(message);
-    },
-  },
-});
+const racing = (log: EventLog, ...events: RunEvent[]): EventLog => {
+  const publish: EventLog['js']['publish'] = async (...message) => {
+    const event = events.shift();
+    if (event) await appendAll(log, event);
+    return log.js.publish(...message);
+  };
+  return { ...log, js: Object.create(log.js, { publish: { value: publish } }) };
+};
 
 const cancelling = (
-  log: RunLog,
+  log: EventLog,
 ): { readonly conflicts: () => number; cancel: ReturnType<typeof cancelRun> } => {
   let conflicts = 0;
   const cancel = cancelRun(
-    aKit({ log: log as EventLog, metrics: { conflict: () => (conflicts += 1) } }),
+    aKit({ log, metrics: { conflict: () => (conflicts += 1) } }),
     async () => ({ kind: 'none' }),
     async () => undefined,
   );
   return { cancel, conflicts: () => conflicts };
 };
 
-const typesOf = async (log: RunLog, key: RunKey): Promise<string[]> => {
+const typesOf = async (log: EventLog, key: RunKey): Promise<string[]> => {
   const read = await readRun(log, key);
   return read.kind === 'found' ? read.facts.map(({ event }) => event.type) : [];
 };
 
 describe('the cancellation of a run', () => {
+  let test: TestLog;
+  let log: EventLog;
+  beforeAll(async () => {
+    test = await aLog();
+    ({ log } = test);
+  });
+  afterAll(() => test[Symbol.asyncDispose]());
+
   it('is decided again when the run is assigned first', async () => {
-    const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key));
     const { cancel, conflicts } = cancelling(racing(log, assigned(key)));
@@ -59,7 +62,6 @@ describe('the cancellation of a run', () => {
   });
 
   it('writes nothing when the run ends first', async () => {
-    const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key), assigned(key), started(key));
     const { cancel } = cancelling(racing(log, succeeded(key)));
@@ -68,7 +70,6 @@ describe('the cancellation of a run', () => {
   });
 
   it('leaves out a run whose status changes first to one that was not requested', async () => {
-    const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key));
     const { cancel } = cancelling(racing(log, assigned(key)));
@@ -77,7 +78,6 @@ describe('the cancellation of a run', () => {
   });
 
   it('is given up while the run changes before every append', async () => {
-    const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key));
     const changes = Array.from({ length: 5 }, (_, n) => [
@@ -91,7 +91,7 @@ describe('the cancellation of a run', () => {
   });
 
   it('reports that the run is unknown when neither the log nor the views have it', async () => {
-    const { cancel } = cancelling(memoryLog());
+    const { cancel } = cancelling(log);
     expect(await cancel(aRun(), user)).toEqual({ kind: 'none' });
   });
 });

@@ -7,15 +7,7 @@ import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
-import {
-  assigned,
-  cancelled,
-  failed,
-  EXECUTOR,
-  started,
-  succeeded,
-  uploading,
-} from '@runledger/testing/run-events';
+import { assigned, cancelled, EXECUTOR, started, uploading } from '@runledger/testing/run-events';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -71,20 +63,6 @@ describe('cancelling', () => {
     expect((await cancel(key)).body).toMatchObject({ status: 'cancelled', outcome: 'cancelled' });
   });
 
-  it.each([
-    ['success', succeeded],
-    ['failed', failed],
-  ] as const)('leaves a run that ended as %s as it is', async (status, end) => {
-    const key = await aRunWith(assigned, started, (run) => end(run));
-    const before = (await factsOf(key)).length;
-    const answer = await cancel(key);
-    expect([answer.status, answer.body]).toEqual([
-      200,
-      { run_id: key.run_id, status, outcome: 'already_ended' },
-    ]);
-    expect(await factsOf(key)).toHaveLength(before);
-  });
-
   it('accepts any body, and none', async () => {
     for (const body of [undefined, 'nonsense', '{"a":']) {
       const key = await aRunWith();
@@ -93,24 +71,6 @@ describe('cancelling', () => {
         ...(body === undefined ? {} : { body }),
       });
       expect(answer.status).toBe(200);
-    }
-  });
-
-  it('decides again when an assignment was stored first', async () => {
-    const second = await bed.gateway();
-    for (let round = 0; round < 20; round += 1) {
-      const key = await aRunWith();
-      const [one, two, assignment] = await Promise.allSettled([
-        cancel(key),
-        cancel(key, second),
-        appendAll(bed.log, assigned(key)),
-      ]);
-      if (one.status !== 'fulfilled' || two.status !== 'fulfilled') throw new Error('a cancel failed');
-      const types = (await factsOf(key)).map(({ type }) => type);
-      expect(types.filter((type) => type === 'RunCancelRequested')).toHaveLength(1);
-      const assignedFirst = assignment.status === 'fulfilled' && types[1] === 'RunAssigned';
-      const outcome = assignedFirst ? 'cancellation_requested' : 'cancelled';
-      expect([one.value.body.outcome, two.value.body.outcome]).toEqual([outcome, outcome]);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import { requestCancel } from '../../../src/runs/facts/cancel.decide.ts';
+import { requestCancel } from '../../../src/runs/facts/cancel-run.ts';
 import { folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 import {
   aRun,

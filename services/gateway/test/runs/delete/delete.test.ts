@@ -137,19 +137,6 @@ overEachViews('deleting', (here) => {
     expect(again).toMatchObject({ status: 409, body: { detail: expect.stringContaining('was deleted') } });
   });
 
-  it('works for runs that are older than the log', async () => {
-    const [run, other] = [await endedRun(), await endedRun()];
-    await waitFor('their views', async () => (await listed()).length === 2);
-    await forgetAll(here.bed.log);
-    expect((await deleteOutputs(other)).status).toBe(200);
-    expect(await shown(other)).toMatchObject({ status: 'success', outputs: [] });
-    expect((await deleteRun(run)).status).toBe(200);
-    expect(await statusOf(run)).toBe(404);
-    expect(await listed()).toEqual([other.run_id]);
-    expect((await deleteRun(other)).status).toBe(200);
-    expect(await listed()).toEqual([]);
-  });
-
   it('works for runs that are older than the log, also when the views are derived from it again', async () => {
     const [run, other] = [await endedRun(), await endedRun()];
     await waitFor('their views', async () => (await listed()).length === 2);

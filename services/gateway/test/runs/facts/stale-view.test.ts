@@ -7,7 +7,7 @@ import { clock } from '../../../src/kit.ts';
 import type { RunView } from '../../../src/views/run-view.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';
-import { shownWebhooks } from '../../../src/runs/facts/shown-webhooks.ts';
+import { latestWebhooks } from '../../../src/runs/facts/latest-webhooks.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
@@ -23,9 +23,10 @@ const shownBy = async (log: EventLog, key: RunKey, stale: RunView, archived: Run
   await views.save([stale]);
   const current = currentRun(aKit({ log, views }), {
     archived: async () => archived,
+    archiveHasOthers: async () => false,
     find: (one) => views.find(one),
     fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
-    shown: shownWebhooks(),
+    webhooks: latestWebhooks(),
   });
   const read = await current(key);
   return read.kind === 'found' ? read.run.status : read.kind;

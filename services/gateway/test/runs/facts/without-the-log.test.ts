@@ -8,7 +8,7 @@ import { statusOf } from '../../../src/views/stored-run.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';
-import { shownWebhooks } from '../../../src/runs/facts/shown-webhooks.ts';
+import { latestWebhooks } from '../../../src/runs/facts/latest-webhooks.ts';
 import { redeliverRun } from '../../../src/runs/redeliver.ts';
 import { openTestBedOnOwnBroker, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendWebhook } from '../../fixtures/runs/appended-facts.ts';
@@ -21,11 +21,18 @@ import { aKit } from '../../fixtures/gateway/a-kit.ts';
 /** As a gateway reads and redelivers, behind the API keys: those cannot be checked for longer than a moment without the log. */
 const readerOf = ({ log }: TestBed, views: RunViews) => {
   const kit = aKit({ log, views });
-  const shown = shownWebhooks();
+  const webhooks = latestWebhooks();
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const archived = async () => undefined;
-  const current = currentRun(kit, { archived, find: (key) => views.find(key), fresh, shown });
-  const redeliver = redeliverRun(kit, current, shown);
+  const archiveHasOthers = async () => false;
+  const current = currentRun(kit, {
+    archived,
+    archiveHasOthers,
+    find: (key) => views.find(key),
+    fresh,
+    webhooks,
+  });
+  const redeliver = redeliverRun(kit, current, webhooks);
   const webhookStatus = async (key: RunKey) => {
     const read = await current(key);
     return read.kind === 'found' ? [read.run.status, statusOf(read.webhook.state)] : read.kind;

@@ -4,7 +4,7 @@ import type { Static, TObject } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { selectRuns } from '../../../src/runs/filter.ts';
 import { runListQuery, type ListQuery } from '../../../src/views/list-query.decide.ts';
-import { decideSearch } from '../../../src/views/run-search.decide.ts';
+import { soughtIn } from '../../../src/views/run-search.decide.ts';
 
 type Query = Static<TObject<typeof RunConditions>>;
 
@@ -23,12 +23,14 @@ const IN_QUERY: Required<Query> = {
 };
 const IN_BODY: Required<RunFilter> = { ...IN_QUERY, status: 'queued', tag: 'a' };
 
-const select = selectRuns({ deployments: { ids: async () => [] } as never });
+const select = selectRuns({ deployments: { all: async () => [] } as never });
 const org_id = orgId(newUuid());
 
 /** What is asked of a database. */
-const listed = async (filter: Query | RunFilter): Promise<ListQuery> =>
-  runListQuery({ ...(await decideSearch(await select(org_id, filter), async () => 0)), limit: 1 });
+const listed = async (filter: Query | RunFilter): Promise<ListQuery> => {
+  const query = await select(org_id, filter);
+  return runListQuery({ ...query, limit: 1 }, await soughtIn(query, async () => 0));
+};
 
 describe.each([
   ['a query', IN_QUERY],

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cursorAt } from '../../../src/door/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from '../../../src/runs/filter.ts';
-import { wordsIn } from '../../../src/door/nearest-name.ts';
+import { wordsIn } from '../../../src/door/checked-request.ts';
 import { sortKeyOf } from '../../../src/views/sort-key.decide.ts';
 
 const place = sortKeyOf({

@@ -1,4 +1,3 @@
-import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import {
@@ -20,9 +19,8 @@ import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
-import { call, post } from '../../fixtures/requests/requests.ts';
+import { call } from '../../fixtures/requests/requests.ts';
 import { HOOK } from '../../fixtures/runs/notified-runs.ts';
-import { viewOf } from '../../fixtures/views/stale-views.ts';
 
 overEachViews('runs', (here) => {
   const list = (query = '', key = here.tenant.key) => call(`${here.gateway.api}/runs${query}`, key);
@@ -91,61 +89,6 @@ overEachViews('runs', (here) => {
       cursor = page.body.next_cursor;
     }
     expect(seen).toEqual(runs.toReversed());
-  });
-
-  it('match every filter', async () => {
-    const other = { ...here.tenant.deployment, id: newUuid(), workflow_id: newUuid() };
-    const [a, b, c] = [
-      await queue(),
-      await queue({ gpu: 'H100', tags: ['nightly', 'a:1'] }),
-      await queue({ tags: ['a:1'] }),
-    ];
-    await appendAll(here.bed.log, assigned(b, { data: { gpu: 'H100' } }));
-    await appendAll(here.bed.log, assigned(c), started(c), failed(c));
-    const again = await post(`${here.gateway.api}/run/${a.run_id}/rerun`, here.tenant.key);
-    const d = again.body;
-    const [ofA, ofB, ofC, ofD] = [a, b, c, d].map(({ run_id }) => run_id);
-    const { created_at } = (await viewOf(here.bed, b)).run;
-    const { id, workflow_id } = here.tenant.deployment;
-    for (const [query, ids] of [
-      ['', [ofD, ofC, ofB, ofA]],
-      ['?status=queued', [ofD, ofA]],
-      ['?status=queued,failed', [ofD, ofC, ofA]],
-      ['?status=started&status=failed', [ofC, ofB]],
-      ['?status=started&status=failed&gpu=H100', [ofB]],
-      ['?status=success', []],
-      ['?status=not-started', []],
-      [`?deployment_id=${id.toUpperCase()}`, [ofD, ofC, ofB, ofA]],
-      [`?deployment_id=${other.id}`, []],
-      [`?workflow_id=${workflow_id}&status=failed`, [ofC]],
-      [`?workflow_id=${other.workflow_id}`, []],
-      ['?gpu=H100', [ofB]],
-      ['?gpu=h100', [ofB]],
-      ['?gpu=RTX4090', []],
-      ['?tag=a:1', [ofC, ofB]],
-      ['?tag=a:1&tag=nightly', [ofB]],
-      ['?tag=nightly,a:1', [ofB]],
-      ['?tag=A:1', []],
-      ['?origin=replay', [ofD]],
-      ['?origin=api&status=queued', [ofA]],
-      ['?origin=manual', []],
-      [`?created_after=${created_at}`, [ofD, ofC, ofB]],
-      [`?created_before=${created_at}`, [ofA]],
-      ['?created_before=2020-01-01', []],
-      [`?search=${ofA}`, [ofA]],
-      ['?search=NIGHTLY', [ofB]],
-      ['?search=a:1&status=failed', [ofC]],
-      ['?search=Sample', [ofD, ofC, ofB, ofA]],
-      ['?search=nothing+like+it', []],
-    ] as const) {
-      expect([query, idsOf(await list(query))]).toEqual([query, ids]);
-      expect([query, (await count(query)).total]).toEqual([query, ids.length]);
-    }
-    expect(await count()).toEqual({
-      counts: { ...NONE, queued: 2, started: 1, failed: 1 },
-      total: 4,
-      complete: true,
-    });
   });
 
   it('belong to the caller’s organisation, also with the cursor of another one', async () => {

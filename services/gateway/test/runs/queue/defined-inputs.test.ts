@@ -1,5 +1,6 @@
 import { MAX_INPUTS_BYTES } from '@runledger/contracts/limits';
 import { numberOf } from '@runledger/contracts/exact-number';
+import { catalogue as catalogueOf } from '../../../src/records/catalogue/catalogue.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   aCatalogueApi,
@@ -68,9 +69,13 @@ describe('inputs that a version defines', () => {
       {
         loc: ['body', 'inputs', 'stebs'],
         type: 'extra_forbidden',
-        msg: 'Extra inputs are not permitted; did you mean "steps"?',
+        msg: 'This is unknown here: leave it out; did you mean "steps"?',
       },
-      { loc: ['body', 'inputs', 'other'], type: 'extra_forbidden', msg: 'Extra inputs are not permitted' },
+      {
+        loc: ['body', 'inputs', 'other'],
+        type: 'extra_forbidden',
+        msg: 'This is unknown here: leave it out',
+      },
     ];
     const strict = await queue({ deployment_id, inputs, strict_inputs: true });
     expect([strict.status, strict.body.detail]).toEqual([422, refused]);
@@ -99,16 +104,16 @@ describe('inputs that a version defines', () => {
     const { status, body } = await queue({ deployment_id, inputs: wrong });
     expect(status).toBe(422);
     expect(body.detail).toEqual([
-      { loc: ['body', 'inputs', 'prompt'], type: 'missing', msg: 'Field required' },
+      { loc: ['body', 'inputs', 'prompt'], type: 'missing', msg: 'This is required: send it' },
       {
         loc: ['body', 'inputs', 'steps'],
         type: 'less_than_equal',
-        msg: 'Input should be less than or equal to 50',
+        msg: 'Send 50 or less',
       },
-      { loc: ['body', 'inputs', 'sampler'], type: 'enum', msg: "Input should be 'euler' or 'ddim'" },
-      { loc: ['body', 'inputs', 'strength'], type: 'float_type', msg: 'Input should be a valid number' },
-      { loc: ['body', 'inputs', 'tiled'], type: 'bool_type', msg: 'Input should be a valid boolean' },
-      { loc: ['body', 'inputs', 'tags'], type: 'list_type', msg: 'Input should be a valid list' },
+      { loc: ['body', 'inputs', 'sampler'], type: 'enum', msg: "Send 'euler' or 'ddim'" },
+      { loc: ['body', 'inputs', 'strength'], type: 'float_type', msg: 'Send a number' },
+      { loc: ['body', 'inputs', 'tiled'], type: 'bool_type', msg: 'Send true or false' },
+      { loc: ['body', 'inputs', 'tags'], type: 'list_type', msg: 'Send a list' },
     ]);
   });
 
@@ -145,7 +150,7 @@ describe('inputs that a version defines', () => {
     }
     expect(
       (await queue({ deployment_id, inputs: { seed: '18446744073709551616' } })).body.detail,
-    ).toMatchObject([{ msg: `Input should be less than or equal to ${largest}` }]);
+    ).toMatchObject([{ msg: `Send ${largest} or less` }]);
     const { workflow_id } = (await admin.get(`/deployments/${deployment_id}`)).body;
     const { body } = await admin.get(`/workflows/${workflow_id}/versions/${version_id}`);
     expect(body.inputs).toMatchObject([{ maximum: largest, default: odd }]);
@@ -221,7 +226,8 @@ describe('inputs that a version defines', () => {
     const { deployment_id, version_id } = await aDeployment();
     expect((await queue({ deployment_id, inputs: { prompt: 'one' } })).status).toBe(200);
     const { log, tenant } = catalogue.bed;
-    const filter = `$KV.CATALOGUE.workflow_versions.${tenant.org_id}.${version_id}`;
+    const version = await catalogueOf(log).versions.get(tenant.org_id, version_id);
+    const filter = `$KV.CATALOGUE.workflow_versions.${tenant.org_id}.${version?.workflow_id}.*`;
     expect((await log.jsm.streams.purge('KV_CATALOGUE', { filter })).purged).toBe(1);
     expect((await queue({ deployment_id, inputs: { prompt: 'two' } })).status).toBe(200);
     expect((await queue({ deployment_id })).status).toBe(422);

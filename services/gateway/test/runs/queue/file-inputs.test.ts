@@ -46,7 +46,7 @@ const problemsOf = ({ status, body }: ApiAnswer): unknown => [status, body.detai
 const valueError = (name: string, msg: string) => ({
   loc: ['body', 'inputs', name],
   type: 'value_error',
-  msg: `Value error, ${msg}`,
+  msg: `${msg.slice(0, 1).toUpperCase()}${msg.slice(1)}`,
 });
 const runOf = async ({ body }: ApiAnswer) => {
   const run = { org_id: orgId(catalogue.bed.tenant.org_id), run_id: runId(body.run_id) };
@@ -141,7 +141,7 @@ describe('an input that is a file', () => {
       422,
       [
         expect.objectContaining({
-          msg: expect.stringContaining('this address has expired: read its run again'),
+          msg: expect.stringContaining('This address has expired: read its run again'),
         }),
       ],
     ]);
@@ -250,7 +250,7 @@ describe('an input that is a list of files', () => {
         {
           loc: ['body', 'inputs', 'frames', 1],
           type: 'value_error',
-          msg: 'Value error, send the id of an uploaded file, an http or https URL, or a data URL',
+          msg: 'Send the id of an uploaded file, an http or https URL, or a data URL',
         },
       ],
     ]);
@@ -283,7 +283,7 @@ describe('an input that is a list of files', () => {
         {
           loc: ['body', 'inputs', 'frames'],
           type: 'too_long',
-          msg: 'List should have at most 200 items after validation, not 201',
+          msg: 'Send at most 200 items',
         },
       ],
     ]);

@@ -120,7 +120,7 @@ describe('an idempotency key', () => {
   it('finds its run in any state, also after the deployment was archived', async () => {
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     await appendAll(bed.log, assigned(run), started(run), succeeded(run));
-    await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
+    await catalogue(bed.log).deployments.put({ ...tenant.deployment, archived: true });
     expect(runIn(tenant, await queueKeyed(second, tenant, 'k'))).toEqual(run);
     expect((await queueKeyed(second, tenant, 'new')).status).toBe(404);
     expect(await factsOf(bed, tenant)).toBe(4);

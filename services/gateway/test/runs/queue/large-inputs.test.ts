@@ -79,7 +79,7 @@ describe('inputs of a run', () => {
   it.each([20, 500, MAX_INLINE_BYTES])(
     'of %i bytes never make its first fact larger than 8 KiB, beside the longest texts that the API accepts',
     async (bytes) => {
-      await catalogue(bed.log).putMachine({
+      await catalogue(bed.log).machines.put({
         ...tenant.machine,
         name: '😀'.repeat(128),
         type: '\u0001'.repeat(128),

@@ -32,7 +32,7 @@ describe('a run that could outlive the log', () => {
     expect(change.status).toBe(422);
     expect(change.body.detail[0].msg).toMatch(/could live 5761 s/);
     const records = catalogue(short.log);
-    await records.putDeployment({ ...deployment, retry: { attempts: 1 }, run_timeout_s: 2_160 });
+    await records.deployments.put({ ...deployment, retry: { attempts: 1 }, run_timeout_s: 2_160 });
     expect((await queue(gateway)).status).toBe(200);
     const start_at = new Date(Date.now() + 60_000).toISOString();
     for (const start of [{ delay_s: 60 }, { start_at }]) {

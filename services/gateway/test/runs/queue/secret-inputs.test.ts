@@ -64,10 +64,10 @@ const requestOf = async (run: RunKey) => {
 const fetched = async (run: RunKey, origin = new URL(catalogue.api).origin) => {
   const keys = await newAttemptKeys();
   await appendAll(catalogue.bed.log, assigned(run, { publicKey: keys.publicKey }));
-  const url = `${origin}/executions/${run.org_id}/${run.run_id}/1/secret-inputs`;
+  const url = `${origin}/executions/${run.org_id}/${run.run_id}/1/assignment`;
   const authorization = `Bearer ${await signAttempt(keys, run, 1)}`;
-  const response = await fetch(url, { headers: { authorization } });
-  return { status: response.status, body: await response.json(), url, authorization };
+  const { status, body } = await call(url, null, { headers: { authorization } });
+  return { status, body, secrets: body.secret_inputs, url, authorization };
 };
 
 /** All that the broker has, as one text. */
@@ -105,9 +105,9 @@ describe('a secret input', () => {
     expect(await shownInputs(large)).toMatchObject({ api_key: null, password: null });
     const list = await admin.get('/runs?include=inputs');
     expect(JSON.stringify(list.body)).not.toContain(secret);
-    expect(await fetched(small)).toMatchObject({ status: 200, body: { api_key: secret } });
-    const { body, url, authorization } = await fetched(large);
-    expect(body).toEqual({ api_key: secret, password: `${secret} again` });
+    expect(await fetched(small)).toMatchObject({ status: 200, secrets: { api_key: secret } });
+    const { secrets, url, authorization } = await fetched(large);
+    expect(secrets).toEqual({ api_key: secret, password: `${secret} again` });
     expect((await fetch(url, { headers: { authorization: `Bearer ${key}` } })).status).toBe(401);
     await appendAll(catalogue.bed.log, started(large), succeeded(large, []));
     expect((await fetch(url, { headers: { authorization } })).status).toBe(409);
@@ -121,8 +121,8 @@ describe('a secret input', () => {
     expect((await requestOf(same)).inputs).toEqual((await requestOf(run)).inputs);
     const kept = runOf(await rerun(same, { prompt: 'a hare', password: 'another one' }));
     expect(await shownInputs(kept)).toEqual({ prompt: 'a hare', api_key: null, password: null });
-    expect((await fetched(same)).body).toEqual({ api_key: secret, password: 'first password' });
-    expect((await fetched(kept)).body).toEqual({ api_key: secret, password: 'another one' });
+    expect((await fetched(same)).secrets).toEqual({ api_key: secret, password: 'first password' });
+    expect((await fetched(kept)).secrets).toEqual({ api_key: secret, password: 'another one' });
     expect(wrongIn(await queue({ prompt: 'a fox', api_key: null }))).toEqual([
       ['inputs.api_key', 'string_type'],
     ]);
@@ -160,7 +160,7 @@ describe('a secret input', () => {
       expect(wrongIn(await queue({ ...inputs, api_key }))).toEqual([['inputs.api_key', type]]);
     const [shortest, longest] = ['abcd', '語'.repeat(4_096)];
     for (const api_key of [shortest, longest])
-      expect((await fetched(runOf(await queue({ ...inputs, api_key })))).body).toEqual({ api_key });
+      expect((await fetched(runOf(await queue({ ...inputs, api_key })))).secrets).toEqual({ api_key });
   });
 
   it('cannot be opened without its key: the attempt learns it, a rerun asks for it, and others go on', async () => {

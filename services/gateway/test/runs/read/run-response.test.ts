@@ -21,14 +21,14 @@ import {
 } from '@runledger/testing/webhook-events';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { runResponse, type Shown } from '../../../src/runs/run-response.ts';
+import { runResponse, type ResponseContext } from '../../../src/runs/run-response.ts';
 import { WEBHOOK_STATUSES } from '../../../src/views/stored-run.decide.ts';
 import { anImage, anOutput, FILE_KEY } from '../../fixtures/runs/an-output.ts';
 import { folded, foldedWebhook, timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { id, key, situations, type Situated } from '../../fixtures/runs/run-situations.ts';
 
 const other = '01920000-0000-7000-8000-0000000000bb';
-const alone: Shown = {
+const alone: ResponseContext = {
   webhook: undefined,
   report: undefined,
   position: undefined,
@@ -36,7 +36,7 @@ const alone: Shown = {
   outputUrl: ({ key, filename }) => `https://files.example/outputs/${key}/${encodeURIComponent(filename)}`,
   showCallback: (url) => url,
 };
-const shown: Shown = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
+const shown: ResponseContext = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
 
 /** What is the same in every situation. */
 const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {

@@ -2,7 +2,7 @@ import type { Deployment } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { aRun, queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
-import { rerun } from '../../../src/runs/rerun.decide.ts';
+import { rerun } from '../../../src/runs/rerun.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
 
 const key = aRun();
@@ -67,9 +67,9 @@ describe('running a run again', () => {
   });
 
   it.each([
-    ['deployment', { ...facts, deployment: undefined }],
-    ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
-    ['workflow version', { ...facts, version: undefined }],
+    ['no_deployment', { ...facts, deployment: undefined }],
+    ['archived_deployment', { ...facts, deployment: { ...deployment, archived: true } }],
+    ['no_workflow', { ...facts, version: undefined }],
   ] as const)('needs the deployment and its version: %s', (why, given) => {
     expect(rerun(origin, given, { inputs: undefined, user_id, draw: () => 7 })).toEqual({
       kind: 'refused',

@@ -50,8 +50,8 @@ describe('running a run again', () => {
     const origin = await queueSample(gateway, tenant, fields);
     await appendAll(bed.log, assigned(origin), started(origin), failed(origin));
     const records = catalogue(bed.log);
-    await records.putMachine({ ...machine, version: '2', runner: { kind: 'program', program: 'other' } });
-    await records.putDeployment({ ...deployment, gpu: 'T4', run_timeout_s: 5, retry: { attempts: 1 } });
+    await records.machines.put({ ...machine, version: '2', runner: { kind: 'program', program: 'other' } });
+    await records.deployments.put({ ...deployment, gpu: 'T4', run_timeout_s: 5, retry: { attempts: 1 } });
     const again = runIn(tenant, await rerun(origin));
     expect(again.run_id).not.toBe(origin.run_id);
     const first = await requestOf(origin);
@@ -108,7 +108,7 @@ describe('running a run again', () => {
 
   it('needs the deployment, as queueing does', async () => {
     const origin = await queueSample(gateway, tenant);
-    await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
+    await catalogue(bed.log).deployments.put({ ...tenant.deployment, archived: true });
     const { status, body } = await rerun(origin);
     expect([status, body]).toEqual([404, aRefusal('deployment_archived')]);
   });
@@ -116,7 +116,7 @@ describe('running a run again', () => {
   it('needs its version, and says so when it was deleted', async () => {
     const origin = await queueSample(gateway, tenant);
     const { org_id, version } = tenant;
-    const key = `workflow_versions.${org_id}.${version.id}`;
+    const key = `workflow_versions.${org_id}.${version.workflow_id}.*`;
     await bed.log.jsm.streams.purge('KV_CATALOGUE', { filter: `$KV.CATALOGUE.${key}` });
     const { status, body } = await rerun(origin);
     expect([status, body]).toEqual([409, aRefusal('workflow_gone', expect.stringContaining('was deleted'))]);
@@ -171,7 +171,7 @@ describe('running a run again with an idempotency key', () => {
     const [run] = answers.map((answer) => runIn(tenant, answer));
     expect(new Set(answers.map(({ body }) => body.run_id)).size).toBe(1);
     expect(await factsOf(bed, tenant)).toBe(2);
-    await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
+    await catalogue(bed.log).deployments.put({ ...tenant.deployment, archived: true });
     expect(runIn(tenant, await rerunKeyed(origin, 'k', { inputs: null }, second))).toEqual(run);
   });
 

@@ -48,11 +48,11 @@ const someProgress = (begin: Run) => {
 };
 
 it('sends the first report at once, and the latest one a second later', () => {
-  const { take, sent } = someProgress(first);
-  take(of(0.1));
+  const { report, sent } = someProgress(first);
+  report(of(0.1));
   vi.advanceTimersByTime(0);
-  take(of(0.2));
-  take(of(0.3));
+  report(of(0.2));
+  report(of(0.3));
   vi.advanceTimersByTime(999);
   expect(sent).toEqual([[1, 0.1]]);
   vi.advanceTimersByTime(1);
@@ -63,8 +63,8 @@ it('sends the first report at once, and the latest one a second later', () => {
 });
 
 it('sends a report that arrived before the fact of its attempt with that fact', () => {
-  const { take, sent, become, present } = someProgress(first);
-  take(of(0.1, { attempt: 2, executor: OTHER_EXECUTOR }));
+  const { report, sent, become, present } = someProgress(first);
+  report(of(0.1, { attempt: 2, executor: OTHER_EXECUTOR }));
   vi.advanceTimersByTime(5_000);
   expect([sent, present()]).toEqual([[], undefined]);
   become(second);
@@ -73,17 +73,17 @@ it('sends a report that arrived before the fact of its attempt with that fact', 
 });
 
 it('sends no report of less progress, and none without news', () => {
-  const { take, sent } = someProgress(first);
+  const { report, sent } = someProgress(first);
   for (const progress of [0.5, 0.4, 0.5]) {
-    take(of(progress));
+    report(of(progress));
     vi.advanceTimersByTime(2_000);
   }
   expect(sent).toEqual([[1, 0.5]]);
 });
 
 it('sends the same progress again when the run has reached another step', () => {
-  const { take, sent, become, present } = someProgress(first);
-  take(of(0.5));
+  const { report, sent, become, present } = someProgress(first);
+  report(of(0.5));
   vi.advanceTimersByTime(2_000);
   become(folded(queued(key), assigned(key), started(key), uploading(key)));
   vi.advanceTimersByTime(0);
@@ -91,10 +91,10 @@ it('sends the same progress again when the run has reached another step', () => 
 });
 
 it('sends nothing for a run that does not execute, and nothing after the close', () => {
-  const { take, sent, close } = someProgress(folded(queued(key)));
-  take(of(0.5));
+  const { report, sent, close } = someProgress(folded(queued(key)));
+  report(of(0.5));
   vi.advanceTimersByTime(2_000);
-  take(of(0.6));
+  report(of(0.6));
   close();
   vi.advanceTimersByTime(2_000);
   expect(sent).toEqual([]);

@@ -70,16 +70,6 @@ describe('the progress of a run', () => {
     expect(source.progress().filter(({ data }) => !Progress.Check(data))).toEqual([]);
   });
 
-  it('comes right after the facts when it was reported before the subscription', async () => {
-    const run = ownRun();
-    await appendAll(bed.log, queued(run), assigned(run), started(run));
-    report(run, 0.25);
-    await waitFor('the report to be kept', () => lastProgress(bed.log, run, 1, EXECUTOR));
-    await using source = await subscribeTo(run);
-    await waitFor('the progress', () => lastOf(source)?.progress === 0.25);
-    expect(source.events.map(({ event }) => event)).toEqual(['fact', 'fact', 'fact', 'progress']);
-  });
-
   it('never goes back within an attempt, and ignores reports of other executors', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
@@ -131,27 +121,6 @@ describe('the progress of a run', () => {
     expect(texts(await readToEnd(other.eventsOf(run), bed.tenant.key))).toEqual(texts(source));
     const again = await readToEnd(other.eventsOf(run), bed.tenant.key, { after: 0 });
     expect(texts(again)).toEqual(texts(source));
-  });
-
-  it('begins again with the next attempt, also when the report arrives before the fact', async () => {
-    const run = ownRun();
-    await appendAll(bed.log, queued(run), assigned(run), started(run));
-    await using source = await subscribeTo(run);
-    await waitFor('the facts', () => source.facts().length === 3);
-    report(run, 0.5);
-    await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
-    report(run, 0.1, { attempt: 2, executor: OTHER_EXECUTOR });
-    await bed.log.nc.flush();
-    await appendAll(bed.log, requeued(run), assigned(run, { attempt: 2, executor: OTHER_EXECUTOR }));
-    await waitFor('the progress of the second', () => lastOf(source)?.attempt === 2);
-    expect(lastOf(source)).toMatchObject({ progress: 0.1 });
-    expect(source.facts().map(({ data }) => [data.status, data.progress])).toEqual([
-      ['queued', 0],
-      ['started', 0],
-      ['running', 0],
-      ['queued', 0],
-      ['started', expect.any(Number)],
-    ]);
   });
 
   it('is not sent after the run has ended', async () => {

@@ -1,5 +1,5 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
+import { aRun, queued } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSubscriptions } from '../../../src/runs/run-subscriptions.ts';
@@ -51,35 +51,6 @@ const subscribersAfter = async (waiting: Promise<void>, of = subscriptions): Pro
 };
 
 describe('waiting for the end of a run', () => {
-  it('resolves when the run has ended, and not before', async () => {
-    const run = await aQueuedRun();
-    let over = false;
-    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER });
-    void waiting.then(() => (over = true));
-    await appendAll(log, assigned(run), started(run));
-    expect(over).toBe(false);
-    await appendAll(log, succeeded(run));
-    expect(await subscribersAfter(waiting)).toBe(0);
-  });
-
-  it('resolves at once for a run that has ended', async () => {
-    const run = await aQueuedRun();
-    await appendAll(log, assigned(run), started(run), succeeded(run));
-    expect(
-      await subscribersAfter(
-        subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER }),
-      ),
-    ).toBe(0);
-  });
-
-  it('resolves when the time is over', async () => {
-    expect(
-      await subscribersAfter(
-        subscriptions.awaitEnd(await aQueuedRun(), { withinMs: 50, signal: nobodyGoes, holder: HOLDER }),
-      ),
-    ).toBe(0);
-  });
-
   it('resolves when the client disconnects, also before the wait begins', async () => {
     const run = await aQueuedRun();
     const gone = new AbortController();
@@ -91,20 +62,6 @@ describe('waiting for the end of a run', () => {
     expect(
       await subscribersAfter(
         subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal, holder: HOLDER }),
-      ),
-    ).toBe(0);
-  });
-
-  it('resolves when the service stops, and does not begin after that', async () => {
-    const run = await aQueuedRun();
-    await using stopping = someSubscriptions(log);
-    const waiting = stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER });
-    stopping.stop();
-    expect(await subscribersAfter(waiting, stopping)).toBe(0);
-    expect(
-      await subscribersAfter(
-        stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER }),
-        stopping,
       ),
     ).toBe(0);
   });

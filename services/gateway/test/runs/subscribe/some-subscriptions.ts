@@ -6,7 +6,7 @@ import { silentLogger as logger } from '@runledger/event-log/connect/observabili
 import { clock } from '../../../src/kit.ts';
 import type { StreamHolder, StreamLimits } from '../../../src/records/quotas/quotas.ts';
 import { currentRun } from '../../../src/runs/facts/current-run.ts';
-import { shownWebhooks } from '../../../src/runs/facts/shown-webhooks.ts';
+import { latestWebhooks } from '../../../src/runs/facts/latest-webhooks.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { freshViews } from '../../../src/views/fresh-views.ts';
 import { openRunSubscriptions, type RunSubscriptions } from '../../../src/runs/run-subscriptions.ts';
@@ -23,11 +23,13 @@ export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}):
   const kit = aKit({ log, views, config: { ...aConfig(), RUNLEDGER_STREAMS_MAX: maxSubscribers } });
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const archived = async () => undefined;
+  const archiveHasOthers = async () => false;
   const current = currentRun(kit, {
     archived,
+    archiveHasOthers,
     find: (key) => views.find(key),
     fresh,
-    shown: shownWebhooks(),
+    webhooks: latestWebhooks(),
   });
   const outputUrl = ({ key }: { readonly key: string }): string => `https://runs.example/outputs/${key}`;
   const limits: StreamLimits = { refuses: () => undefined, hold: () => new DisposableStack() };

@@ -42,7 +42,7 @@ describe('a token of a run', () => {
         detail: [
           {
             loc: ['body', 'expires_in_s'],
-            msg: 'Input should be less than or equal to 7200',
+            msg: 'Send 7200 or less',
             type: 'less_than_equal',
           },
         ],

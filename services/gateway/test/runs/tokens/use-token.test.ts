@@ -121,9 +121,8 @@ describe('a token of a run', () => {
     const run = await endedRun();
     const token = await aRunToken(gateway, key, run);
     const attempt = `${gateway.url}/executions/${run.org_id}/${run.run_id}/1`;
-    expect((await fetch(`${attempt}/inputs`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(
-      401,
-    );
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${attempt}/assignment`, { headers })).status).toBe(401);
     // What a gateway remembers of the key of a token is not found by a text that somebody sends.
     const { body } = await call(`${gateway.api}/api-keys`, key);
     expect(await read(at(run), token)).toBe(200);

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
-import { archivedUpTo, ARCHIVES_AT_ONCE, segmentsIn } from '../../archive/archived-runs.ts';
+import {
+  archivedIn,
+  archivedOf,
+  archivedUpTo,
+  ARCHIVES_AT_ONCE,
+  objectsOf,
+} from '../../archive/archived-runs.ts';
 import { startGatewayProcess } from '../../fixtures/gateway/a-service.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
@@ -29,7 +35,7 @@ const someRuns = async ({ log }: TestBed, tenants: readonly Tenant[]): Promise<M
 };
 
 describe('a gateway that is killed while it archives', SLOW, () => {
-  it('goes on when it starts again: nothing is lost, nothing is twice, and no object is left over', async () => {
+  it('goes on when it starts again: nothing is lost, and no object is left over', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const { path: root } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
@@ -53,9 +59,11 @@ describe('a gateway that is killed while it archives', SLOW, () => {
     }
     const last = open.use(await startGatewayProcess(environment));
     await archivedUpTo(bed);
-    const segments = await segmentsIn(bed.log);
-    expect(segments.reduce((sum, { messages }) => sum + messages, 0)).toBe(runs.size * 4);
-    expect(new Set(segments.map(({ object }) => object)).size).toBe(await filesIn(root));
+    const objects = objectsOf(bed.log, environment);
+    const archived = await archivedIn(bed.log, objects);
+    expect(archived.map(({ run_id }) => run_id).toSorted()).toEqual([...runs.keys()].toSorted());
+    for (const run of archived) expect((await archivedOf(bed.log, run, objects))?.life).toHaveLength(4);
+    expect(await filesIn(root)).toBe(runs.size);
     await last[Symbol.asyncDispose]();
 
     await forgetAll(bed.log);
@@ -68,8 +76,8 @@ describe('a gateway that is killed while it archives', SLOW, () => {
   });
 });
 
-/** Without what a killed process has not stored: the directory removes that after a day. */
+/** Without what a killed process has not stored: that is removed after a day. */
 const filesIn = async (root: string): Promise<number> =>
-  (await readdir(root, { recursive: true })).filter(
-    (name) => name.endsWith('content') && !name.startsWith('incoming'),
+  (await readdir(root, { recursive: true, withFileTypes: true })).filter(
+    (entry) => entry.isFile() && !entry.parentPath.endsWith('incoming'),
   ).length;

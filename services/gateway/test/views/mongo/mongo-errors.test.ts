@@ -1,6 +1,6 @@
 import { MongoBulkWriteError, MongoNetworkError, type BulkWriteResult } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { refusedAsDuplicates } from '../../../src/views/mongo/mongo-errors.ts';
+import { refusedAsDuplicates } from '../../../src/views/mongo/mongo-server.ts';
 
 /** The part of a result that is looked at. */
 const result = { getWriteConcernError: () => undefined } as unknown as BulkWriteResult;

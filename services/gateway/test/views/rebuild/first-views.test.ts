@@ -47,7 +47,7 @@ const firstViews = (
       const config = { ...where, ...(nats.env as { NATS_URL: string }) };
       const order = { config, instance: 'test', level: 'silent', version: 2 } as const;
       const archived = async function* () {};
-      open.use(openFirstViews({ log, views: next, archived, logger: silentLogger, order, checks }));
+      open.use(openFirstViews({ log, views: next, archived, logger: silentLogger, order }, checks));
       const kept = { log, views: next, logger: silentLogger, instance: 'test', version: 2 };
       open.use(openRunProjection(kept));
       const more = await storeRuns(log, 6);

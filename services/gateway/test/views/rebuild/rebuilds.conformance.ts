@@ -17,7 +17,8 @@ import { describe, expect, it } from 'vitest';
 import { clock } from '../../../src/kit.ts';
 import { VIEW_VERSION } from '../../../src/views/stored-run.decide.ts';
 import { openViewStore, type ViewSettings } from '../../../src/views/open-view-store.ts';
-import type { ArchivedRun } from '../../../src/views/rebuild/build-views.ts';
+import { ArchiveUnavailable } from '../../../src/archive/archive-objects.ts';
+import type { ViewSources } from '../../../src/views/rebuild/first-views.ts';
 import { openRebuilds } from '../../../src/views/rebuild/rebuilds.ts';
 import { openRunProjection } from '../../../src/views/run-projection.ts';
 import type { RunViews, ViewStore } from '../../../src/views/run-views.ts';
@@ -37,7 +38,7 @@ const aGateway = (
   open: AsyncDisposableStack,
   { log, nats }: { readonly log: EventLog; readonly nats: BrokerAccess },
   settings: ViewSettings,
-  archived: () => AsyncIterable<ArchivedRun> = async function* () {},
+  archived: ViewSources['archived'] = async function* () {},
 ): ViewStore => {
   const views = open.use(openViewStore(settings, { version: VIEW_VERSION, clock }));
   const projection = open.use(openRunProjection({ log, views, logger: silentLogger, instance: 'test' }));
@@ -181,7 +182,7 @@ export const rebuildRules = (settings: Settings): void => {
       const messages = await readAllOfRun(log, old);
       if (!messages) throw new Error('four messages');
       const archived = async function* () {
-        yield { ...messages, isErased: false };
+        yield messages;
       };
       const views = aGateway(open, { log, nats }, await settings(open), archived);
       await untilOlder(log);
@@ -198,6 +199,28 @@ export const rebuildRules = (settings: Settings): void => {
       expect(await rebuilt(log)).toMatchObject(isFound);
       expect(await rebuilt(log, { accept_differences: true })).toMatchObject({ state: 'replaced' });
       expect(await everyRun(views)).toEqual(right);
+    });
+
+    it('copies a whole view in place of an archived run that cannot be read, and fails without one', async () => {
+      await using open = new AsyncDisposableStack();
+      const { log, nats } = open.use(await aLog());
+      const old = aRun();
+      await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
+      const unreadable = (): never => {
+        throw new ArchiveUnavailable('the archived run is damaged');
+      };
+      const views = aGateway(open, { log, nats }, await settings(open), async function* (isKnown) {
+        yield* (await isKnown(old)) ? [] : unreadable();
+      });
+      await untilOlder(log);
+      await expectFolded(log, views, [old, ...(await storeRuns(log, 2))]);
+      await forgetBefore(log, 5);
+      const right = await everyRun(views);
+      expect(await rebuilt(log)).toMatchObject({ state: 'replaced' });
+      expect(await everyRun(views)).toEqual(right);
+      await views.remove(await views.load([old]));
+      const isFailed = { state: 'failed', why: expect.stringContaining('the archived run is damaged') };
+      expect(await rebuilt(log)).toMatchObject(isFailed);
     });
 
     it('is gone when the operator stops it', async () => {

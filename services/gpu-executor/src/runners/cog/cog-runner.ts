@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
@@ -36,7 +37,7 @@ export interface CogRunnerSettings {
   readonly workFolder: string;
   readonly cancelGraceMs: number;
   readonly startTimeoutMs: number;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: Logger;
 }
 
 /** Executes a run as one prediction of a Cog server. */

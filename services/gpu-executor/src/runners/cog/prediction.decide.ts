@@ -36,10 +36,7 @@ export type PredictionEnd =
   | { readonly kind: 'canceled' };
 
 /** Null while it runs. */
-export const endOfPrediction = (
-  { status, error }: Pick<Prediction, 'status' | 'error'>,
-  model: string,
-): PredictionEnd | null => {
+export const endOfPrediction = ({ status, error }: Prediction, model: string): PredictionEnd | null => {
   switch (status) {
     case 'starting':
     case 'processing':
@@ -59,7 +56,7 @@ export const endOfPrediction = (
 const WORKER_GONE = /^(?:prediction failed: )*worker (?:crashed|died|terminated)/i;
 const INVALID_INPUT = /^(?:prediction failed: )*input validation error/i;
 /** It did not get a file of the inputs, or refuses another one: nothing was executed. */
-export const hasRefusedInputs = ({ status, error }: Pick<Prediction, 'status' | 'error'>): boolean =>
+export const hasRefusedInputs = ({ status, error }: Prediction): boolean =>
   status === 'failed' && INVALID_INPUT.test(error);
 
 /** The server says once for each of its layers that it failed. */

@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { seconds } from '@runledger/service-kit/config-schemas';
 import { Type } from 'typebox';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
@@ -93,7 +94,7 @@ interface ComfyuiRunnerSettings {
   /** By the index of their slot. */
   readonly servers: ReadonlyMap<number, ComfyServer>;
   readonly limits: PromptLimits;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: Logger;
 }
 
 /** Runs a workflow as one prompt of the ComfyUI server of its slot. */

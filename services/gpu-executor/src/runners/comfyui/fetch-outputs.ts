@@ -13,7 +13,8 @@ import {
   type NodeOutputs,
   type FolderFile,
   type ServerFile,
-  type SaidOutputs,
+  type PromptOutputs,
+  type ReadOutputs,
   silentNodes,
   warningsOf,
 } from './outputs.decide.ts';
@@ -47,7 +48,7 @@ const AGAIN_AFTER_MS = 500;
 /** Fetches what the nodes of a prompt made: first the files that they name, one after the other, until one cannot be fetched. */
 export const fetchOutputs = async (
   api: ComfyApi,
-  { workflow, outputs }: Pick<SaidOutputs, 'workflow' | 'outputs'>,
+  { workflow, outputs }: PromptOutputs,
   target: OutputTarget,
   signal: AbortSignal,
 ): Promise<FetchedOutputs> => {
@@ -168,15 +169,15 @@ interface Unnamed {
 /** The files that output nodes made without a word of them, and warnings about those that made nothing. `folder`: of the attempt. */
 const unnamedFiles = async (
   api: ComfyApi,
-  said: SaidOutputs,
+  made: ReadOutputs,
   { folder, span }: { readonly folder: string; readonly span: Span | null },
 ): Promise<Unnamed> => {
-  const silent = silentNodes(said);
+  const silent = silentNodes(made);
   if (silent.length === 0) return { silent, unnamed: [], warnings: [] };
   const written = span === null ? UNSEEN : await api.written(folder, span);
-  const known = new Set(said.read.flatMap(({ files }) => files.map(pathOf)));
+  const known = new Set(made.read.flatMap(({ files }) => files.map(pathOf)));
   const unnamed = written.kind === 'found' ? written.files.filter((file) => !known.has(pathOf(file))) : [];
-  const warnings = unnamed.length > 0 ? [] : warningsOf(said, silent, written.kind === 'found');
+  const warnings = unnamed.length > 0 ? [] : warningsOf(made, silent, written.kind === 'found');
   return { silent, unnamed, warnings };
 };
 

@@ -82,17 +82,20 @@ const readFile = (node: string, item: Record<string, unknown>): ServerFile | und
 const MAX_KIND_LENGTH = 64;
 const kindOf = (kind: string): string => kind.toWellFormed().slice(0, MAX_KIND_LENGTH) || 'text';
 
-/** What a prompt says it has made. */
-export interface SaidOutputs {
+/** What a prompt made, as the history has it. */
+export interface PromptOutputs {
   readonly workflow: ComfyWorkflow;
-  readonly classes: ReadonlyMap<string, NodeClass>;
-  /** As the history has them. */
   readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+/** The same, read. */
+export interface ReadOutputs extends PromptOutputs {
+  readonly classes: ReadonlyMap<string, NodeClass>;
   readonly read: readonly NodeOutputs[];
 }
 
 /** The output nodes that named neither a file nor a value. Some may have made one all the same. */
-export const silentNodes = ({ workflow, classes, read }: SaidOutputs): string[] => {
+export const silentNodes = ({ workflow, classes, read }: ReadOutputs): string[] => {
   const speaking = new Set(
     read
       .filter(({ data, namesFiles }) => namesFiles || Object.values(data).some((values) => values.length > 0))
@@ -107,11 +110,11 @@ export const silentNodes = ({ workflow, classes, read }: SaidOutputs): string[] 
  * Warnings about output nodes that made nothing, although they are there to make something: they have a prefix for the names of
  * files, or named an empty list of files. Where no output node made anything, about all of them.
  */
-export const warningsOf = (said: SaidOutputs, silent: readonly string[], isSeen: boolean): RunWarning[] => {
-  const { workflow, read } = said;
+export const warningsOf = (made: ReadOutputs, silent: readonly string[], isSeen: boolean): RunWarning[] => {
+  const { workflow, read } = made;
   const isEmpty = read.every(({ node }) => silent.includes(nodeInWorkflow(workflow, node)));
   const missing = silent.filter(
-    (id) => isEmpty || 'filename_prefix' in (workflow[id]?.inputs ?? {}) || namesNoFiles(said.outputs[id]),
+    (id) => isEmpty || 'filename_prefix' in (workflow[id]?.inputs ?? {}) || namesNoFiles(made.outputs[id]),
   );
   const named = missing.slice(0, missing.length > MAX_WARNINGS ? MAX_WARNINGS - 1 : MAX_WARNINGS);
   const others = missing.slice(named.length);

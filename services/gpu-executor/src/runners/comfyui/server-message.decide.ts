@@ -5,12 +5,15 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { parsePythonJson } from '../output/python-json.ts';
 
-/** How far one node is. */
-export interface NodeProgress {
+interface NodeStep {
   readonly node: string;
-  readonly state: string;
   readonly value: number;
   readonly max: number;
+}
+
+/** How far one node is. */
+export interface NodeProgress extends NodeStep {
+  readonly state: string;
 }
 
 export interface NodeFailure {
@@ -28,7 +31,7 @@ export type ServerMessage =
   | { readonly kind: 'nodes'; readonly prompt_id: string; readonly nodes: readonly NodeProgress[] }
   /** `node` is null when the server has done with the prompt. */
   | { readonly kind: 'executing'; readonly prompt_id: string | null; readonly node: string | null }
-  | ({ readonly kind: 'step'; readonly prompt_id: string } & Omit<NodeProgress, 'state'>)
+  | ({ readonly kind: 'step'; readonly prompt_id: string } & NodeStep)
   | {
       readonly kind: 'executed';
       readonly prompt_id: string;

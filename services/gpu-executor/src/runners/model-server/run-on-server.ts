@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { errorMessage, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunObserver, RunResult, RunnerWork, OutputFile, RunData } from '../runner.ts';
 import type { AcquiredServer, ModelServer, ServerLease } from './model-server.ts';
@@ -9,7 +10,7 @@ export interface ServerRun<Api> {
   readonly title: string;
   readonly work: RunnerWork;
   readonly observe: RunObserver;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: Logger;
 }
 
 /** Executes a run that has begun. It need not hide anything of the server. */

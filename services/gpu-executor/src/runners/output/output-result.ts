@@ -2,7 +2,7 @@ import { errorOf } from '@runledger/contracts/events/run-error';
 import type { LentFolders } from '../../folders/lent-folders.ts';
 import { collectFiles, FILE_LIMITS, type CollectedFiles, type LeftEntry } from '../output-files.ts';
 import type { RunObserver, RunnerWork, RunResult } from '../runner.ts';
-import type { CollectedMessages, LostOutput } from './program-messages.ts';
+import type { CollectedData, LostOutput } from './program-messages.ts';
 
 /** Takes the files that a program has left from it. The run's log names what cannot be an output, before anything is stored. */
 export const collectOutputs = async (
@@ -29,7 +29,7 @@ const visible = (text: string): string =>
 
 interface EndedProgram {
   readonly name: string;
-  readonly output: Pick<CollectedMessages, 'data' | 'lost'>;
+  readonly output: CollectedData;
   /** A text without what clients must not see. */
   readonly hide: (text: string) => string;
 }

@@ -3,15 +3,18 @@ import { describeExceeded } from '../../supervision/program-limits.ts';
 import type { ProcessEnding } from '../../supervision/supervised-process.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 
-export interface EndedProgram {
+export interface FailedProgram {
   readonly name: string;
-  readonly end: Exclude<ProcessEnding, { kind: 'not_started' }>;
   /** The kernel killed a process of this machine meanwhile, because memory was short. */
   readonly isMemoryShort: boolean;
   /** Of its /tmp in memory; null where that is not its own. */
   readonly temporaryBytes: number | null;
   /** The end of its standard error, without what clients must not see. */
   readonly stderr: string;
+}
+
+export interface EndedProgram extends FailedProgram {
+  readonly end: Exclude<ProcessEnding, { kind: 'not_started' }>;
 }
 
 /** Why a program that has ended did not succeed; null when it did, as far as its end says. */

@@ -138,14 +138,18 @@ const valuesOf = (value: unknown): readonly unknown[] =>
 export const member = (value: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** The messages of a program so far: its last progress, and its text outputs. */
-export interface CollectedMessages {
-  take(message: ProgramMessage): void;
-  /** What is drawn over itself, as a bar of tqdm is: progress, until the program reports its own. */
-  draw(drawing: string): void;
+/** The text outputs of a program so far. */
+export interface CollectedData {
   data(): RunData;
   /** Why the data is incomplete; null when it is complete. */
   lost(): LostOutput | null;
+}
+
+/** The messages of a program so far: its last progress, and its text outputs. */
+export interface CollectedMessages extends CollectedData {
+  take(message: ProgramMessage): void;
+  /** What is drawn over itself, as a bar of tqdm is: progress, until the program reports its own. */
+  draw(drawing: string): void;
 }
 
 export const collectMessages = (

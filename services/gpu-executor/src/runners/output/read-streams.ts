@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { cutLines, type Line, type OnDrawing } from './cut-lines.ts';
 import { printable } from '../../attempt/log-buffer.decide.ts';
 
@@ -31,13 +30,15 @@ export interface StreamReaders {
   readonly control?: StreamReader;
 }
 
+interface WrittenStreams {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly control?: Readable | null;
+}
+
 /** Reads what a process writes, at a bounded rate. */
 export const readStreams = (
-  {
-    stdout,
-    stderr,
-    control,
-  }: Pick<SupervisedProcess, 'stdout' | 'stderr'> & Partial<Pick<SupervisedProcess, 'control'>>,
+  { stdout, stderr, control }: WrittenStreams,
   readers: StreamReaders,
 ): ReadStreams => {
   const reading = { chunks: 0, paused: 0 };

@@ -1,7 +1,12 @@
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { ResidentConnection } from '../../residents/start-process.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
-import { collectMessages, type CollectedMessages, badOutput } from '../output/program-messages.ts';
+import {
+  collectMessages,
+  type CollectedData,
+  type CollectedMessages,
+  badOutput,
+} from '../output/program-messages.ts';
 import { readMessages, type Written } from '../output/message-lines.ts';
 import {
   readLines,
@@ -40,7 +45,7 @@ export interface ProgramConnection extends ResidentConnection {
   readonly drained: Promise<void>;
 }
 
-interface CurrentRun extends Pick<CollectedMessages, 'data' | 'lost'> {
+interface CurrentRun extends CollectedData {
   /** Settles when its log is whole, too. */
   readonly over: Promise<RunOver>;
   /** How many lines the program has written meanwhile of which nothing says whose they are. */

@@ -15,17 +15,14 @@ import { collectOutputs, outputResult } from '../output/output-result.ts';
 import { programView } from '../../view/program-view.ts';
 import { visibleHost } from '../../isolation/isolation.ts';
 import type { Sandbox } from '../../supervision/supervisors.ts';
-import type { RunnerHost } from '../runner-type.ts';
+import type { ProcessHost } from '../runner-type.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork, RunData } from '../runner.ts';
 import { collectMessages, meansOutput, readMessage, type LostOutput } from '../output/program-messages.ts';
 import { readMessages } from '../output/message-lines.ts';
 import { readLines, readStreams, STDERR_TAIL_BYTES, stderrTail } from '../output/read-streams.ts';
 import type { Mark } from '../../supervision/stray-processes.ts';
 
-export interface ProgramRunnerSettings extends Omit<
-  RunnerHost,
-  'executorName' | 'slots' | 'residents' | 'workFolder'
-> {
+export interface ProgramRunnerSettings extends ProcessHost {
   readonly programs: AllowList['once'];
 }
 
@@ -59,8 +56,11 @@ interface NamedProgram {
   readonly program: OperatorCommand;
 }
 
-interface ProgramRun extends NamedProgram {
+interface RequestedProgram extends NamedProgram {
   readonly work: RunnerWork;
+}
+
+interface ProgramRun extends RequestedProgram {
   readonly sandbox: Sandbox;
   /** The folder for temporary files of this run alone. */
   readonly temporary: string;
@@ -112,7 +112,7 @@ const execute = async (
 
 const tryOpenSandbox = (
   { supervisors, env }: ProgramRunnerSettings,
-  { work: { org_id, deployment_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
+  { work: { org_id, deployment_id, slot }, program }: RequestedProgram,
 ): Sandbox | Error => {
   const hasNone = deployment_id === null || hasLastingHome(supervisors.isolation, env, program.env);
   const cache = hasNone ? null : { org_id, of: `deployment ${deployment_id}` };
@@ -152,7 +152,7 @@ const notRunnable = (why: string): RunResult => ({ outcome: 'not_runnable', why 
 /** Its command is for the operator alone. */
 const notStarted = (
   { log }: ProgramRunnerSettings,
-  { name, program, work: { run_id } }: NamedProgram & { readonly work: RunnerWork },
+  { name, program, work: { run_id } }: RequestedProgram,
   why: string,
 ): RunResult => {
   log.warn({ run_id, program: name, command: program.command, why }, 'a program cannot be started');

@@ -6,12 +6,10 @@ import {
   saysOutOfMemory,
   noSpaceIn,
   programError,
-  type EndedProgram,
+  type FailedProgram,
   lastStderrLines,
 } from '../output/program-error.decide.ts';
 import type { RunResult } from '../runner.ts';
-
-export type FailedProgram = Omit<EndedProgram, 'end'>;
 
 /** The result of a run whose program could not be made ready. */
 export const notReady = (why: StartFailure, program: FailedProgram): RunResult => {

@@ -1,3 +1,4 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { namedCache } from '../../supervision/process-environment.ts';
@@ -10,12 +11,12 @@ import type { Sandbox } from '../../supervision/supervisors.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
-import { hidingValues } from '../output/program-error.decide.ts';
+import { hidingValues, type FailedProgram } from '../output/program-error.decide.ts';
 import { collectOutputs, outputResult } from '../output/output-result.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 import { connectProgram, type ProgramConnection } from './program-connection.ts';
-import { crashed, failedRun, notReady, type FailedProgram } from './resident-error.ts';
+import { crashed, failedRun, notReady } from './resident-error.ts';
 
 export interface ResidentProgram extends OperatorCommand {
   readonly limits: Limits;
@@ -233,10 +234,7 @@ const MAX_BYTES = 64 * 1024;
 const MAX_LINE = 1_000;
 
 /** What a program writes while it has no run goes to the executor's own log: the first lines of it. */
-const debugLines = (
-  log: { debug(fields: object, message: string): void },
-  what: object,
-): ((line: LogLine) => void) => {
+const debugLines = (log: Logger, what: object): ((line: LogLine) => void) => {
   let left = MAX_BYTES;
   return ({ stream, line }) => {
     if (left <= 0 || line === '') return;

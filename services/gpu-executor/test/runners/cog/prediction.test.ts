@@ -8,7 +8,7 @@ import {
 import { serverLine } from '../../../src/runners/cog/server-log.decide.ts';
 
 const errorOfEnd = (error: string): unknown => {
-  const end = endOfPrediction({ status: 'failed', error }, 'painter');
+  const end = endOfPrediction({ status: 'failed', error, logs: '', output: null }, 'painter');
   return end?.kind === 'failed' ? [end.error.kind, end.error.message, end.isWorkerGone] : end;
 };
 

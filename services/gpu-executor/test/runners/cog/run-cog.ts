@@ -1,8 +1,8 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { cogRunnerType } from '../../../src/runners/cog/cog-runner-type.ts';
+import { atTheEnd } from '../../fixtures/at-the-end.ts';
 import { openConfigured, type ConfiguredRuns } from '../run-configured.ts';
 import type { Step } from './server/steps.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './server/test-server.ts';
@@ -40,7 +40,7 @@ export const openCog = ({
 /** A server that runs anyway. */
 export const foreignServer = async (options?: TestServerOptions): Promise<TestServer> => {
   const server = await startTestServer(options);
-  onTestFinished(() => server[Symbol.asyncDispose]());
+  atTheEnd(() => server[Symbol.asyncDispose]());
   return server;
 };
 

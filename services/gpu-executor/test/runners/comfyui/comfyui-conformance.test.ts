@@ -1,6 +1,6 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { atTheEnd } from '../../fixtures/at-the-end.ts';
 import { describeRunner, JSON_VALUES, type RunnerUnderTest, type Workload } from '../runner-conformance.ts';
 import { openComfyui } from './run-comfyui.ts';
 import { playing, type Step } from './server/play.ts';
@@ -41,7 +41,7 @@ const workflowOf = (steps: readonly Step[], more: unknown): unknown =>
 
 describeRunner('the ComfyUI runner with servers that run anyway', async ({ graceMs }) => {
   const servers = [await startTestServer(), await startTestServer()];
-  for (const server of servers) onTestFinished(() => server[Symbol.asyncDispose]());
+  for (const server of servers) atTheEnd(() => server[Symbol.asyncDispose]());
   const comfyui = await openComfyui({ servers: servers.map(({ url }) => ({ url })), graceMs });
   const start: RunnerUnderTest['start'] = async (workload, options) =>
     comfyui.start(workflowOf(STEPS[workload], options?.workflow), options);

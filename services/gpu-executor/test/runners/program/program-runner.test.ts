@@ -13,25 +13,13 @@ import { findPython } from '@runledger/local-servers/python';
 import { isInNamespace } from '../../../src/isolation/isolation.ts';
 import { networkHold } from '../../../src/network/network-hold.ts';
 import { proxyEnvironment } from '../../../src/supervision/proxy-listener.ts';
-import { isolations } from '../../fixtures/isolations.ts';
+import { halfOf, isolations } from '../../fixtures/isolations.ts';
 import { run, start, temporaryFolder } from './run-a-program.ts';
 
 const python = await findPython(process.env, { oldest: [3, 9], newest: [3, 14] });
 
 /** What is special about programs; the contract of every runner is in `../runner-conformance.ts`. */
 describe.each(isolations)('a program %s', (_, isolation) => {
-  it('gets the run as one JSON object on standard input, and then its end', async () => {
-    const { result, outputDir } = await start('cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"', { isolation });
-    expect(await result).toMatchObject({ outcome: 'succeeded' });
-    expect(JSON.parse(readFileSync(join(outputDir, 'stdin.json'), 'utf8'))).toEqual({
-      run_id: '01920000-0000-7000-8000-00000000000b',
-      workflow: { kind: 'test' },
-      inputs: { size: 512 },
-      gpu: 'A10G',
-      attempt: 2,
-    });
-  });
-
   it('sees its device and a small environment, and nothing of the executor', async () => {
     vi.stubEnv('NATS_PASSWORD', 'hunter2');
     const script = 'env >"$RUNLEDGER_OUTPUT_DIR/env"; ls -l /proc/self/fd >"$RUNLEDGER_OUTPUT_DIR/fds"';
@@ -111,14 +99,6 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     expect(lines.map(({ line }) => line)).toEqual(['shared', 'weights']);
   });
 
-  it('may continue the trace of its run', async () => {
-    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    const script = 'printf %s "$TRACEPARENT" >"$RUNLEDGER_OUTPUT_DIR/trace"';
-    const { result, outputDir } = await start(script, { isolation, traceparent });
-    await result;
-    expect(readFileSync(join(outputDir, 'trace'), 'utf8')).toBe(traceparent);
-  });
-
   it('begins in the folder of its entry', async () => {
     const cwd = temporaryFolder();
     const program = { command: '/bin/sh', args: ['-c', 'pwd >"$RUNLEDGER_OUTPUT_DIR/pwd"'], cwd };
@@ -135,6 +115,85 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     expect(readdirSync(workFolder)).toEqual([]);
     const left = readdirSync(placeFolder, { recursive: true });
     expect(left).toEqual([expect.stringMatching(/^tmp-[^/]+$/)]);
+  });
+
+  it('shows no folder of the executor and no value that its operator gave to the program', async () => {
+    const script = 'echo "cannot open $RUNLEDGER_OUTPUT_DIR/a with $TOKEN in $TMPDIR" >&2; exit 1';
+    const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
+    expect(await run('', { isolation, program })).toMatchObject({
+      error: {
+        message: expect.stringMatching(/\ncannot open \$RUNLEDGER_OUTPUT_DIR\/a with \$TOKEN in \$TMPDIR$/),
+      },
+    });
+  });
+
+  it('fails with the signal that ended it', async () => {
+    expect(await run('kill -9 $$', { isolation })).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'program_signal', signal: 'SIGKILL' },
+    });
+  });
+
+  it('ends with its first process, also when children hold its output open', async () => {
+    const { result, outputDir } = await start(
+      'sleep 600 & echo $! >"$RUNLEDGER_OUTPUT_DIR/child"; echo "{\\"output\\":{\\"text\\":\\"done\\"}}"',
+      { isolation },
+    );
+    expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
+    expect(existsSync(join(outputDir, 'child'))).toBe(true);
+  });
+
+  it('may close all its pipes and continue', async () => {
+    const script = 'exec <&- >&- 2>&-; sleep 0.2; touch "$RUNLEDGER_OUTPUT_DIR/done"';
+    expect(await run(script, { isolation })).toMatchObject({
+      outcome: 'succeeded',
+      files: [{ filename: 'done' }],
+    });
+  });
+
+  it('that cannot be executed is not runnable, with the reason', async () => {
+    const folder = temporaryFolder();
+    const plain = join(folder, 'plain');
+    writeFileSync(plain, 'no program');
+    const broken = join(folder, 'broken');
+    writeFileSync(broken, '#!/no/such/interpreter\n');
+    chmodSync(broken, 0o755);
+    const why = async (command: string): Promise<unknown> => run('', { isolation, program: { command } });
+    expect(await why(join(folder, 'absent'))).toMatchObject({
+      outcome: 'not_runnable',
+      why: expect.stringContaining('ENOENT'),
+    });
+    expect(await why(plain)).toMatchObject({
+      outcome: 'not_runnable',
+      why: expect.stringContaining('EACCES'),
+    });
+    expect(await why(broken)).toMatchObject({
+      outcome: 'not_runnable',
+      why: `The program script cannot be started: ENOENT: ${broken} exists, and its interpreter /no/such/interpreter does not exist.`,
+    });
+  });
+});
+
+/** The same in every isolation. */
+describe.each(halfOf(isolations, 0))('also %s, a program', (_, isolation) => {
+  it('gets the run as one JSON object on standard input, and then its end', async () => {
+    const { result, outputDir } = await start('cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"', { isolation });
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(JSON.parse(readFileSync(join(outputDir, 'stdin.json'), 'utf8'))).toEqual({
+      run_id: '01920000-0000-7000-8000-00000000000b',
+      workflow: { kind: 'test' },
+      inputs: { size: 512 },
+      gpu: 'A10G',
+      attempt: 2,
+    });
+  });
+
+  it('may continue the trace of its run', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const script = 'printf %s "$TRACEPARENT" >"$RUNLEDGER_OUTPUT_DIR/trace"';
+    const { result, outputDir } = await start(script, { isolation, traceparent });
+    await result;
+    expect(readFileSync(join(outputDir, 'trace'), 'utf8')).toBe(traceparent);
   });
 
   it('has progress by a bar that is drawn over itself, until it reports its own', async () => {
@@ -166,16 +225,6 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     });
   });
 
-  it('shows no folder of the executor and no value that its operator gave to the program', async () => {
-    const script = 'echo "cannot open $RUNLEDGER_OUTPUT_DIR/a with $TOKEN in $TMPDIR" >&2; exit 1';
-    const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
-    expect(await run('', { isolation, program })).toMatchObject({
-      error: {
-        message: expect.stringMatching(/\ncannot open \$RUNLEDGER_OUTPUT_DIR\/a with \$TOKEN in \$TMPDIR$/),
-      },
-    });
-  });
-
   it('fails when an output cannot be understood', async () => {
     const script = `echo '{"output": {"text": "$TOKEN "quoted""}}' | sed "s/.TOKEN/$TOKEN/"`;
     const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
@@ -190,60 +239,14 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     });
   });
 
-  it('fails with the signal that ended it', async () => {
-    expect(await run('kill -9 $$', { isolation })).toMatchObject({
-      outcome: 'failed',
-      error: { kind: 'program_signal', signal: 'SIGKILL' },
-    });
-  });
-
   it('distinguishes exit code 137 from being killed', async () => {
     expect(await run('exit 137', { isolation })).toMatchObject({
       error: { kind: 'program_exit', exit_code: 137 },
     });
   });
 
-  it('ends with its first process, also when children hold its output open', async () => {
-    const { result, outputDir } = await start(
-      'sleep 600 & echo $! >"$RUNLEDGER_OUTPUT_DIR/child"; echo "{\\"output\\":{\\"text\\":\\"done\\"}}"',
-      { isolation },
-    );
-    expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
-    expect(existsSync(join(outputDir, 'child'))).toBe(true);
-  });
-
-  it('may close all its pipes and continue', async () => {
-    const script = 'exec <&- >&- 2>&-; sleep 0.2; touch "$RUNLEDGER_OUTPUT_DIR/done"';
-    expect(await run(script, { isolation })).toMatchObject({
-      outcome: 'succeeded',
-      files: [{ filename: 'done' }],
-    });
-  });
-
   it('may end in the middle of a JSON line', async () => {
     expect(await run(`printf '{"progress": 0.'`, { isolation })).toMatchObject({ outcome: 'succeeded' });
-  });
-
-  it('that cannot be executed is not runnable, with the reason', async () => {
-    const folder = temporaryFolder();
-    const plain = join(folder, 'plain');
-    writeFileSync(plain, 'no program');
-    const broken = join(folder, 'broken');
-    writeFileSync(broken, '#!/no/such/interpreter\n');
-    chmodSync(broken, 0o755);
-    const why = async (command: string): Promise<unknown> => run('', { isolation, program: { command } });
-    expect(await why(join(folder, 'absent'))).toMatchObject({
-      outcome: 'not_runnable',
-      why: expect.stringContaining('ENOENT'),
-    });
-    expect(await why(plain)).toMatchObject({
-      outcome: 'not_runnable',
-      why: expect.stringContaining('EACCES'),
-    });
-    expect(await why(broken)).toMatchObject({
-      outcome: 'not_runnable',
-      why: `The program script cannot be started: ENOENT: ${broken} exists, and its interpreter /no/such/interpreter does not exist.`,
-    });
   });
 });
 

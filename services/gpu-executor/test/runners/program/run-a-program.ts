@@ -2,13 +2,14 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
-import { onTestFinished } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import type { OperatorCommand } from '../../../src/runners/operator-command.ts';
 import { programRunner } from '../../../src/runners/program/program-runner.ts';
 import type { RunResult } from '../../../src/runners/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation, Withheld } from '../../../src/isolation/isolation.ts';
 import { NO_CACHES, openCaches, type CachesSettings } from '../../../src/folders/caches.ts';
+import { atTheEnd } from '../../fixtures/at-the-end.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
@@ -53,7 +54,8 @@ export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-executor-'));
   // Programs may have another user.
   chmodSync(folder, 0o711);
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // A program that was ended a moment ago may still write there.
+  atTheEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   return folder;
 };
 
@@ -79,6 +81,7 @@ export const openPrograms = async (
   const programs = new Map<string, OperatorCommand>();
   const mark = await ownMark(workFolder);
   const log = {
+    ...silentLogger,
     debug: (fields: object) => logged.push(fields),
     info: (fields: object, message: string) => logged.push({ ...fields, message }),
     warn: (fields: object) => logged.push(fields),
@@ -105,7 +108,7 @@ export const openPrograms = async (
     caches[Symbol.dispose]();
   };
   options.closing?.addEventListener('abort', close);
-  onTestFinished(close);
+  atTheEnd(close);
   const runner = programRunner({
     programs,
     supervisors,

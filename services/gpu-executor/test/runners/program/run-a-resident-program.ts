@@ -1,13 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
-import { onTestFinished } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { openResidentProcesses } from '../../../src/residents/resident-processes.ts';
 import { residentRunner, type ResidentProgram } from '../../../src/runners/program/resident-runner.ts';
 import { NO_CACHES, openCaches } from '../../../src/folders/caches.ts';
 import type { RunnerWork } from '../../../src/runners/runner.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../../src/isolation/isolation.ts';
+import { atTheEnd } from '../../fixtures/at-the-end.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/stray-processes.ts';
 import type { OutgoingProxy } from '../../../src/network/outgoing-proxy.ts';
@@ -60,7 +61,7 @@ export const openResidentProgram = async (
   for (const path of [workFolder, processFolder]) mkdirSync(path, { recursive: true });
   const logged: object[] = [];
   const note = (fields: object): void => void logged.push(fields);
-  const log = { debug: note, info: note, warn: note };
+  const log = { ...silentLogger, debug: note, info: note, warn: note };
   const mark = await ownMark(processFolder);
   const settings = { workFolder: processFolder, users: isolation.users, maxUnusedMs: Infinity, log };
   const caches = cachesIn === undefined ? NO_CACHES : openCaches({ ...settings, maxBytes: 1024 ** 3 });
@@ -82,7 +83,7 @@ export const openResidentProgram = async (
     caches[Symbol.dispose]();
   };
   closing?.addEventListener('abort', () => void close());
-  onTestFinished(close);
+  atTheEnd(close);
   const runner = residentRunner(
     { ...host, executorName: 'box', slots: SLOTS, residents, cancelGraceMs: graceMs },
     'test',

@@ -1,5 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import {
   configureRunners,
   openRunners,
@@ -23,7 +24,6 @@ import { stepsRunnerType } from './steps-runner.ts';
 
 const TYPES = [programRunnerType, stepsRunnerType];
 const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
-const NO_LOG = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 const STEPS: Readonly<Record<Workload, readonly object[]>> = {
   'succeeds with text and a file': [
@@ -64,9 +64,9 @@ const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<Ope
     mark,
     path: '',
     workFolder,
-    log: NO_LOG,
+    log: silentLogger,
   });
-  const processes = { env: {}, workFolder, supervisors, mark, log: NO_LOG };
+  const processes = { env: {}, workFolder, supervisors, mark, log: silentLogger };
   const residents = openResidentProcesses({ ...processes, stopGraceMs: cancelGraceMs });
   const runnerFor = openRunners(configured, {
     ...processes,

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { removeTree } from '../../../src/folders/remove-tree.ts';
 import { asOwner, isRoot, OWNER } from '../../fixtures/ordinary-owner.ts';
 import { start, temporaryFolder } from '../../runners/program/run-a-program.ts';
@@ -43,7 +44,7 @@ describe('what a program leaves in its folders', () => {
     mkdirSync(folder);
     shell(folder, script);
     const warnings: object[] = [];
-    await removeTree(folder, { warn: (fields) => void warnings.push(fields) });
+    await removeTree(folder, { ...silentLogger, warn: (fields) => void warnings.push(fields) });
     expect([existsSync(folder), warnings]).toEqual([false, []]);
   });
 
@@ -76,7 +77,7 @@ describe('what a program leaves in its folders', () => {
     writeFileSync(join(kept, 'file'), 'x');
     const link = join(folder, 'outputs');
     shell(folder, `ln -s ${kept} outputs`);
-    await removeTree(link, { warn: () => undefined });
+    await removeTree(link, silentLogger);
     expect([existsSync(link), readFileSync(join(kept, 'file'), 'utf8')]).toEqual([false, 'x']);
   });
 });

@@ -18,7 +18,7 @@ const start = (painter: { readonly url: string }, env: Record<string, string> = 
 
 const assign = async (service: ServiceTestBed, input: object): Promise<AssignedRun> => {
   const workflow = JSON.stringify({ input });
-  service.gateway.texts.set('workflow', workflow);
+  service.gateway.assignment = { workflow };
   const runner = { kind: 'cog', model: 'painter' } as const;
   return (await service.assign('painter', { runner, workflow_sha256: sha256Of(workflow) })).run;
 };

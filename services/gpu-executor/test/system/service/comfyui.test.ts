@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const assign = async (steps: readonly Step[], slot: number, more: object = {}): Promise<AssignedRun> => {
   const workflow = JSON.stringify(playing(steps, { filename_prefix: 'cats/cat' }));
-  service.gateway.texts.set('workflow', workflow);
+  service.gateway.assignment = { workflow, input_targets: [{ name: 'seed', node: '1', field: 'noise' }] };
   const data = { runner: { kind: 'comfyui' }, workflow_sha256: sha256Of(workflow), slot, ...more } as const;
   return (await service.assign('comfyui', data)).run;
 };
@@ -76,7 +76,6 @@ describe('an executor with ComfyUI servers', () => {
   });
 
   it('fetches which nodes take the inputs, when the run says so', async () => {
-    service.gateway.texts.set('input-targets', JSON.stringify([{ name: 'seed', node: '1', field: 'noise' }]));
     const run = await assign([], 0, { has_input_targets: true, inputs: { seed: 9 } });
     await service.fact(run, 'RunSucceeded');
     expect(foreign.prompts.at(-1)?.prompt['1']?.inputs['noise']).toBe(9);

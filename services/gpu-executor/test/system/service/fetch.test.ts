@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 afterEach(() => {
   service.gateway.fetchFailures = [];
-  service.gateway.texts.set('workflow', WORKFLOW);
+  service.gateway.assignment = { workflow: WORKFLOW };
 });
 
 const types = async (run: AssignedRun): Promise<string[]> =>
@@ -24,10 +24,10 @@ const forever = (failure: number | 'broken' | 'held') => Array.from({ length: 1_
 const statusOf = async (run: AssignedRun) =>
   (await lastProgress(service.log, run, 1, service.executor))?.live_status;
 
-describe('an attempt that fetches its workflow', () => {
+describe('an attempt that fetches its assignment', () => {
   it('gives the program the workflow and the inputs that the assignment names', async () => {
     const inputs = JSON.stringify({ prompt: 'x'.repeat(10_000) });
-    service.gateway.texts.set('inputs', inputs);
+    service.gateway.assignment = { workflow: WORKFLOW, inputs };
     const { run } = await service.assign('echo', {
       inputs: null,
       inputs_blob: { sha256: sha256Of(inputs), bytes: inputs.length },
@@ -70,7 +70,7 @@ describe('an attempt that fetches its workflow', () => {
   });
 
   it('fails, and says what to do, when the version no longer exists', async () => {
-    service.gateway.texts.delete('workflow');
+    service.gateway.assignment = {};
     const { run } = await service.assign('quiet');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
       data: { error: { kind: 'deployment_removed', message: 'The workflow is gone. Queue the run again.' } },
@@ -87,7 +87,7 @@ describe('an attempt that fetches its workflow', () => {
   });
 
   it('fails when the gateway has another workflow, or one that is too long', async () => {
-    service.gateway.texts.set('workflow', '{"nodes":[]}');
+    service.gateway.assignment = { workflow: '{"nodes":[]}' };
     const { run: changed } = await service.assign('quiet');
     expect(await service.fact(changed, 'RunFailed')).toMatchObject({
       data: {
@@ -97,11 +97,11 @@ describe('an attempt that fetches its workflow', () => {
         },
       },
     });
-    service.gateway.texts.set('workflow', `"${'x'.repeat(600_000)}"`);
+    service.gateway.assignment = { workflow: `"${'x'.repeat(4_200_000)}"` };
     const { run: long } = await service.assign('quiet');
     expect(await service.fact(long, 'RunFailed')).toMatchObject({
       data: {
-        error: { kind: 'internal_error', message: expect.stringContaining('longer than 524288 bytes') },
+        error: { kind: 'internal_error', message: expect.stringContaining('longer than 4194304 bytes') },
       },
     });
   });
@@ -118,7 +118,7 @@ it('a gateway that dies during a fetch is waited for, until another one has its 
   await using next = await startGateway(Number(new URL(own.gateway.url).port));
   next.publicKey = own.registered.public_key;
   await own.fact(run, 'RunSucceeded');
-  expect(next.fetches).toEqual(['workflow']);
+  expect(next.fetches).toEqual(['assignment']);
 });
 
 it('a stop ends a fetch, and leaves the run to the scheduler', async () => {

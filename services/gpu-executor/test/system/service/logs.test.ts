@@ -3,7 +3,7 @@ import { head } from '@runledger/event-log/read/read-run';
 import { readLog } from '@runledger/event-log/streams/logs';
 import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
-import type { AssignedRun } from '../../fixtures/assigned-run.ts';
+import { WORKFLOW, type AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
 const attemptOf = ({ executor }: ServiceTestBed, run: AssignedRun): LoggedAttempt => ({
@@ -56,13 +56,13 @@ it('a flood of 100 MB is bounded, and its beginning and end are kept', async () 
 
 it('masks leave neither a line nor the message of an error, and without them no run begins', async () => {
   await using service = await startService();
-  service.gateway.texts.set('log-masks', JSON.stringify(['sk-[a-z0-9]+']));
+  service.gateway.assignment = { workflow: WORKFLOW, log_masks: ['sk-[a-z0-9]+'] };
   const { run } = await service.assign('leak', { has_log_masks: true });
   const { data } = await service.fact(run, 'RunFailed');
   expect(JSON.stringify([data, service.gateway.logs])).not.toContain('s3cret');
   expect(data).toMatchObject({ error: { message: expect.stringContaining('the key *** is wrong') } });
   expect(JSON.stringify(service.gateway.logs)).toContain('the key ***');
-  service.gateway.texts.delete('log-masks');
+  service.gateway.assignment = { workflow: WORKFLOW, log_masks: ['('] };
   const { run: unmasked } = await service.assign('leak', { has_log_masks: true });
   expect((await service.fact(unmasked, 'RunFailed')).data).toMatchObject({
     error: { kind: 'internal_error', message: expect.stringContaining('log masks') },

@@ -29,11 +29,9 @@ describe('a dead letter that an executor redrives', () => {
 
     const handled: StoredMessage[] = [];
     let why: string | undefined;
-    using responder = redriveAddressed(own, ID, {
-      handle: (message) => {
-        handled.push(message);
-        return why === undefined ? { kind: 'accepted' } : { kind: 'no_fact', why };
-      },
+    using responder = redriveAddressed(own, ID, (message) => {
+      handled.push(message);
+      return why === undefined ? { kind: 'accepted' } : { kind: 'no_fact', why };
     });
     await own.nc.flush();
     const redrive = (sequence: number, on?: string): Promise<RedriveResponse | undefined> => {

@@ -14,7 +14,7 @@ import { consumeAddressed } from '../../../src/attempt/executor-log.ts';
 import type { Executor } from '../../../src/attempt/executor.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
-const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'accepted' }) };
+const ignore: Executor['handle'] = () => ({ kind: 'accepted' });
 
 const main = programFile(fileURLToPath(new URL('../../../src/main.ts', import.meta.url)));
 
@@ -102,7 +102,7 @@ describe('a name that two executors share', () => {
     await service.exit();
     const other = executorId('gpu-box.ffffffffffff');
     const { signal } = new AbortController();
-    await using next = await consumeAddressed(service.log, other, ignoring, signal, () => undefined);
+    await using next = await consumeAddressed(service.log, other, ignore, signal, () => undefined);
     expect(next.state()).toEqual({ ok: true });
   });
 });

@@ -122,7 +122,7 @@ describe('a waiting notification', () => {
     const first = observed.submit(A);
     const items = observed.submitMany(3, A);
     const partition = partitionOf(A.origin);
-    observed.core.take({ type: 'partition_closing', partition });
+    observed.core.handle({ type: 'partition_closing', partition });
     expect(observed.state.waiting).toBe(0);
     observed.endAll([first], 'accepted');
     items.push(observed.submit(A));

@@ -32,11 +32,11 @@ const afterOutage = ({ isOpen }: { readonly isOpen: boolean }) => {
   core.surroundings.attempt = (effect) =>
     void (effect.type === 'attempt_final' && begun.push(effect.delivery));
   const until = core.now() + 60 * SECOND;
-  if (isOpen) core.take({ type: 'opening_found', ...DEAD, opens: 1, until });
+  if (isOpen) core.handle({ type: 'opening_found', ...DEAD, opens: 1, until });
   // A broker that is busy: nothing that is to be deferred is stored yet.
   core.surroundings.defer = () => undefined;
   const due = Array.from({ length: MANY }, () => dueAt(core, DEAD));
-  for (const delivery of due) core.take({ type: 'delivery_due', delivery });
+  for (const delivery of due) core.handle({ type: 'delivery_due', delivery });
   return { core, begun, due };
 };
 
@@ -50,7 +50,7 @@ describe('deliveries that are all due after an outage', () => {
   it('delay nobody else: what is due behind them is attempted at once', () => {
     const { core, begun } = afterOutage({ isOpen: true });
     const delivery = dueAt(core, HEALTHY);
-    core.take({ type: 'delivery_due', delivery });
+    core.handle({ type: 'delivery_due', delivery });
     expect(begun).toEqual([delivery]);
   });
 
@@ -62,7 +62,7 @@ describe('deliveries that are all due after an outage', () => {
     for (const { stage } of core.state.outboxes.values().toArray()) {
       if (stage.kind !== 'deferring') continue;
       storeDeferred(core, stage.delivery);
-      core.take({ type: 'deferral_finished', run: stage.delivery.key.run_id, outcome: STORED });
+      core.handle({ type: 'deferral_finished', run: stage.delivery.key.run_id, outcome: STORED });
     }
     const deferred = new Set(core.deferred.values().map(({ key }) => key.run_id));
     for (const delivery of due) {
@@ -74,7 +74,7 @@ describe('deliveries that are all due after an outage', () => {
       core.after(1, () => {
         const result = { reason: 'accepted', message: '', status: 200, retry_after: null } as const;
         const progress = { round: 1, attempts: 3, expiresAt: Infinity, endedAt: 0 };
-        core.take({
+        core.handle({
           type: 'attempt_finished',
           attempt: effect.attempt,
           report: { kind: 'sent', result, ...progress },

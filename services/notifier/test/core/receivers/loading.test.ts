@@ -20,7 +20,7 @@ const loading = (
     loads += 1;
     const { isLeft, afterMs } = answer(loads);
     const end = isLeft ? 'end' : 'nothing_found';
-    core.after(afterMs, () => core.take({ type: 'deferred_loaded', receiver, lastSequence: 0, end }));
+    core.after(afterMs, () => core.handle({ type: 'deferred_loaded', receiver, lastSequence: 0, end }));
   };
   what(receivers);
   return loads;

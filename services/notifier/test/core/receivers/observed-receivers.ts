@@ -65,7 +65,7 @@ const FIRST_OPEN_MS = 30_000;
 /** The real core with receivers and a log made up. A delivery that failed is not sent again: its timer is never due. */
 export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): ObservedReceivers => {
   const core = simulateCore({ maxInFlight, readMs });
-  const { state, take } = core;
+  const { state, handle } = core;
   const begun: Sending[] = [];
   const sendings = new Map<RunId, { readonly sending: Sending; readonly behaviour: Behaviour }>();
 
@@ -77,7 +77,7 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     sending.end = (sent) => {
       sending.end = () => undefined;
       sending.ended += 1;
-      take({ type: 'attempt_finished', attempt: effect.attempt, report: reportOf(sent, core.now()) });
+      handle({ type: 'attempt_finished', attempt: effect.attempt, report: reportOf(sent, core.now()) });
     };
     const does = behaviour();
     if (does) core.after(does.afterMs, () => sending.end(does.sent));
@@ -85,7 +85,7 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
   core.surroundings.defer = ({ delivery }) => {
     (sendings.get(delivery.key.run_id) ?? missing()).sending.deferrals += 1;
     storeDeferred(core, delivery);
-    take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
+    handle({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
   };
 
   const messageOf = ({ receiver: { org_id, origin }, run }: Sending): RunMessage => ({
@@ -95,7 +95,7 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     sequence: core.nextSequence(),
   });
   const endRun = (sending: Sending): void =>
-    take({ type: 'run_ended', time: core.now(), oldestFactAt: core.now(), ...messageOf(sending) });
+    handle({ type: 'run_ended', time: core.now(), oldestFactAt: core.now(), ...messageOf(sending) });
   const submit: ObservedReceivers['submit'] = (to, { final = true, behaviour = () => undefined } = {}) => {
     const run = runId(newUuid());
     const sending: Sending = {
@@ -108,7 +108,7 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     };
     sendings.set(run, { sending, behaviour });
     if (final) endRun(sending);
-    else take({ type: 'run_changed', ...messageOf(sending) });
+    else handle({ type: 'run_changed', ...messageOf(sending) });
     return sending;
   };
   return {
@@ -119,7 +119,7 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     submit,
     endRun,
     redeliver: (sending) =>
-      take({
+      handle({
         type: 'redelivery_requested',
         round: 2,
         time: core.now(),
@@ -130,11 +130,11 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     trip: (key, openMs = FIRST_OPEN_MS) => {
       const [origin = '', org_id = null] = key.split(' ').toReversed();
       const until = core.now() + openMs;
-      take({ type: 'opening_found', origin, org_id, opens: 1, until });
+      handle({ type: 'opening_found', origin, org_id, opens: 1, until });
     },
     expectDeferred: ({ origin, org_id }) => {
       const timer = { origin, org_id, opens: 0, until: core.now(), sequence: core.nextSequence() };
-      take({ type: 'opening_due', restore: false, ...timer });
+      handle({ type: 'opening_due', restore: false, ...timer });
     },
     endAll: (items, sent) => {
       for (const item of inFlight(items)) item.end(sent);

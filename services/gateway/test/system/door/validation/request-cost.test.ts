@@ -1,7 +1,7 @@
 import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import { relativeCost } from '@runledger/testing/measuring';
 import { expect, it } from 'vitest';
-import { pydanticProblems } from '../../../../src/door/pydantic-problems.ts';
+import { problemsOf } from '../../../../src/door/problems.ts';
 
 /** What it cost when it was measured last: see `relativeCost`. */
 const COST = 0.4;
@@ -13,6 +13,6 @@ it('checking the body of a queue request costs less than twice what it did', () 
     webhook: 'https://example.com/hook',
     tags: ['nightly', 'team-a'],
   };
-  expect(pydanticProblems(DeploymentRunRequest, body, 'body')).toEqual([]);
-  expect(relativeCost(() => pydanticProblems(DeploymentRunRequest, body, 'body'))).toBeLessThan(2 * COST);
+  expect(problemsOf(DeploymentRunRequest, body, 'body')).toEqual([]);
+  expect(relativeCost(() => problemsOf(DeploymentRunRequest, body, 'body'))).toBeLessThan(2 * COST);
 });
