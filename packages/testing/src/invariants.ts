@@ -181,11 +181,15 @@ const isEnd = ({ type }: RunEvent, isExecuting: boolean): boolean => {
   }
 };
 
-/** No limit is exceeded, and no slot is held twice, by runs that have begun or may begin, counted from the facts. */
+/**
+ * No limit is exceeded, and no slot is held twice, by runs that have begun or may begin, counted from the facts.
+ * Decisions of one moment are stored in any order, and each run has the limit of its own version: together they
+ * may hold what some order of them allows.
+ */
 const limitsHold = <Fact extends JudgedFact>(judge: Judge<Fact>): ((fact: Fact) => void) => {
   const { violate, nameOf, isVoid, isWhole } = judge;
-  /** By what they hold. */
-  const held = new Map<string, Set<string>>();
+  /** By what they hold, how many may hold it, by run. */
+  const held = new Map<string, Map<string, number>>();
   /** Runs whose present assignment is void. */
   const voided = new Set<string>();
   const release = (run: Run): void => {
@@ -197,11 +201,13 @@ const limitsHold = <Fact extends JudgedFact>(judge: Judge<Fact>): ((fact: Fact) 
   };
   const hold = (run: Run): void => {
     for (const { name, limit } of holdsOf(run, judge)) {
-      const runs = held.get(name) ?? new Set<string>();
-      held.set(name, runs.add(run.run_id));
-      if (runs.size <= limit || [...runs].filter(isWhole).length <= limit) continue;
+      const runs = held.get(name) ?? new Map<string, number>();
+      held.set(name, runs.set(run.run_id, limit));
+      const limits = [...runs].flatMap(([id, of]) => (isWhole(id) ? [of] : [])).toSorted((a, b) => a - b);
+      const exceeded = limits.find((of, before) => of <= before);
+      if (exceeded === undefined) continue;
       const last = `the last one is run ${nameOf(run.run_id)}`;
-      violate('limits', `${runs.size} runs hold ${name}, and ${limit} may; ${last}`, run.run_id);
+      violate('limits', `${runs.size} runs hold ${name}, and ${exceeded} may; ${last}`, run.run_id);
     }
   };
   return (fact) => {

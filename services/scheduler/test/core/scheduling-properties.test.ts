@@ -203,6 +203,33 @@ const violate = (check: string, what: string): never => {
 
 const HISTORIES = casesOf(250);
 
+const RENDER = {
+  what: 'queue',
+  program: 'render',
+  attempts: 1,
+  seconds: 5,
+  org: ORG,
+  deployment: 0,
+  key: undefined,
+  fallbacks: undefined,
+  delay: undefined,
+  version: 0,
+  warmWaitS: undefined,
+  labels: undefined,
+  priority: undefined,
+} as const;
+/** The run whose version has no limit is assigned second and stored first. */
+const LIMIT_OF_ONE_VERSION: SimulatedStep[] = [
+  { ...RENDER, gpu: 'A10G', limit: undefined },
+  { ...RENDER, gpu: 'H100', limit: 1 },
+  { what: 'register', any: 0, gpus: ['H100', 'A10G'], programs: ['render'], labels: [], dedicated: {} },
+  { what: 'deliver', any: 21 },
+  { what: 'deliver', any: 0 },
+  { what: 'heartbeat', any: 0, honest: false, loaded: undefined },
+  { what: 'settle', any: 381 },
+  { what: 'settle', any: 0 },
+];
+
 // At night it computes for a quarter of a minute, and longer where others compute too.
 describe('a random history', { timeout: 240_000 }, () => {
   it('keeps the invariants: one run for each slot, one decision for each head, no run waits for a free slot, no executor with heartbeats is lost', () => {
@@ -247,7 +274,10 @@ describe('a random history', { timeout: 240_000 }, () => {
         simulation.undelivered = [];
         for (const step of steps) simulate(simulation, step, given);
       }),
-      { numRuns: HISTORIES },
+      {
+        numRuns: HISTORIES,
+        examples: [[LIMIT_OF_ONE_VERSION, { organisations: [1, 1, 1], deployments: [1, 1] }]],
+      },
     );
     // The histories reach the situations that matter.
     expect(assigned).toBeGreaterThan(0.6 * HISTORIES);
