@@ -172,7 +172,14 @@ describe('a soak', () => {
 
   it('may not read the archive of an organisation, and shows a gap, while its objects fail', () => {
     const fault = (more: Partial<ArchiveFault>): Evidence['archive'] => {
-      const when = { from: second(6), to: second(9), wrong: 1, others: 1, missing: new Set([RUN.run_id]) };
+      const when = {
+        from: second(6),
+        to: second(9),
+        wrong: 1,
+        others: 1,
+        missing: new Set([RUN.run_id]),
+        replaced: new Set<string>(),
+      };
       const faults = [{ kind: 'missing', org_ids: [RUN.org_id], ...when, ...more } as const];
       return { faults, named: [], stillNamed: [], kept: undefined };
     };
@@ -194,15 +201,27 @@ describe('a soak', () => {
   });
 
   it('ends with an archive that has all facts of each run, and nothing of a deleted one', () => {
-    const keeping = (kept: readonly number[] | 'damaged', events = EVENTS) => {
+    const keeping = (
+      kept: readonly number[] | 'damaged',
+      events = EVENTS,
+      faults: readonly ArchiveFault[] = [],
+    ) => {
       const one = kept === 'damaged' ? kept : new Set(kept);
-      const archive = { ...NO_ARCHIVE_TROUBLE, stillNamed: [], kept: new Map([[RUN.run_id, one]]) };
+      const archive = { ...NO_ARCHIVE_TROUBLE, faults, stillNamed: [], kept: new Map([[RUN.run_id, one]]) };
       return namesOf(aSoak({ events, archive }));
     };
     expect(keeping([1, 2, 3, 4, 5])).not.toContain('archive');
     expect(keeping([1, 2, 3, 4])).toContain('archive');
     expect(keeping('damaged')).toContain('archive');
     expect(keeping([1, 2, 3, 4, 5], [...EVENTS, deleted(RUN)])).toContain('archive');
+    const lost = (at: number, replaced: readonly string[]): readonly ArchiveFault[] => {
+      const runs = { missing: new Set([RUN.run_id]), replaced: new Set(replaced) };
+      const when = { from: second(at), to: second(9), wrong: 1, others: 1 };
+      return [{ kind: 'missing', org_ids: [RUN.org_id], ...when, ...runs }];
+    };
+    expect(keeping([4, 5], EVENTS, lost(3.5, [RUN.run_id]))).not.toContain('archive');
+    expect(keeping([4, 5], EVENTS, lost(2.5, [RUN.run_id]))).toContain('archive');
+    expect(keeping([4, 5], EVENTS, lost(3.5, []))).toContain('archive');
   });
 
   it('reports a violation with the facts of its run and the command that repeats it', () => {

@@ -83,8 +83,8 @@ const wronglyNamed = ({
   return [...wrong, ...still];
 };
 
-/** Of each run that nobody deleted the archive has every fact, and of the others nothing. */
-const notKept = ({ runs, archive: { kept } }: Evidence): Finding[] =>
+/** Of each run that nobody deleted the archive has every fact that it did not lose for good, and of the others nothing. */
+const notKept = ({ runs, archive: { kept, faults } }: Evidence): Finding[] =>
   kept === undefined
     ? []
     : [...runs].flatMap(([run, logged]) => {
@@ -92,8 +92,11 @@ const notKept = ({ runs, archive: { kept } }: Evidence): Finding[] =>
         const found = (message: string): Finding[] => [{ run, message: `The archive ${message}.` }];
         if (own === 'damaged') return found('has a damaged object of it');
         if (logged.isDeleted) return own === undefined ? [] : found('has it, and it was deleted');
+        const lostBefore = Math.max(
+          ...faults.map(({ replaced, from }) => (replaced.has(run) ? from : -Infinity)),
+        );
         const lacks = [...logged.facts, ...logged.webhookFacts].filter(
-          ({ sequence }) => own?.has(sequence) !== true,
+          ({ sequence, time }) => own?.has(sequence) !== true && Date.parse(time) >= lostBefore,
         );
         const names = lacks.map(({ sequence, event }) => `${event.type} (${sequence})`);
         return lacks.length === 0 ? [] : found(`lacks ${names.join(', ')} of it`);

@@ -19,6 +19,8 @@ export interface FailedObjects {
   readonly others: number;
   /** The runs whose objects were missing. */
   readonly missing: ReadonlySet<string>;
+  /** Those of them that were archived again meanwhile, with what the log still had: what the lost object had before is lost with it. */
+  readonly replaced: ReadonlySet<string>;
 }
 
 /** An S3-compatible store for the archive, in this process, whose objects fail for one organisation and not for another. */
@@ -129,7 +131,8 @@ export const openArchiveStore = async (): Promise<ArchiveStore> => {
         putBack: () => {
           failing = undefined;
           const { wrong, others } = began;
-          return { wrong, others, missing: new Set(lost.map(runOf)) };
+          const replaced = lost.filter((name) => !began.missing.has(name) && objects.has(name));
+          return { wrong, others, missing: new Set(lost.map(runOf)), replaced: new Set(replaced.map(runOf)) };
         },
       };
     },
