@@ -161,5 +161,5 @@ export const gatewayGauges = (kit: Kit, { room, subscriptions }: Runs, isProject
     'How many streams and waits this gateway may hold open.',
     () => config.RUNLEDGER_STREAMS_MAX,
   );
-  if (config.RUNLEDGER_ARCHIVE !== 'none') archiveGauges(kit, isProjecting);
+  archiveGauges(kit, isProjecting);
 };

@@ -6,7 +6,7 @@ const settings: OwnSettings = {
   RUNLEDGER_VIEWS: 'sqlite',
   MONGODB_URL: 'mongodb://127.0.0.1:27017/runledger',
   RUNLEDGER_OUTPUTS: 'jetstream',
-  RUNLEDGER_ARCHIVE: 'none',
+  RUNLEDGER_ARCHIVE: 'jetstream',
 };
 const own = (changes: Partial<OwnSettings>, ...listening: string[]) =>
   ownServices({ ...settings, ...changes }, listening);

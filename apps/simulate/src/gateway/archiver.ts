@@ -23,7 +23,7 @@ const lifeOf = (life: readonly StoredMessage[]) => ({ life, webhook: [] });
 export const messagesOf = ({ log, archive }: Archived, run_id: string): readonly StoredMessage[] =>
   joinRun(lifeOf(log.messagesOf(run_id)), lifeOf(archive?.messagesOf(run_id) ?? [])).life;
 
-/** As services/gateway/src/archive/run-messages.ts: undefined when the archive has nothing of the run, or not enough. */
+/** As services/gateway/src/archive/archive.ts: undefined when the archive has nothing of the run, or not enough. */
 export const archivedRun = (
   world: Archived,
   run_id: string,

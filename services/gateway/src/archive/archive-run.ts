@@ -63,7 +63,9 @@ export const runArchive = (kit: Kit, objects: ArchiveObjects): RunArchive => {
       }
       if (upTo === 0 && goes === undefined) return 0;
       const before = await objects.get(key);
-      const joined = runToArchive(stored, await archivedIn(key, stored, before));
+      const read = before ? unpackRun(key, before, objects.placeOf(key)) : NOTHING;
+      // A damaged object is replaced where the log has the whole run.
+      const joined = runToArchive(stored, await (beginsWithRun(stored) ? read.catch(() => NOTHING) : read));
       const packed = await packRun(goes === 'outputs' ? withoutOutputs(joined) : joined);
       const isLate = clock() - began > WRITTEN_WITHIN_MS;
       if (isLate && tries >= MOST_TRIES)
@@ -88,17 +90,6 @@ export const runArchive = (kit: Kit, objects: ArchiveObjects): RunArchive => {
     metrics.archive.written(packed.length);
   };
 
-  /** What the archive has. A damaged object is replaced where the log has the whole run. */
-  const archivedIn = async (
-    key: RunKey,
-    stored: MessagesOfRun,
-    bytes: Buffer | undefined,
-  ): Promise<MessagesOfRun> => {
-    if (!bytes) return NOTHING;
-    const read = unpackRun(key, bytes, objects.placeOf(key));
-    return beginsWithRun(stored) ? read.catch(() => NOTHING) : read;
-  };
-
   return {
     archive: (key) => inTurnOf(key, () => archive(key)),
     erase: (key, erased, then) =>
@@ -112,7 +103,7 @@ export const runArchive = (kit: Kit, objects: ArchiveObjects): RunArchive => {
   };
 };
 
-const NOTHING: MessagesOfRun = { life: [], webhook: [] };
+const NOTHING = Promise.resolve<MessagesOfRun>({ life: [], webhook: [] });
 const DELETIONS: readonly (string | undefined)[] = ['deleted', 'outputs_deleted'];
 
 /**

@@ -18,15 +18,14 @@ import { ArchiveUnavailable, type ArchiveObjects } from './archive-objects.ts';
 import type { RunArchive } from './archive-run.ts';
 
 const Position = Type.Integer({ minimum: 0 });
-const Time = Type.String();
 
 /** How far the log is archived: everything of a run up to there is in its object, unless its organisation is behind. */
 export const ArchivePosition = Type.Object({
   /** Of RUNS; a stream that was created anew has another one. */
-  log_created: Time,
+  log_created: Type.String(),
   sequence: Position,
   /** The broker's time of that message, and the hash of what it says; null before the first, and for one that had left the log. */
-  time: Type.Union([Time, Type.Null()]),
+  time: Type.Union([Type.String(), Type.Null()]),
   hash: Type.Union([Type.String(), Type.Null()]),
   /** The archive has runs of another log, or of one that went on otherwise: views that are made from this one need not know them. */
   has_others: Type.Boolean(),
@@ -39,7 +38,7 @@ export const BehindRecord = Type.Object({
   /** The first message that may not be archived. */
   from: Position,
   /** By the clock of the gateway that noticed it. */
-  since: Time,
+  since: Type.String(),
   /** What failed, with the object. */
   why: Type.String({ maxLength: 2_000 }),
 });
@@ -49,13 +48,10 @@ export const POSITION = 'positions.runs';
 /** `behind.<organisation>` */
 export const BEHIND = 'behind';
 
-export interface ArchiveRecords {
-  readonly positions: Bucket<ArchivePosition>;
-  readonly behind: Bucket<BehindRecord>;
-}
-
 /** One bucket, and two kinds of keys. Every method may throw LogUnavailable. */
-export const archiveRecords = (log: EventLog): ArchiveRecords => ({
+export const archiveRecords = (
+  log: EventLog,
+): { readonly positions: Bucket<ArchivePosition>; readonly behind: Bucket<BehindRecord> } => ({
   positions: openBucket(log, 'ARCHIVE', ArchivePosition),
   behind: openBucket(log, 'ARCHIVE', BehindRecord),
 });
@@ -69,8 +65,10 @@ export interface ArchiveWalk {
   readonly walk: (stop: AbortSignal) => Promise<void>;
   /** Tries organisations that are behind again, each from where it stopped. Throws as `walk` does. */
   readonly catchUp: (stop: AbortSignal) => Promise<void>;
-  /** Up to which sequence the archive has everything that it will ever have. @throws {LogUnavailable} */
+  /** Up to this sequence of the log everything is archived, or has left it without that. Nobody archives it later. @throws {LogUnavailable} */
   readonly passedUpTo: () => Promise<number>;
+  /** Whether it has runs that complete views need not know, since they are of another log. @throws {LogUnavailable} */
+  readonly hasOthers: () => Promise<boolean>;
 }
 
 /** A part of the age of the log, so that there is time to repair what keeps facts from being archived. */
@@ -82,6 +80,8 @@ const BEHIND_AT_ONCE = 32;
 const RUNS_OF_EACH = 4;
 /** Runs whose later messages were archived with the first. */
 const REMEMBERED = 100_000;
+/** Each new run with a key asks whether the archive has runs of another log, and once there are some, they stay. */
+const KNOWN_FOR_MS = 30_000;
 const TAKEN = 'Another gateway archives the log.';
 
 export const archiveWalk = (
@@ -89,12 +89,13 @@ export const archiveWalk = (
   objects: ArchiveObjects,
   { archive, isWritten }: RunArchive,
 ): ArchiveWalk => {
-  const { config, log, logger, metrics } = kit;
+  const { config, log, logger, metrics, clock } = kit;
   const { positions, behind } = archiveRecords(log);
   const pageEveryMs = 1_000 / config.RUNLEDGER_ARCHIVE_PAGES_PER_S;
   /** Nobody passes a message while an organisation stops being behind. */
   const passing = pLimit(1);
   const archivedTo = new LRUCache<string, number>(atMost(REMEMBERED));
+  let foreign = { has: true, until: -Infinity };
 
   /** Resolves with what failed: each organisation ends with its first failure. */
   const archivePage = async (
@@ -103,15 +104,13 @@ export const archiveWalk = (
     stop: AbortSignal,
   ): Promise<Failed[]> => {
     const failed = new Map<string, Failed>();
-    await pLimit(atOnce).map(runsIn(page), async ({ key, upTo }) => {
-      const { org_id, run_id } = key;
+    await pLimit(atOnce).map(runsIn(page), async ({ key, key: { org_id, run_id }, upTo }) => {
       if ((archivedTo.get(run_id) ?? 0) >= upTo || failed.has(org_id) || stop.aborted) return;
       try {
         archivedTo.set(run_id, await archive(key));
       } catch (error) {
         if (error instanceof LogUnavailable || error instanceof ViewsUnavailable) throw error;
-        const why = messageOf(error).slice(0, 2_000);
-        failed.set(org_id, { org_id, from: page[0]?.sequence ?? 0, why });
+        failed.set(org_id, { org_id, from: page[0]?.sequence ?? 0, why: messageOf(error).slice(0, 2_000) });
       }
     });
     return [...failed.values()];
@@ -140,8 +139,7 @@ export const archiveWalk = (
     if (stop.aborted) return false;
     for (const one of failed) await fallBehind(one);
     if ((await runsIdentity(log)).created !== value.log_created) return false;
-    const { sequence, time } = last;
-    await moveTo(position, { ...value, sequence, time, hash: hashIn(last) });
+    await moveTo(position, { ...value, sequence: last.sequence, time: last.time, hash: hashIn(last) });
     return true;
   };
 
@@ -252,9 +250,16 @@ export const archiveWalk = (
     },
     passedUpTo: async () => {
       const { value } = await passing(readPosition);
-      // By whoever has read it before it left the log. Nobody archives it later.
+      // By whoever has read it before it left the log.
       await isWritten();
       return value.sequence;
+    },
+    hasOthers: async () => {
+      if (clock() <= foreign.until) return foreign.has;
+      const found = await positions.get(POSITION);
+      // Before it begins, nobody knows what is there.
+      foreign = { has: found?.value.has_others ?? true, until: found ? clock() + KNOWN_FOR_MS : -Infinity };
+      return foreign.has;
     },
   };
 };
@@ -264,15 +269,9 @@ type Failed = Omit<BehindRecord, 'since'>;
 
 const hashIn = ({ data = new Uint8Array() }: StoredMessage): string => hashOf(data);
 
-interface RunInPage {
-  readonly key: RunKey;
-  /** The sequence of its last message there. */
-  readonly upTo: number;
-}
-
-/** Of messages in the two chains of a run. Read markers and terms are no part of a history. */
-const runsIn = (page: readonly StoredMessage[]): Iterable<RunInPage> => {
-  const runs = new Map<string, RunInPage>();
+/** Those with a message in their two chains, and the sequence of the last one. Read markers and terms are no part of a history. */
+const runsIn = (page: readonly StoredMessage[]) => {
+  const runs = new Map<string, { readonly key: RunKey; readonly upTo: number }>();
   for (const { subject, sequence } of page) {
     const key = /^runs\.[^.]+\.[^.]+\.(?:life|webhook)\./.test(subject) ? runOfSubject(subject) : undefined;
     if (key) runs.set(key.run_id, { key, upTo: sequence });

@@ -1,115 +1,125 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
+import { runsIdentity } from '@runledger/event-log/read/stream-identity';
+import { readAllOfRun, type MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import type { Readiness } from '@runledger/event-log/connect/observability';
-import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { sleep } from '@runledger/resilience/abort';
 import pLimit from 'p-limit';
 import type { Kit } from '../kit.ts';
 import type { KeptSince } from '../records/retention.ts';
-import { openArchiveObjects, type ArchiveObjects } from './archive-objects.ts';
+import { recoveredView } from '../views/recovered-view.decide.ts';
+import type { StoredView } from '../views/run-view.ts';
+import { ArchiveUnavailable, openArchiveObjects, type ArchiveObjects } from './archive-objects.ts';
 import { runArchive, type RunArchive } from './archive-run.ts';
-import { archiveRecords, archiveWalk, BEHIND, POSITION, type ArchiveWalk } from './archive-walk.ts';
-import {
-  archivedRun,
-  archivedRuns,
-  runMessages,
-  type IsKnown,
-  type ReadArchivedRun,
-  type ReadRunMessages,
-} from './run-messages.ts';
+import { beginsWithRun, joinRun } from './join.decide.ts';
+import { countOf, MOST_MESSAGES, unpackRun } from './run-object.ts';
+import { archiveRecords, archiveWalk, BEHIND, type ArchiveWalk } from './archive-walk.ts';
 
-/** Begins where it stopped, and ends soon after the signal. */
-interface Chore {
-  readonly everyMs: number;
-  /** For the log. */
-  readonly failure: string;
-  readonly work: (stop: AbortSignal) => Promise<void>;
-}
-
-/** What facts become when they leave the log: an object for each run. Without an archive its reads know the log alone. */
-export interface Archive {
+/** What facts become when they leave the log: an object for each run. */
+export interface Archive extends ArchiveWalk {
   readonly read: ReadRunMessages;
-  readonly run: ReadArchivedRun;
-  /** Whether it has runs that complete views need not know, since they are of another log. @throws {LogUnavailable} */
-  readonly hasOthers: () => Promise<boolean>;
+  readonly run: ReturnType<typeof archivedRun>;
   /**
-   * Every run that the archive has, with all messages, if its organisation keeps it: for somebody who makes views. One that cannot be read now
-   * is left out if it is known otherwise.
+   * Every run that the archive has, with all messages, if its organisation keeps it: for somebody who makes views. One whose object cannot be
+   * read now is left out if somebody else has all of it.
    */
-  readonly runs: (isKnown: IsKnown) => AsyncIterable<MessagesOfRun>;
-  /** The runs of an organisation, or all, some at a time. */
-  readonly keys: (org_id?: OrgId) => AsyncIterable<readonly RunKey[]>;
-  /** Everything up to this sequence of the log is archived, or has left it without that: then nobody archives it any more. */
-  readonly passedUpTo: ArchiveWalk['passedUpTo'];
+  readonly runs: (isKnown: (key: RunKey) => Promise<boolean>) => AsyncIterable<MessagesOfRun>;
+  /** All runs, some at a time. */
+  readonly keys: () => AsyncIterable<readonly RunKey[]>;
   readonly erase: RunArchive['erase'];
-  /** What is to be done again and again. */
-  readonly upkeep: readonly Chore[];
+  readonly removeOld: (stop: AbortSignal) => Promise<void>;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
   readonly eraseOrganisation: (org_id: OrgId) => Promise<number>;
 }
 
-const HOUR_MS = 3_600_000;
-const LONGEST_PAUSE_MS = 60_000;
-const SHORTEST_PAUSE_MS = 1_000;
-const REMOVED_AT_ONCE = 16;
-
 export const openArchive = (kit: Kit, keptSince: KeptSince): Archive => {
-  const { config, log, logger, now } = kit;
-  const objects = openArchiveObjects(config, { log, logger, now });
+  const objects = openArchiveObjects(kit.config, kit);
   const read = runMessages(kit, objects, keptSince);
-  if (!objects) return logAlone(read);
   const writer = runArchive(kit, objects);
-  const { walk, catchUp, passedUpTo } = archiveWalk(kit, objects, writer);
-  const afterMs = config.RUNLEDGER_ARCHIVE_AFTER_HOURS * HOUR_MS;
-  const everyMs = Math.max(Math.min(afterMs, LONGEST_PAUSE_MS), SHORTEST_PAUSE_MS);
-  const removeOld = (stop: AbortSignal) => removeOldRuns(kit, objects, keptSince, stop);
   return {
+    ...archiveWalk(kit, objects, writer),
     read,
     run: archivedRun(read),
-    hasOthers: othersOf(kit),
     runs: (isKnown) => archivedRuns(objects, read, isKnown),
-    keys: objects.list,
-    passedUpTo,
+    keys: () => objects.list(),
     erase: writer.erase,
-    upkeep: [
-      { everyMs, failure: 'facts could not be archived', work: walk },
-      { everyMs, failure: 'organisations that are behind could not be archived', work: catchUp },
-      // It lists every run of the archive.
-      { everyMs: 60 * everyMs, failure: 'old archived runs could not be removed', work: removeOld },
-    ],
+    removeOld: (stop) => removeOldRuns(kit, objects, keptSince, stop),
     eraseOrganisation: (org_id) => removeAllRuns(kit, objects, org_id),
   };
 };
 
-const logAlone = (read: ReadRunMessages): Archive => ({
-  read,
-  run: archivedRun(read),
-  hasOthers: async () => false,
-  runs: none,
-  keys: none,
-  passedUpTo: async () => Infinity,
-  erase: (_key, _erased, then) => then(),
-  upkeep: [],
-  eraseOrganisation: async () => 0,
-});
+/** All that the log and the archive have of a run. */
+interface ReadMessages extends MessagesOfRun {
+  /** The log has nothing of it, and the archive has it from another log, in whose positions nobody can name a moment of this one. */
+  readonly isOfOtherLog: boolean;
+  /** The archive has something that the log does not. */
+  readonly isArchived: boolean;
+}
 
-async function* none(): AsyncGenerator<never> {}
+type ReadRunMessages = ReturnType<typeof runMessages>;
 
-const KNOWN_FOR_MS = 30_000;
-
-/** Once there are some, they stay. Each new run with a key asks it. */
-const othersOf = ({ log, clock }: Kit): Archive['hasOthers'] => {
-  const { positions } = archiveRecords(log);
-  let known = { has: true, until: -Infinity };
-  return async () => {
-    // Before it begins, nobody knows what is there.
-    if (clock() > known.until) {
-      const found = await positions.get(POSITION);
-      known = { has: found?.value.has_others ?? true, until: found ? clock() + KNOWN_FOR_MS : -Infinity };
-    }
-    return known.has;
+/**
+ * Undefined for more messages than a run can have. A run that was created before `keptSince`, when its organisation keeps none, has none. It
+ * costs a read of the log, and where that does not begin with the run one object. @throws {LogUnavailable} @throws {ArchiveUnavailable}
+ */
+const runMessages =
+  ({ log }: Kit, objects: ArchiveObjects, keptSince: KeptSince) =>
+  async (key: RunKey): Promise<ReadMessages | undefined> => {
+    const stored = await readAllOfRun(log, key);
+    if (!stored) return undefined;
+    const only = { ...stored, isOfOtherLog: false, isArchived: false };
+    if (beginsWithRun(stored)) return only;
+    const bytes = await objects.get(key);
+    if (!bytes) return only;
+    const joined = joinRun(stored, await unpackRun(key, bytes, objects.placeOf(key)));
+    if (countOf(joined) > MOST_MESSAGES) return undefined;
+    const isArchived = countOf(joined) > countOf(stored);
+    if (countOf(stored) > 0) return { ...joined, isOfOtherLog: false, isArchived };
+    const all = [...joined.life, ...joined.webhook];
+    const first = Math.min(...all.map(({ time }) => Date.parse(time)), Infinity);
+    if (first < (await keptSince(key.org_id))) return only;
+    const last = Math.max(...all.map(({ sequence }) => sequence), 0);
+    return { ...joined, isOfOtherLog: last > (await runsIdentity(log)).lastSequence, isArchived };
   };
-};
+
+/**
+ * A run by its facts in the archive and in the log, and by the view that lacks some of them, if there is one; undefined when the archive has
+ * nothing of it, or not enough. Of another log its heads are 0, as those of its view. @throws {LogUnavailable} @throws {ArchiveUnavailable}
+ */
+const archivedRun =
+  (read: ReadRunMessages) =>
+  async (key: RunKey, present: StoredView | undefined): Promise<StoredView | undefined> => {
+    const messages = await read(key);
+    if (messages?.isArchived !== true) return undefined;
+    if (!messages.isOfOtherLog) return recoveredView(present, messages);
+    const view = recoveredView(undefined, messages);
+    return view && { ...view, head: 0, webhook: { ...view.webhook, head: 0 } };
+  };
+
+const READ_AT_ONCE = 16;
+
+/** Every run that has an object, with what that and the log have of it. Those of another log have no place in views of this one. */
+async function* archivedRuns(
+  objects: ArchiveObjects,
+  read: ReadRunMessages,
+  isKnown: (key: RunKey) => Promise<boolean>,
+): AsyncGenerator<MessagesOfRun> {
+  const readOne = async ({ org_id, run_id }: RunKey): ReturnType<ReadRunMessages> => {
+    try {
+      return await read({ org_id, run_id });
+    } catch (error) {
+      if (error instanceof ArchiveUnavailable && (await isKnown({ org_id, run_id }))) return undefined;
+      throw error;
+    }
+  };
+  for await (const page of objects.list())
+    for (const messages of await pLimit(READ_AT_ONCE).map(page, readOne))
+      if (messages?.isArchived === true && !messages.isOfOtherLog) yield messages;
+}
+
+const REMOVED_AT_ONCE = 16;
+const removeRuns = async ({ remove }: ArchiveObjects, keys: readonly RunKey[]): Promise<number> =>
+  (await pLimit(REMOVED_AT_ONCE).map(keys, remove)).length;
 
 /**
  * Removes the objects that were written longer ago than their organisation keeps runs: a run was created before it was archived. Reads show
@@ -125,7 +135,7 @@ export const removeOldRuns = async (
   for await (const page of objects.list()) {
     for (const { org_id } of page) if (!since.has(org_id)) since.set(org_id, await keptSince(org_id));
     const old = page.filter(({ org_id, storedMs }) => storedMs < (since.get(org_id) ?? 0));
-    await pLimit(REMOVED_AT_ONCE).map(old, (key) => objects.remove(key));
+    await removeRuns(objects, old);
     if (stop.aborted) return;
     await sleep(1_000 / config.RUNLEDGER_ARCHIVE_PAGES_PER_S, stop);
   }
@@ -138,19 +148,15 @@ export const removeAllRuns = async (
   org_id: OrgId,
 ): Promise<number> => {
   let removed = 0;
-  for await (const page of objects.list(org_id)) {
-    await pLimit(REMOVED_AT_ONCE).map(page, (key) => objects.remove(key));
-    removed += page.length;
-  }
+  for await (const page of objects.list(org_id)) removed += await removeRuns(objects, page);
   await archiveRecords(log).behind.erase(`${BEHIND}.${org_id}`);
   return removed;
 };
 
 /** For `/readyz`: it is ready, but an operator should know which organisations are not archived. */
-export const archiveState = ({ log, config }: Pick<Kit, 'log' | 'config'>): (() => Promise<Readiness>) => {
+export const archiveState = ({ log }: Pick<Kit, 'log'>): (() => Promise<Readiness>) => {
   const { behind } = archiveRecords(log);
   return async () => {
-    if (config.RUNLEDGER_ARCHIVE === 'none') return { ok: true };
     const found = await behind.list(BEHIND);
     if (found.length === 0) return { ok: true };
     const named = found

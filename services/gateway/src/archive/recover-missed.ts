@@ -1,7 +1,6 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
-import pLimit from 'p-limit';
 import { goPastMissed } from '../views/project-batch.ts';
 import { hasMissed, type ProjectionPosition } from '../views/projection-start.decide.ts';
 import type { RunProjection } from '../views/run-projection.ts';
@@ -11,22 +10,12 @@ import type { Archive } from './archive.ts';
 
 /** The projection stands still meanwhile, so that no fact comes between the read of a run and its view. */
 const RUNS_AT_ONCE = 32;
-const MAX_CONCURRENT = 8;
 /** Of the time that it took: a store that does not answer holds up the projection no more than a quarter of it. */
 const PAUSE = 3;
 
-/** Organisations of which an object could not be read. */
-interface Left {
-  readonly up_to: number;
-  /** What was archived when the others were read. */
-  readonly passed: number;
-  readonly orgs: ReadonlySet<OrgId>;
-  readonly againAt: number;
-}
-
 /**
  * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has. An archive that cannot be read is waited for;
- * where that is an object of one organisation, only its runs wait, and are read again.
+ * where that is an object of one organisation, only its runs wait.
  */
 export const recoverMissed = (
   kit: Kit,
@@ -34,40 +23,34 @@ export const recoverMissed = (
   between: RunProjection['between'],
 ): ((stop: AbortSignal) => Promise<void>) => {
   const { log, views, logger, clock } = kit;
-  let left: Left | undefined;
+  let againAt = -Infinity;
   return async (stop) => {
     // The log may have lost them while no message came by which the projection could notice it.
     const identity = await runsIdentity(log);
     const position = await views.position();
     if (position && hasMissed(position, identity)) await between((at) => goPastMissed(kit, at, identity));
     const missed = (await views.position())?.missed;
-    if (!missed) return;
-    const rest = left?.up_to === missed.up_to ? left : undefined;
-    if (rest && clock() < rest.againAt) return;
-    const passed = rest?.passed ?? (await archive.passedUpTo());
+    if (!missed || clock() < againAt) return;
+    const passed = await archive.passedUpTo();
     if (passed < missed.up_to) return;
     const failed = new Map<OrgId, ArchiveUnavailable>();
     const began = clock();
     let runs = 0;
-    for await (const page of runsOf(archive, rest)) {
+    for await (const page of archive.keys()) {
       for (let from = 0; from < page.length; from += RUNS_AT_ONCE) {
-        const keys = page.slice(from, from + RUNS_AT_ONCE);
         const recover = async (at: ProjectionPosition): Promise<ProjectionPosition> => {
-          await recoverRuns(kit, archive, keys, failed);
+          await recoverRuns(kit, archive, page.slice(from, from + RUNS_AT_ONCE), failed);
           return at;
         };
         if (stop.aborted || !(await between(recover))) return;
-        runs += keys.length;
       }
+      runs += page.length;
     }
     // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
-    left = undefined;
     if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
-    if (failed.size > 0) {
-      const againAt = clock() + PAUSE * (clock() - began);
-      left = { up_to: missed.up_to, passed, orgs: new Set(failed.keys()), againAt };
+    againAt = clock() + PAUSE * (clock() - began);
+    if (failed.size > 0)
       throw new AggregateError(failed.values(), `views of ${failed.size} organisations lack facts`);
-    }
     await between(async (at) => {
       // More was missed meanwhile.
       if (at.missed?.up_to !== missed.up_to) return undefined;
@@ -79,11 +62,6 @@ export const recoverMissed = (
   };
 };
 
-async function* runsOf({ keys }: Archive, rest: Left | undefined): AsyncGenerator<readonly RunKey[]> {
-  if (!rest) return yield* keys();
-  for (const org_id of rest.orgs) yield* keys(org_id);
-}
-
 /** Each organisation ends with its first failure, so a store that does not answer is waited for once. */
 const recoverRuns = async (
   { views }: Kit,
@@ -92,7 +70,7 @@ const recoverRuns = async (
   failed: Map<OrgId, ArchiveUnavailable>,
 ): Promise<void> => {
   const present = new Map((await views.load(keys)).map((view) => [view.run.run_id, view]));
-  const read = await pLimit(MAX_CONCURRENT).map(keys, async (key) => {
+  const reading = keys.map(async (key) => {
     if (failed.has(key.org_id)) return undefined;
     try {
       return await run(key, present.get(key.run_id));
@@ -102,5 +80,5 @@ const recoverRuns = async (
       return undefined;
     }
   });
-  await views.save(read.filter((view) => view !== undefined));
+  await views.save((await Promise.all(reading)).filter((view) => view !== undefined));
 };

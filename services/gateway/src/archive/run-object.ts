@@ -14,17 +14,14 @@ import { Type, type Static } from 'typebox';
 import { ArchiveUnavailable } from './archive-objects.ts';
 import { hashOfArchived, type ArchivedMessage } from './join.decide.ts';
 
-const Nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
-
 const Line = Type.Object({
   sequence: Type.Integer({ minimum: 1 }),
   subject: Type.String(),
   time: Type.String(),
-  fence: Nullable(Type.String()),
-  expected: Nullable(Type.Integer({ minimum: 0 })),
-  /** The bytes, when they are text in UTF-8. */
-  text: Type.Optional(Type.String()),
-  base64: Type.Optional(Type.String()),
+  fence: Type.Union([Type.String(), Type.Null()]),
+  expected: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** What it says: a character for each byte, whatever the bytes are. */
+  bytes: Type.String(),
   withheld: Type.Optional(Type.String()),
 });
 const isLine = compiledSchema(Line);
@@ -35,14 +32,12 @@ const HEADER_BYTES = MAGIC.length + 44;
 export const countOf = ({ life, webhook }: MessagesOfRun): number => life.length + webhook.length;
 /** More are forged. */
 export const MOST_MESSAGES = MAX_OF_RUN + MAX_OF_WEBHOOK;
-/** Each of them as large as RUNS takes one, in base64. */
-const MOST_BYTES = MOST_MESSAGES * 48 * 1024;
+/** Each of them as large as RUNS takes one, of bytes that JSON writes with six characters each. */
+const MOST_BYTES = MOST_MESSAGES * 6 * 32 * 1024;
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 9 } };
-const EMPTY = new Uint8Array();
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The object of a run. The same messages give the same bytes. */
 export const packRun = async ({ life, webhook }: MessagesOfRun): Promise<Buffer> => {
@@ -80,29 +75,18 @@ const unpacked = async ({ org_id, run_id }: RunKey, bytes: Buffer): Promise<Mess
 };
 
 const lineOf = (message: ArchivedMessage): Static<typeof Line> => {
-  const { sequence, subject, time, fence, expectedSequence: expected, data = EMPTY, withheld } = message;
-  const about = { sequence, subject, time, fence, expected };
-  if (withheld !== undefined) return { ...about, text: JSON.stringify(message.body), withheld };
-  return { ...about, ...contentOf(data) };
-};
-
-/** Bytes that are hardly text would be longer as such. */
-const contentOf = (data: Uint8Array): Pick<Static<typeof Line>, 'text' | 'base64'> => {
-  const base64 = { base64: Buffer.from(data).toString('base64') };
-  try {
-    const text = utf8.decode(data);
-    return JSON.stringify(text).length > 4 * base64.base64.length ? base64 : { text };
-  } catch {
-    return base64;
-  }
+  const { sequence, subject, time, fence, expectedSequence: expected, withheld, data, body } = message;
+  const said = withheld === undefined ? Buffer.from(data ?? '') : Buffer.from(JSON.stringify(body));
+  const line = { sequence, subject, time, fence, expected, bytes: said.toString('latin1') };
+  return withheld === undefined ? line : { ...line, withheld };
 };
 
 const parsedLine = (text: string): ArchivedMessage => {
   const line = parseJson(Buffer.from(text));
   if (!isLine.Check(line)) throw new Error('a line of it is none');
-  const { sequence, subject, time, fence, expected, base64, withheld } = line;
-  const data = base64 === undefined ? Buffer.from(line.text ?? '') : Buffer.from(base64, 'base64');
-  const message = { sequence, subject, time, fence, expectedSequence: expected, body: parseJson(data) };
+  const { expected: expectedSequence, bytes, withheld, ...about } = line;
+  const data = Buffer.from(bytes, 'latin1');
+  const message = { ...about, expectedSequence, body: parseJson(data) };
   // What was taken out is not the message: nobody may take its hash for that of the stored one.
   return withheld === undefined ? { ...message, data } : { ...message, withheld };
 };

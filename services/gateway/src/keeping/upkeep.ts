@@ -19,6 +19,7 @@ import { expiringBefore } from '../runs/facts/expiring.decide.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 /** All that the gateway that projects does by itself, and how often. Each goes on where a kill has interrupted it. */
 export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Kept): void => {
@@ -47,7 +48,13 @@ export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Kept): void => {
     sweepBlobs(kit, fresh, records.versions),
   );
   every(2 * SECOND_MS, 'the logs of attempts could not be counted', () => shareLogs(kit));
-  for (const { everyMs, failure, work } of archive.upkeep) every(everyMs, failure, work);
+
+  const afterMs = kit.config.RUNLEDGER_ARCHIVE_AFTER_HOURS * HOUR_MS;
+  const archiveEveryMs = Math.max(Math.min(afterMs, MINUTE_MS), SECOND_MS);
+  every(archiveEveryMs, 'facts could not be archived', archive.walk);
+  every(archiveEveryMs, 'organisations that are behind could not be archived', archive.catchUp);
+  // It lists every run of the archive.
+  every(60 * archiveEveryMs, 'old archived runs could not be removed', archive.removeOld);
 };
 
 const PAGE = 1_000;

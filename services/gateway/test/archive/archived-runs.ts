@@ -27,12 +27,8 @@ export const ARCHIVES_AT_ONCE = { RUNLEDGER_ARCHIVE_AFTER_HOURS: '0.000001' };
 export const objectsOf = (
   log: EventLog,
   environment: Readonly<Record<string, string>> = {},
-): ArchiveObjects => {
-  const parts = { log, logger: silentLogger, now: () => new Date() };
-  const objects = openArchiveObjects(aConfig(environment), parts);
-  if (!objects) throw new Error('there is an archive');
-  return objects;
-};
+): ArchiveObjects =>
+  openArchiveObjects(aConfig(environment), { log, logger: silentLogger, now: () => new Date() });
 
 export interface Archiving {
   /** With no view, unless it has some. */

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ArchiveUnavailable, type ArchiveObjects } from '../../src/archive/archive-objects.ts';
 import { archiveRecords, POSITION } from '../../src/archive/archive-walk.ts';
 import { archiveState } from '../../src/archive/archive.ts';
-import { aConfig } from '../fixtures/gateway/a-kit.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { forgetAll, forgetBefore, untilOlder } from '../fixtures/runs/forgotten-log.ts';
@@ -161,7 +160,7 @@ describe('an organisation of which a run cannot be archived', () => {
     const [{ why } = { why: '' }] = await behindOf(log);
     expect(why).toContain(objectsOf(log).placeOf(one));
     expect(why).toContain('Restore the object from a backup, or remove it');
-    const state = archiveState({ log, config: aConfig() });
+    const state = archiveState({ log });
     expect(await state()).toMatchObject({ ok: true, note: expect.stringContaining(one.org_id) });
     expect(await countOf(other)).toBe(5);
     const said: string[] = [];

@@ -28,13 +28,17 @@ const settings = {};
 export const jetstream: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: true,
-  open: (_config, { log }) => ({
-    ...jetstreamObjects(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' }),
-    [Symbol.asyncDispose]: async () => undefined,
-  }),
+  open: (_config, { log }) => {
+    const objects = jetstreamObjects(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' });
+    return {
+      ...objects,
+      find: async (key) => (isOutputKey(key) ? objects.find(key) : undefined),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  },
 };
 
-interface ObjectBucket {
+export interface ObjectBucket {
   readonly bucket: 'ARCHIVE' | 'OUTPUTS';
   /** The setting of the log that limits it. */
   readonly limit: string;
@@ -55,7 +59,6 @@ export const jetstreamObjects = (log: EventLog, { bucket, limit }: ObjectBucket)
   return {
     put: (output, body) => putObject(store, { bucket, limit }, output, body),
     find: async (key) => {
-      if (!isOutputKey(key)) return undefined;
       const found = await info(key);
       const { filename, content_type } = found?.metadata ?? {};
       if (!found || found.deleted || filename === undefined || content_type === undefined) return undefined;

@@ -1,7 +1,8 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
 import pLimit from 'p-limit';
 import { openSweeps } from '../output-store.ts';
-import { s3Objects, type ListedObject } from './s3-objects.ts';
+import type { ListedObject } from './named-objects.ts';
+import { s3Objects } from './s3-objects.ts';
 import { parsedName, elementsOf, textOf, type S3Requests } from './s3-requests.ts';
 
 export interface S3ExpiryOptions {

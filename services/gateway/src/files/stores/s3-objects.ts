@@ -1,25 +1,10 @@
+import type { NamedObjects } from './named-objects.ts';
 import { elementsOf, escaped, textOf, S3Failure, type S3Requests } from './s3-requests.ts';
-
-export interface ListedObject {
-  readonly name: string;
-  /** By the clock of the store: milliseconds since 1970. */
-  readonly storedMs: number;
-}
-
-/** Objects that are stored, and replaced, in one step. Those of a bucket throw S3Failure and S3Unreachable. */
-export interface NamedObjects {
-  readonly put: (name: string, body: Buffer, content_type?: string) => Promise<void>;
-  readonly get: (name: string) => Promise<Buffer | undefined>;
-  /** No error when there is none. */
-  readonly remove: (name: string) => Promise<void>;
-  /** Some at a time; of a bucket in the order of their names, and `most` in one list: as many as the store gives when it is left out. */
-  readonly list: (begin: string, most?: number) => AsyncGenerator<readonly ListedObject[]>;
-}
 
 const READ_WITHIN_MS = 10_000;
 
-/** Those whose names begin with `before`, which callers leave out. */
-export const s3Objects = ({ ask }: S3Requests, before = ''): NamedObjects => ({
+/** Those whose names begin with `before`, which callers leave out. They throw S3Failure and S3Unreachable. */
+export const s3Objects = ({ ask, bucket }: S3Requests, before = ''): NamedObjects => ({
   put: async (name, body, content_type = 'application/octet-stream') => {
     await ask({ method: 'PUT', name: before + name, headers: { 'content-type': content_type }, body });
   },
@@ -47,6 +32,7 @@ export const s3Objects = ({ ask }: S3Requests, before = ''): NamedObjects => ({
       token = textOf(text, 'NextContinuationToken');
     } while (token !== undefined);
   },
+  placeOf: (name) => `${before}${name} in the bucket ${bucket}`,
 });
 
 /** In memory for each file that is being stored, twice for a moment. S3 wants 5 MiB or more, and some stores want all parts alike. */

@@ -80,6 +80,7 @@ interface S3Answer {
 }
 
 export interface S3Requests {
+  readonly bucket: string;
   /** A request that may be repeated, and its whole answer. @throws {S3Failure} @throws {S3Unreachable} */
   readonly ask: (request: S3Request) => Promise<S3Answer>;
   /** The begin of a read. Whoever gets it reads or cancels the body. @throws {S3Failure} @throws {S3Unreachable} */
@@ -105,6 +106,7 @@ export const s3Requests = (bucket: S3Bucket): S3Requests => {
     retry({ ...DELAYS, isUnavailable: isTransient, withinMs: TRY_FOR_MS + withinMs }, work);
   const keys = new Map<string, ArrayBuffer>();
   return {
+    bucket: bucket.name,
     ask: (request) =>
       again(request, () =>
         inTime(request, async (signal) => {

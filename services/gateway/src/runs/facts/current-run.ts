@@ -7,7 +7,6 @@ import type { Kit } from '../../kit.ts';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { messagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import type { Archive } from '../../archive/archive.ts';
-import type { ReadArchivedRun } from '../../archive/run-messages.ts';
 import { existing, upTo, type RunView, type StoredView } from '../../views/run-view.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
 import type { FreshViews } from '../../views/fresh-views.ts';
@@ -35,7 +34,7 @@ export interface Reading {
   readonly find: FindView;
   readonly fresh: FreshViews;
   readonly webhooks: LatestWebhooks;
-  readonly archived: ReadArchivedRun;
+  readonly archived: Archive['run'];
   readonly archiveHasOthers: Archive['hasOthers'];
 }
 
