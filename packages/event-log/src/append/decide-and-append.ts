@@ -19,7 +19,7 @@ interface DecideAndAppend<Known, Answer> {
    * that was stored first, and the history has to reach it.
    */
   readonly read: (atLeast: number | undefined) => Promise<Known>;
-  /** Pure: it is called again with a newer history after a conflict. */
+  /** Has no effects: it is called again with a newer history after a conflict. */
   readonly decide: (known: Known) => Decision<Answer>;
   /** 10 when left out. */
   readonly maxAttempts?: number;

@@ -18,7 +18,7 @@ interface FreshViewsOptions {
 }
 
 export interface FreshAt {
-  /** As `becomeFresh`; resolves with the position at which they were, for who compares it with a later one. */
+  /** As `becomeFresh`; resolves with the position at which they were, so that it can be compared with a later one. */
   readonly freshAt: () => Promise<ProjectionPosition | undefined>;
 }
 
@@ -51,13 +51,13 @@ const MOMENT_MS = 25;
 /** After a wait that was too short: the views are behind by more. */
 const NO_WAIT_FOR_MS = 1_000;
 
+const LATELY_MS = 10_000;
+
 /**
  * What is read from the views after they were fresh shows everything that an earlier response of any gateway showed. When the views
  * did not move during a whole wait, because no gateway projects, nobody waits again until they have moved. `becomeFresh` throws no
  * errors of the views or the log: reading the views throws them, and a list needs no log.
  */
-const LATELY_MS = 10_000;
-
 export const freshViews = (options: FreshViewsOptions): FreshViews => {
   const { log, views, timeoutMs } = options;
   const identity = oneAtATime(() => runsIdentity(log));

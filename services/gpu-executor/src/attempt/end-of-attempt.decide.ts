@@ -110,7 +110,7 @@ export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: num
 
 /**
  * The event that ends the attempt. After a cancel request the only end is `cancelled`, even if the workflow has succeeded.
- * Null when the executor itself stopped the workflow: then the scheduler decides what follows.
+ * Null when the executor stopped the workflow because it stops itself, or lost the slot: then the scheduler decides what follows.
  */
 export const endOf = (
   attempt: AttemptUnderWay,

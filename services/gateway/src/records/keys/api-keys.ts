@@ -64,8 +64,8 @@ export const authenticate = async (
 ): Promise<ApiKey | undefined> =>
   isKeyText(text) ? validKey(await keyStore(log).proven(), sha256Of(text), now) : undefined;
 
-/** A revoked key stays valid for at most this time. Revoking has to work within a second. */
-const FRESH_MS = 500;
+/** A revoked key, or a session that ended, stays valid for at most this time. Ending them has to work within a second. */
+export const FRESH_MS = 500;
 
 type ProvenKeys = Awaited<ReturnType<KeyStore['proven']>>;
 

@@ -2,15 +2,13 @@ import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '@runledger/resilience/at-most';
 import { WAIT_FOR_LOG_MS, waitForLog } from '../../door/edge.ts';
-import { authenticate, findValidKey, recentKey } from './api-keys.ts';
+import { authenticate, findValidKey, FRESH_MS, recentKey } from './api-keys.ts';
 import type { AuthenticateClient, Credential } from '../../door/caller.ts';
 import type { RunTokens } from '../../door/credentials.ts';
 import { recordUse } from './key-store.ts';
 import type { Kit } from '../../kit.ts';
 import type { SessionCallers } from '../people/sessions.ts';
 
-/** What has ended stays valid for at most this time. Ending it has to work within a second. */
-const FRESH_MS = 500;
 const MAX_CACHED = 1_000;
 
 /**

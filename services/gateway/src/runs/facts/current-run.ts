@@ -41,7 +41,8 @@ export interface Reading {
 /**
  * The run now, never less than any response showed before. Its view is compared with the last message of the run at the
  * stream's leader; when the view is behind or missing, the log is folded. While the log is unavailable, a run that has ended is
- * shown as its view has it, and no less than this gateway showed, unless the log must confirm it.
+ * shown as its view has it, and no less than this gateway showed, unless the log must confirm it. A request comes as far as this for half
+ * a second after its key was proven (`records/keys/cached-authentication.ts`): so it outlives a change of leaders, and no long outage.
  */
 export const currentRun = (
   kit: Kit,
