@@ -1,6 +1,6 @@
 import { type OrgId, isOrgId } from '@runledger/contracts/ids';
-import { openBucket, InvalidRecord, type Entry } from '@runledger/event-log/streams/bucket';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { changeEntry, openBucket, InvalidRecord, type Entry } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { Type, type Static } from 'typebox';
@@ -23,8 +23,6 @@ export interface SigningSecrets {
 export const DEFAULT_OVERLAP_S = 86_400;
 export const MAX_OVERLAP_S = 7 * 86_400;
 
-const MAX_TRIES = 20;
-
 export const signingSecrets = (
   log: EventLog,
   box: SecretBox,
@@ -34,31 +32,23 @@ export const signingSecrets = (
 
   const stored = storedSecrets(box, now);
 
-  /** Stores the result of `change`. Repeats it if another process was faster. */
-  const update = async (
+  const change = async (
     org: OrgId,
-    change: (present: StoredSecrets | undefined) => Change,
+    decide: (present: StoredSecrets | undefined) => Decided,
   ): Promise<SigningSecret> => {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const entry = await bucket.get(org);
-      const { value, isWritten } = change(entry?.value);
-      if (isWritten) return value;
-      const written = entry
-        ? await bucket.update(org, stored.sealed(org, value), entry.revision)
-        : await bucket.create(org, stored.sealed(org, value));
-      if (written !== false) return value;
-    }
-    throw new LogUnavailable(`The signing secret of ${org} changes too often. Try again.`);
+    const busy = `The signing secret of ${org} changes too often. Try again.`;
+    return (await changeEntry(bucket, org, decide, busy)).secret;
   };
+  const replacing = (org: OrgId, secret: SigningSecret): Decided => ({
+    secret,
+    value: stored.sealed(org, secret),
+  });
 
   const current = (org: OrgId): Promise<SigningSecret> =>
-    update(org, (present) =>
+    change(org, (present) =>
       present === undefined
-        ? {
-            value: { secret: newSecret(), created_at: now().toISOString(), previous: null },
-            isWritten: false,
-          }
-        : { value: stored.opened(org, present), isWritten: true },
+        ? replacing(org, { secret: newSecret(), created_at: now().toISOString(), previous: null })
+        : { secret: stored.opened(org, present) },
     );
 
   const recent = recentSecrets(current, now);
@@ -77,12 +67,11 @@ export const signingSecrets = (
           ? null
           : { secret: box.open(present.sealed, org), expires_at };
       const secret = newSecret();
-      const value = await update(org, (present) => ({
-        value: { secret, created_at: at.toISOString(), previous: previous(present) },
-        isWritten: false,
-      }));
+      const rotated = await change(org, (present) =>
+        replacing(org, { secret, created_at: at.toISOString(), previous: previous(present) }),
+      );
       recent.forget(org);
-      return value;
+      return rotated;
     },
     valid: async (org) => {
       const { secret, previous } = await recent.of(org);
@@ -91,10 +80,10 @@ export const signingSecrets = (
   };
 };
 
-interface Change {
-  readonly value: SigningSecret;
-  /** It is already stored. */
-  readonly isWritten: boolean;
+interface Decided {
+  readonly secret: SigningSecret;
+  /** What is stored of it; left out where that is there. */
+  readonly value?: StoredSecrets;
 }
 
 /** A cache of secrets, so that a busy notifier does not read them for each webhook. */

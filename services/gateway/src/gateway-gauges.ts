@@ -14,16 +14,16 @@ import type { Runs } from './runs/runs.ts';
 
 type GaugeValue = () => number | undefined | Promise<number | undefined>;
 
-/** Gauges without a value while another gateway projects, or while the broker does not answer. */
-const whileProjecting =
-  (metrics: Metrics, isProjecting: () => boolean) =>
+/** Gauges of the gateway; without a value while the broker does not answer, or while they are not shown. */
+const gaugesOf =
+  (metrics: Metrics, isShown = () => true) =>
   (name: string, help: string, value: GaugeValue): void =>
     observedGauge(metrics, {
       name: `runledger_gateway_${name}`,
       help,
       value: async () => {
         try {
-          return isProjecting() ? await value() : undefined;
+          return isShown() ? await value() : undefined;
         } catch (error) {
           if (error instanceof LogUnavailable) return undefined;
           throw error;
@@ -38,12 +38,12 @@ export const projectionGauges = (
   { position, seenPosition }: ProjectionPositions,
 ): void => {
   const lag = projectionLag(log);
-  const gauge = whileProjecting(metrics, () => position() !== undefined);
-  observedGauge(metrics, {
-    name: 'runledger_gateway_projecting',
-    help: '1 while this gateway keeps the views. With shared views one of all gateways does.',
-    value: () => (position() === undefined ? 0 : 1),
-  });
+  gaugesOf(metrics)(
+    'projecting',
+    '1 while this gateway keeps the views. With shared views one of all gateways does.',
+    () => (position() === undefined ? 0 : 1),
+  );
+  const gauge = gaugesOf(metrics, () => position() !== undefined);
   gauge(
     'projection_lag_messages',
     'Messages of the log that are not in the run views yet, at the gateway that keeps them.',
@@ -77,7 +77,7 @@ export const archiveGauges = ({ log, metrics }: Kit, isProjecting: () => boolean
   const { positions, behind } = archiveRecords(log);
   const lag = projectionLag(log);
   const brokerNow = polledClock(log, 'RUNS');
-  const gauge = whileProjecting(metrics.registry, isProjecting);
+  const gauge = gaugesOf(metrics.registry, isProjecting);
   gauge(
     'archive_lag_seconds',
     'Age of the first message of the log that is not archived, at the gateway that keeps the views.',
@@ -102,28 +102,28 @@ export const archiveGauges = ({ log, metrics }: Kit, isProjecting: () => boolean
 };
 
 export const logGauges = (metrics: Metrics, log: EventLog): void => {
-  observedGauge(metrics, {
-    name: 'runledger_gateway_log_bytes',
-    help: 'Bytes in the stream RUNS. With the reserved bytes they stay below three quarters of its limit: else no more runs are queued.',
-    value: async () => (await streamFill(log, 'RUNS'))?.bytes,
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_log_limit_bytes',
-    help: 'Bytes that the stream RUNS may hold; without a value when it has no limit.',
-    value: async () => (await streamFill(log, 'RUNS'))?.maxBytes,
-  });
-  observedGauge(metrics, {
-    name: 'runledger_gateway_dead_letters',
-    help: 'Messages in DEAD_LETTERS, of all services, until they are redriven or expire.',
-    value: async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
-  });
+  const gauge = gaugesOf(metrics);
+  gauge(
+    'log_bytes',
+    'Bytes in the stream RUNS. With the reserved bytes they stay below three quarters of its limit: else no more runs are queued.',
+    async () => (await streamFill(log, 'RUNS'))?.bytes,
+  );
+  gauge(
+    'log_limit_bytes',
+    'Bytes that the stream RUNS may hold; without a value when it has no limit.',
+    async () => (await streamFill(log, 'RUNS'))?.maxBytes,
+  );
+  gauge(
+    'dead_letters',
+    'Messages in DEAD_LETTERS, of all services, until they are redriven or expire.',
+    async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
+  );
 };
 
 /** What this gateway holds, and how full the stores are that it writes. */
 export const gatewayGauges = (kit: Kit, { room, subscriptions }: Runs, isProjecting: () => boolean): void => {
   const { config, log } = kit;
-  const gauge = (name: string, help: string, value: GaugeValue) =>
-    observedGauge(kit.metrics.registry, { name: `runledger_gateway_${name}`, help, value });
+  const gauge = gaugesOf(kit.metrics.registry);
   for (const stream of [...BLOB_STREAMS, ...AUDIT_STREAMS]) {
     const name = stream.toLowerCase();
     gauge(

@@ -3,7 +3,7 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { Static, TSchema } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
-import type { EventLog } from '../connect/event-log.ts';
+import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { lastPerSubject } from '../follow/read-to-end.ts';
 import { nextMessage } from '../read/leader-read.ts';
 import { parseJson, type DeliveredMessage } from '../read/stored-message.ts';
@@ -65,6 +65,32 @@ export async function* everyEntry<Found extends { readonly revision: number }>(
 ): AsyncGenerator<Found, undefined> {
   for (let entry = await next(behind); entry; entry = await next(entry.revision)) yield entry;
 }
+
+/** Enough for twenty processes that write the same key at once. */
+const MAX_TRIES = 50;
+
+/**
+ * Writes the `value` of what is decided on the present one, by compare-and-set: when another process was faster, it is decided again.
+ * Nothing is written without a `value`. @throws {LogUnavailable} `busy`, when others are faster again and again
+ */
+export const changeEntry = async <Value, Decided extends { readonly value?: Value | undefined }>(
+  bucket: Pick<Bucket<Value>, 'get' | 'create' | 'update'>,
+  key: string,
+  decide: (present: Value | undefined) => Decided | Promise<Decided>,
+  busy: string,
+): Promise<Decided & { readonly revision?: number }> => {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const entry = await bucket.get(key);
+    const decided = await decide(entry?.value);
+    const { value } = decided;
+    if (value === undefined) return decided;
+    const revision = entry
+      ? await bucket.update(key, value, entry.revision)
+      : await bucket.create(key, value);
+    if (revision !== false) return { ...decided, revision };
+  }
+  throw new LogUnavailable(busy);
+};
 
 const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
 const MAX_LISTED = 10_000;

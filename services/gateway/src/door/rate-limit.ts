@@ -3,23 +3,20 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import { within } from '@runledger/resilience/within';
 import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
-import { openBucket } from '@runledger/event-log/streams/bucket';
+import { changeEntry, openBucket } from '@runledger/event-log/streams/bucket';
 import { polledClock } from '@runledger/coordination/broker-clock';
 import { Type } from 'typebox';
 import {
-  emptyLease,
-  granted,
-  grown,
-  LEASE_MS,
-  returned,
-  spend,
-  uncounted,
+  msUntil,
   putBack,
+  refilled,
   take,
   type RateDecision,
   type Taken,
+  type Tokens,
 } from './rate-limit.decide.ts';
 import type { Kit } from '../kit.ts';
+import { openTokenLease, type SharedTokens } from '../token-lease.ts';
 
 type LimitedKey = Pick<ApiKey, 'id' | 'rate_key'>;
 
@@ -56,18 +53,17 @@ export const rateLimit = (
       note(error, rate_key, 'unspent tokens of a rate limit could not be returned');
     }
   };
-  const leases = new LRUCache<string, TokenLease>({
+  const leases = new LRUCache<string, RateLease>({
     ...atMost(MAX_LEASES),
     memoMethod: (rate_key) =>
-      tokenLeaseOf({
+      rateLease({
         limit,
         clock,
-        takeTokens: (wanted) => {
+        take: (wanted) => {
           counters.leaseTaken();
           return shared.take(rate_key, wanted);
         },
-        giveBack: (tokens) => void giveBack(rate_key, tokens),
-        later,
+        giveBack: (tokens) => giveBack(rate_key, tokens),
       }),
   });
   return async ({ id, rate_key = id }) => {
@@ -91,100 +87,72 @@ export const rateLimit = (
   };
 };
 
-/** Keeps no process alive: the bucket refills the tokens of a gateway that stops. */
-const later = (ms: number, work: () => void): void => {
-  setTimeout(work, ms).unref();
-};
+/** Of a limit: how much a lease has at most. Ten gateways hold less than a tenth of it, and one that spends all of it takes twice a second. */
+const MAX_PORTION = 1 / 120;
+/** Of a limit: how far an empty bucket has to refill before a gateway reads it again. */
+const WORTH_TAKING_PORTION = 1 / 240;
 
-/**
- * The part of a key's limit that this gateway has taken and spends by itself, so that not every request needs the
- * broker. Other gateways miss what is taken and not spent. So a lease begins with one token, grows only while it is spent
- * quickly, is never more than half a second of the limit, and goes back after a second.
- */
-export interface TokenLease {
+/** The part of a key's limit that this gateway has taken and spends by itself. */
+export interface RateLease {
   /** Decides on one request, and counts it when it is allowed; undefined when more tokens have to be taken first. */
   decide(): RateDecision | undefined;
   /** Lets a request through and counts nothing. */
   letThrough(): RateDecision;
-  /** Takes more tokens. Calls that come meanwhile share the result. */
   refill(): Promise<void>;
 }
 
-interface TokenLeaseOptions {
+interface LimitedTokens extends Pick<SharedTokens, 'clock' | 'giveBack' | 'later'> {
   readonly limit: number;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  /** Takes tokens from the shared bucket. It calls `wanted` late, because more requests come meanwhile. */
-  readonly takeTokens: (wanted: () => number) => Promise<Taken>;
-  /** When it fails, the tokens are lost: the bucket refills with time. */
-  readonly giveBack: (tokens: number) => void;
-  /** Calls `work` once, after this time in milliseconds. */
-  readonly later: (ms: number, work: () => void) => void;
+  /** Takes tokens from the shared bucket. It calls `wanted` late. */
+  readonly take: (wanted: () => number) => Promise<Taken>;
 }
 
-export const tokenLeaseOf = ({
-  limit,
-  clock,
-  takeTokens,
-  giveBack,
-  later,
-}: TokenLeaseOptions): TokenLease => {
-  let lease = emptyLease(limit);
-  /** Requests that wait for tokens. */
-  let waiting = 0;
-  let taking: Promise<void> | undefined;
-  let hasTimer = false;
-
-  const giveUnspentBack = (): void => {
-    const tokens = lease.unspent;
-    // They must not be spent here after others may have them.
-    lease = returned(lease, clock(), limit);
-    giveBack(tokens);
-  };
-  const giveBackAfter = (ms: number): void => {
-    if (hasTimer) return;
-    hasTimer = true;
-    later(ms, () => {
-      hasTimer = false;
-      if (lease.unspent === 0) return;
-      const left = lease.takenAt + LEASE_MS - clock();
-      if (left > 0) giveBackAfter(left);
-      else giveUnspentBack();
-    });
-  };
-  const takeMore = async (): Promise<void> => {
-    lease = grown(lease, clock(), limit);
-    const taken = await takeTokens(() => Math.max(lease.size, waiting)).finally(() => {
-      waiting = 0;
-    });
-    lease = granted(lease, taken, clock(), limit);
-    if (taken.granted > 0) giveBackAfter(LEASE_MS);
+export const rateLease = ({ limit, clock, take, giveBack, ...timer }: LimitedTokens): RateLease => {
+  const portion = (part: number): number => Math.max(1, Math.floor(limit * part));
+  /** The shared bucket as this gateway last saw it. */
+  let shared: Tokens = { tokens: limit, at: 0 };
+  /** Before this time the gateway does not read the shared bucket. */
+  let emptyUntil = 0;
+  const lease = openTokenLease({
+    ...timer,
+    maxSize: portion(MAX_PORTION),
+    clock,
+    take: async (wanted) => {
+      const { granted, left } = await take(wanted);
+      shared = { tokens: left.tokens, at: clock() };
+      emptyUntil =
+        left.tokens < 1 ? shared.at + Math.max(1, msUntil(portion(WORTH_TAKING_PORTION), left, limit)) : 0;
+      return granted;
+    },
+    giveBack: (tokens) => {
+      shared = putBack(shared, clock(), limit, tokens);
+      return giveBack(tokens);
+    },
+  });
+  const letThrough = (): RateDecision => {
+    const unspent = lease.left();
+    const present = refilled(shared, clock(), limit);
+    const remaining = Math.min(limit, unspent + Math.floor(present.tokens));
+    const resetMs = msUntil(limit, { ...present, tokens: present.tokens + unspent }, limit);
+    return { allowed: true, limit, remaining, resetS: Math.ceil(resetMs / 1000) };
   };
   return {
+    letThrough,
+    refill: lease.refill,
     decide: () => {
-      const spent = spend(lease, clock(), limit);
-      lease = spent?.lease ?? lease;
-      return spent?.decision;
-    },
-    letThrough: () => uncounted(lease, clock(), limit),
-    refill: () => {
-      waiting += 1;
-      taking ??= takeMore().finally(() => {
-        taking = undefined;
-      });
-      return taking;
+      if (lease.spend()) return letThrough();
+      const emptyMs = emptyUntil - clock();
+      if (emptyMs <= 0) return undefined;
+      return { allowed: false, limit, remaining: 0, resetS: Math.max(1, Math.ceil(emptyMs / 1000)) };
     },
   };
 };
 
 /** Under the id of a key: the tokens left of its limit, at a time of the broker's clock. */
-const Tokens = Type.Object({ tokens: Type.Number({ minimum: 0 }), at: Type.Number() });
-
-/** Enough for twenty gateways that write the same key at once. */
-const MAX_TRIES = 50;
+const StoredTokens = Type.Object({ tokens: Type.Number({ minimum: 0 }), at: Type.Number() });
 
 /** The tokens of each key's limit, which all gateways share. */
-interface SharedTokens {
+interface KeyTokens {
   /**
    * Takes the number of tokens that `wanted` returns, or as many as are left. It calls `wanted` late.
    * @throws {LogUnavailable} some tokens may be taken then, and are lost
@@ -202,34 +170,29 @@ interface SharedTokens {
  * All gateways together never take more than the limit: of several that write at the same time one succeeds, and the
  * others read again. Times are the broker's, because the gateways' clocks may differ.
  */
-export const sharedTokens = (log: EventLog, limit: number): SharedTokens => {
-  const bucket = openBucket(log, 'RATES', Tokens);
+export const sharedTokens = (log: EventLog, limit: number): KeyTokens => {
+  const bucket = openBucket(log, 'RATES', StoredTokens);
+  const once: typeof bucket = { ...bucket, update: (...given) => bucket.updateOnce(...given) };
   const brokerNow = polledClock(log, 'KV_RATES');
+  const busy = (rate_key: string): string =>
+    `The rate limit of key ${rate_key} changes too fast to be counted. Try again.`;
   return {
-    take: async (rate_key, wanted) => {
-      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        const entry = await bucket.get(rate_key);
-        const taken = take(entry?.value, await brokerNow(), limit, wanted());
-        if (taken.granted === 0) return taken;
-        const written = entry
-          ? await bucket.update(rate_key, taken.left, entry.revision)
-          : await bucket.create(rate_key, taken.left);
-        if (written !== false) return taken;
-      }
-      throw changesTooFast(rate_key);
-    },
+    take: (rate_key, wanted) =>
+      changeEntry(
+        bucket,
+        rate_key,
+        async (present) => {
+          const taken = take(present, await brokerNow(), limit, wanted());
+          return { ...taken, ...(taken.granted > 0 && { value: taken.left }) };
+        },
+        busy(rate_key),
+      ),
     giveBack: async (rate_key, tokens) => {
-      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        const entry = await bucket.get(rate_key);
-        // A bucket that does not exist is full.
-        if (!entry) return;
-        const left = putBack(entry.value, await brokerNow(), limit, tokens);
-        if ((await bucket.updateOnce(rate_key, left, entry.revision)) !== false) return;
-      }
-      throw changesTooFast(rate_key);
+      // A bucket that does not exist is full.
+      const returned = async (present: Tokens | undefined) => ({
+        value: present && putBack(present, await brokerNow(), limit, tokens),
+      });
+      await changeEntry(once, rate_key, returned, busy(rate_key));
     },
   };
 };
-
-const changesTooFast = (rate_key: string): LogUnavailable =>
-  new LogUnavailable(`The rate limit of key ${rate_key} changes too fast to be counted. Try again.`);

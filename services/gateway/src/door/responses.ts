@@ -44,7 +44,8 @@ export const sendTagged = (ctx: Context, body: string | Buffer, tag = etag(body)
   if (isKnown(ctx.get('if-none-match'), tag)) ctx.status = 304;
 };
 
-const isKnown = (known: string, tag: string): boolean =>
+/** Whether `If-None-Match` names the tag. */
+export const isKnown = (known: string, tag: string): boolean =>
   known.trim() === '*' || known.split(',').some((one) => one.trim().replace(/^W\//, '') === tag);
 
 /** A response that was written as JSON before, with its entity tag. */

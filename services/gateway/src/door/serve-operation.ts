@@ -18,11 +18,8 @@ import type {
   IdentifyCaller,
   IdentifyVisitor,
   Operation,
-  OpenRoute,
   RequestSchemas,
   Route,
-  ScopedRoute,
-  Visitor,
 } from './operation.ts';
 
 export interface Serving {
@@ -53,10 +50,7 @@ export const serveOperation = (route: Route, serving: Serving): Middleware => {
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
     // Before anything else of the request is read.
-    const execute =
-      'handleVisitor' in route
-        ? ofVisitor(route, serving.identifyVisitor(ctx), ctx)
-        : ofCaller(route, await serving.identifyCaller(ctx, route.operation), serving, ctx);
+    const execute = await executorFor(route, serving, ctx);
     const given = check(ctx, request.body ? await serving.body(ctx) : undefined);
     warn(ctx, unknownMembers(request.body, given.body), known);
     const answer = await execute(given);
@@ -67,18 +61,22 @@ export const serveOperation = (route: Route, serving: Serving): Middleware => {
   };
 };
 
-/** What executes the operation for whoever calls. */
+/** What executes the operation for whoever calls. @throws {Refused} */
+const executorFor = async (
+  route: Route,
+  { audited, ...identify }: Serving,
+  ctx: Context,
+): Promise<Execute> => {
+  if ('handleVisitor' in route) {
+    const visitor = identify.identifyVisitor(ctx);
+    return (given) => route.handleVisitor(given, visitor, ctx);
+  }
+  const { operation, handle } = route;
+  const caller = await identify.identifyCaller(ctx, operation);
+  return (given) => audited(operation, { given, caller, ctx }, () => handle(given, caller, ctx));
+};
+
 type Execute = (given: CheckedRequest<RequestSchemas>) => Promise<unknown>;
-
-const ofVisitor =
-  ({ handleVisitor }: OpenRoute, visitor: Visitor, ctx: Context): Execute =>
-  (given) =>
-    handleVisitor(given, visitor, ctx);
-
-const ofCaller =
-  ({ operation, handle }: ScopedRoute, caller: Caller, { audited }: Serving, ctx: Context): Execute =>
-  (given) =>
-    audited(operation, { given, caller, ctx }, () => handle(given, caller, ctx));
 
 /** Names what the operation ignores. Parameters of a query are here only where an operation does not refuse them. */
 const warn = (ctx: Context, members: readonly UnknownMember[], known: readonly string[]): void => {

@@ -21,7 +21,14 @@ import {
   type StoredFile,
   type Upload,
 } from './file-records.ts';
-import { beginUpload, finishUpload, shared, type BeginUpload, type FileToUpload } from './uploads.ts';
+import {
+  beginUpload,
+  finishUpload,
+  shared,
+  untilUnchanged,
+  type BeginUpload,
+  type FileToUpload,
+} from './uploads.ts';
 import { receiveUpload, type ReceiveUpload } from './receive-upload.ts';
 
 /** Files that clients upload, by organisation. Every method may throw LogUnavailable, those with bytes also OutputStoreUnavailable. */
@@ -147,18 +154,6 @@ export const openFiles = (
 
 /** A use is written down only when the last one is older than this part of the time for which a file is kept. */
 const USE_WRITTEN_PART = 1 / 24;
-const MAX_TRIES = 50;
-
-const untilUnchanged = async <Result>(
-  id: string,
-  change: () => Promise<Result | 'changed'>,
-): Promise<Result> => {
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const result = await change();
-    if (result !== 'changed') return result;
-  }
-  throw new Error(`The record of file ${id} changed again and again.`);
-};
 
 const storeWhole = async (
   storing: Storing,

@@ -3,6 +3,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import type { Context } from 'koa';
 import { create as contentDisposition } from 'content-disposition';
 import { Refused, notFound } from '../door/refusal.ts';
+import { isKnown } from '../door/responses.ts';
 import { readRange, type ByteSpan, type Range, type StoredOutput } from './output-store.ts';
 import type { Kit } from '../kit.ts';
 import type { OpenedOutputs } from './output-stores.ts';
@@ -26,7 +27,7 @@ export const sendFile = async (
 ): Promise<void> => {
   const etag = entityTag(file);
   const headers = { ...fileHeaders(file), ETag: etag, 'Cache-Control': cacheControl };
-  if (isKnown(ctx, etag)) {
+  if (isKnown(ctx.get('if-none-match'), etag)) {
     ctx.set(headers);
     ctx.remove('Content-Type');
     ctx.status = 304;
@@ -60,11 +61,6 @@ export const sendFile = async (
 };
 
 const entityTag = ({ sha256 }: DescribedFile): string => `"${sha256}"`;
-
-const isKnown = (ctx: Context, etag: string): boolean => {
-  const known = ctx.get('if-none-match');
-  return known === '*' || known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-};
 
 const rangeOf = (ctx: Context, { bytes }: DescribedFile, etag: string): Range => {
   const condition = ctx.get('if-range');

@@ -5,7 +5,7 @@ import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import { contentTypeIn } from '../door/responses.ts';
 import { Refused } from '../door/refusal.ts';
-import { overQuota } from '../records/quotas/quotas.ts';
+import { withinQuota } from '../records/quotas/quotas.ts';
 import type { QuotaBound } from '../records/quotas/quota-bound.ts';
 import {
   uploadKey,
@@ -71,23 +71,16 @@ export const beginUpload = async (
   throw new LogUnavailable('The broker did not say whether the upload has begun. Try again');
 };
 
-const withinQuotas = async (
+const withinQuotas = (
   { quotas: { files, file_bytes } }: BeginUpload,
   org_id: OrgId,
   bytes: number,
   create: () => Promise<number | false>,
 ): Promise<number | false> => {
-  const result = await files.within(org_id, 1, async () => {
-    const created = await file_bytes.within(org_id, bytes, create);
-    if (created !== 'over_quota') return created;
-    throw overQuota(
-      `With this file the files and uploads of the organisation would have more than its limit of ${file_bytes.limit} bytes (RUNLEDGER_QUOTA_FILE_BYTES). Delete some, or wait until they expire`,
-    );
-  });
-  if (result !== 'over_quota') return result;
-  throw overQuota(
-    `The organisation has ${files.limit} files and uploads, which is its limit (RUNLEDGER_QUOTA_FILES). Delete some, or wait until they expire`,
-  );
+  const tooMany = `The organisation has ${files.limit} files and uploads, which is its limit (RUNLEDGER_QUOTA_FILES). Delete some, or wait until they expire`;
+  const tooLarge = `With this file the files and uploads of the organisation would have more than its limit of ${file_bytes.limit} bytes (RUNLEDGER_QUOTA_FILE_BYTES). Delete some, or wait until they expire`;
+  const withinBytes = () => withinQuota(file_bytes, org_id, bytes, create, tooLarge);
+  return withinQuota(files, org_id, 1, withinBytes, tooMany);
 };
 
 /**
@@ -120,29 +113,38 @@ export const finishUpload = async (
   return kept;
 };
 
-const MAX_TRIES = 50;
-
 /** Equal bytes are stored once: the older parts stay, unless the store will expire them soon. */
-const keepFile = async ({ records, store }: StoredFiles, file: StoredFile): Promise<Entry<StoredFile>> => {
+const keepFile = ({ records, store }: StoredFiles, file: StoredFile): Promise<Entry<StoredFile>> => {
   const key = fileKey(file);
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+  return untilUnchanged(file.id, async () => {
     const present = await records.files.get(key);
     if (!present) {
       await records.files.create(key, file);
-      continue;
+      return 'changed';
     }
     if (file.bytes > 0 && isSame(present.value.parts, file.parts)) return present;
     const age = Date.parse(file.stored_at) - Date.parse(present.value.stored_at);
     const isOld = age > (await store.keepsForMs()) / 2;
     const { filename, content_type } = file;
     const changed = shared(isOld ? file : { ...present.value, filename, content_type });
-    const revision = await records.files.update(key, changed, present.revision);
-    if (revision === false) continue;
+    if ((await records.files.update(key, changed, present.revision)) === false) return 'changed';
     await removeParts(store, isOld ? present.value.parts : file.parts);
-    const entry = await records.files.get(key);
-    if (entry) return entry;
+    return (await records.files.get(key)) ?? 'changed';
+  });
+};
+
+const MAX_TRIES = 50;
+
+/** Does it again while the record of the file was changed in between. */
+export const untilUnchanged = async <Result>(
+  id: string,
+  change: () => Promise<Result | 'changed'>,
+): Promise<Result> => {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const result = await change();
+    if (result !== 'changed') return result;
   }
-  throw new Error(`The record of file ${file.id} changed again and again.`);
+  throw new Error(`The record of file ${id} changed again and again.`);
 };
 
 /** Several have named it. */

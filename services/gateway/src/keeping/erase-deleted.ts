@@ -10,7 +10,6 @@ import { eraseLogs } from '@runledger/event-log/streams/logs';
 import type { OutputLists } from '@runledger/blob-store/output-lists';
 import { storedFiles } from '@runledger/contracts/events/run-event-data';
 import type { OrgId } from '@runledger/contracts/ids';
-import pLimit from 'p-limit';
 import { readJsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobStore } from '@runledger/blob-store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
@@ -116,8 +115,9 @@ export const eraseFiles =
   (store: OutputStore, lists: OutputLists): EraseFiles =>
   async (org_id, outputs) => {
     const files = storedFiles(await lists.listed(org_id, outputs));
-    const limit = pLimit(MAX_CONCURRENT);
-    const erased = await limit.map(files, async ({ key, bytes }) => ((await store.remove(key)) ? bytes : 0));
+    const eraseOne = async ({ key, bytes }: (typeof files)[number]) =>
+      (await store.remove(key)) ? bytes : 0;
+    const erased = await actOnEach(files, eraseOne, MAX_CONCURRENT);
     return erased.reduce((sum, bytes) => sum + bytes, 0);
   };
 

@@ -10,10 +10,9 @@ import type { SortKey } from '../views/sort-key.decide.ts';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
 import { ViewsUnavailable, type RunViews } from '../views/run-views.ts';
 import { requestedAction } from '../records/audit/record-operation.ts';
-import type { Caller, ExtraCheck } from '../door/operation.ts';
+import type { Caller } from '../door/operation.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { runCursorProblems, sortKeyAt } from './filter.ts';
-import { own } from '../door/compiled.ts';
+import { sortKeyAt } from './filter.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
 
@@ -90,5 +89,3 @@ export const carryOutBulk = async <Counts extends { readonly matched: number }>(
     : record(filtered, carryOutPage, ({ counts }) => ({ details: detailsOf(counts) })));
   return { ...counts, created_before, next_cursor: cursorAt(end) };
 };
-
-export const bulkProblems: ExtraCheck = ({ body }) => runCursorProblems(own(body, 'cursor'), 'body');

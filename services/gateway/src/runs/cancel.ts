@@ -3,7 +3,8 @@ import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http
 import { requestedAction } from '../records/audit/record-operation.ts';
 import { operation, route, requestOf, type Route } from '../door/operation.ts';
 import { changedConcurrently, notFoundRun, RunPath, runKeyOf, runLinks } from './run-path.ts';
-import { bulkProblems, carryOutBulk } from './bulk.ts';
+import { carryOutBulk } from './bulk.ts';
+import { checkBulkCursor } from './filter.ts';
 import { OPEN_STATUSES } from '../views/run-view.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { Kit } from '../kit.ts';
@@ -124,5 +125,5 @@ export const cancelManyRoute = (kit: Kit, runs: Runs): Route =>
         },
       });
     },
-    bulkProblems,
+    checkBulkCursor,
   );

@@ -7,8 +7,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { Static, TObject } from 'typebox';
 import type { CountQuery } from '../views/list-query.decide.ts';
 import { textsIn, wordsIn } from '../door/checked-request.ts';
-import { cursorProblems, decodeCursor } from '../door/pagination.ts';
-import type { Invalid } from '../door/refusal.ts';
+import { checkCursor, decodeCursor } from '../door/pagination.ts';
 import { isSortKey, type ListRange, type SortKey } from '../views/sort-key.decide.ts';
 import type { Catalogue } from '../records/catalogue/catalogue.ts';
 import { searchWord, type RunSearch } from '../views/run-search.decide.ts';
@@ -61,7 +60,7 @@ export const listRange = (
   ...(behind === undefined ? {} : { behind }),
 });
 
-/** The sort key after which a page begins; undefined for the first page. @throws TypeError for a cursor that `runCursorProblems` refuses */
+/** The sort key after which a page begins; undefined for the first page. @throws TypeError for a cursor that `checkRunCursor` refuses */
 export const sortKeyAt = (cursor: string | null | undefined): SortKey | undefined => {
   if (cursor === null || cursor === undefined) return undefined;
   const sortKey = decodeCursor(cursor);
@@ -70,8 +69,9 @@ export const sortKeyAt = (cursor: string | null | undefined): SortKey | undefine
 };
 
 /** Whether a cursor comes from a page of runs. */
-export const runCursorProblems = (value: unknown, source: 'query' | 'body'): Invalid[] =>
-  cursorProblems(value, source, isSortKey);
+export const checkRunCursor = checkCursor(isSortKey);
+/** The same of a request about many runs, which has it in its body. */
+export const checkBulkCursor = checkCursor(isSortKey, 'body');
 
 /** The newest of the deployments whose names have the text: a database compares each run with all of them. */
 const MAX_DEPLOYMENTS = 500;

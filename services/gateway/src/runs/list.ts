@@ -1,15 +1,14 @@
 import { RunListQuery, RunPage, RunCountQuery, RunCounts } from '@runledger/contracts/http/runs/runs';
 import type { RunId } from '@runledger/contracts/ids';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import pLimit from 'p-limit';
+import { actOnEach } from '../act-on-each.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
-import { runCursorProblems, sortKeyAt } from './filter.ts';
+import { checkRunCursor, sortKeyAt } from './filter.ts';
 import { openIncluded, readResponse } from './run-response.ts';
 import { readLive } from './queue-positions.ts';
 import { showCallback } from './run-response.ts';
 import { createdAtIn, sortKeyOf } from '../views/sort-key.decide.ts';
-import { own } from '../door/compiled.ts';
 import { pageOf, type Page, type RunQuery } from '../views/list-query.decide.ts';
 import { isFound } from '../views/run-search.decide.ts';
 import type { RunView } from '../views/run-view.ts';
@@ -63,7 +62,7 @@ export const listRunsRoute = (kit: Kit, runs: Runs): Route =>
         next_cursor: cursorAt(end),
       };
     },
-    ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
+    checkRunCursor,
   );
 
 /** `unknown`: of which nobody knows how they were. */
@@ -98,8 +97,6 @@ const listPast = async (
   return { items: known.filter(matches), unknown, end };
 };
 
-const MAX_CONCURRENT = 16;
-
 /**
  * The runs of a page as the log has them, without those that were deleted. As they are viewed, while the log is unavailable.
  * For a page of views that are behind. A list may lack the newest runs then, but it shows no run and no outputs after their deletion
@@ -125,7 +122,7 @@ const presentRuns = async (
       return [view];
     }
   };
-  return (await pLimit(MAX_CONCURRENT).map(viewed, present)).flat();
+  return (await actOnEach(viewed, present)).flat();
 };
 
 /** The results of work on each item, in order. Work on at most `ahead` items is begun before their turn. */

@@ -1,7 +1,6 @@
 import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { RunId } from '@runledger/contracts/ids';
-import pLimit from 'p-limit';
 import { TimeOrDay } from '@runledger/contracts/http/fields';
 import { Type, type Static } from 'typebox';
 import type { CurrentRun } from './facts/current-run.ts';
@@ -9,6 +8,7 @@ import type { RunView } from '../views/run-view.ts';
 import { isUpTo, runSteps, type Moment } from './waterfall.decide.ts';
 import { withoutDeleted } from './history.decide.ts';
 import { notFound, Refused, invalid, type Invalid } from '../door/refusal.ts';
+import { actOnEach } from '../act-on-each.ts';
 import { own } from '../door/compiled.ts';
 import { notFoundRun } from './run-path.ts';
 import type { Runs } from './runs.ts';
@@ -42,8 +42,6 @@ const saysAll = ({ head, run, webhook }: RunView, moment: Moment): boolean =>
   isUpTo(moment, { sequence: Math.max(head, webhook.head), time: run.updated_at }) &&
   (webhook.state === undefined || isUpTo(moment, { sequence: webhook.head, time: webhook.state.updated_at }));
 
-const MAX_CONCURRENT = 16;
-
 /**
  * The runs of a page as they were at a time, in milliseconds since 1970. Most have ended before, or are as they were: their views say it.
  * `unknown`: those that existed then, and of which neither the log nor the archive has the facts any more.
@@ -73,7 +71,7 @@ export const pastRuns = async (
         return [];
     }
   };
-  const known = (await pLimit(MAX_CONCURRENT).map(viewed, read)).flat();
+  const known = (await actOnEach(viewed, read)).flat();
   return { known, unknown };
 };
 

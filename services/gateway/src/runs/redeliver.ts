@@ -17,9 +17,9 @@ import { statusOf } from '../views/stored-run.decide.ts';
 import { inLogOrCurrent, type InLogOrCurrent, type NoRun, type ReadCurrentRun } from './facts/current-run.ts';
 import type { LatestWebhooks } from './facts/latest-webhooks.ts';
 import { cursorAt } from '../door/pagination.ts';
-import { listRange, sortKeyAt } from './filter.ts';
+import { checkBulkCursor, listRange, sortKeyAt } from './filter.ts';
 import { wordsIn } from '../door/checked-request.ts';
-import { BULK_PAGE, bulkProblems, completely } from './bulk.ts';
+import { BULK_PAGE, completely } from './bulk.ts';
 import { actOnEach } from '../act-on-each.ts';
 
 const redeliverOperation = operation({
@@ -188,5 +188,5 @@ export const redeliverManyRoute = ({ views }: Kit, { fresh }: Runs, redeliver: R
       const requested = redelivered.filter(({ kind }) => kind === 'requested').length;
       return { matched: items.length, requested, next_cursor: cursorAt(end) };
     },
-    bulkProblems,
+    checkBulkCursor,
   );

@@ -7,7 +7,8 @@ import {
 } from '@runledger/contracts/http/runs/rerun-runs';
 import { RerunRunsRequest } from '@runledger/contracts/http/runs/runs';
 import { Type } from 'typebox';
-import { bulkProblems, carryOutBulk } from './bulk.ts';
+import { carryOutBulk } from './bulk.ts';
+import { checkBulkCursor } from './filter.ts';
 import { queueCallerOf } from './facts/deployment-queue.ts';
 import { operation, route, type Route } from '../door/operation.ts';
 import { invalid, invalidRequest, Refused } from '../door/refusal.ts';
@@ -81,7 +82,7 @@ export const rerunManyRoute = (kit: Kit, runs: Runs): Route =>
         },
       });
     },
-    bulkProblems,
+    checkBulkCursor,
   );
 
 const NONE: RerunCounts = { matched: 0, queued: 0, already_queued: 0, refused: [], stopped: null };

@@ -29,7 +29,7 @@ import { expireRun } from './facts/expire-run.ts';
 import { inputSecrets } from './facts/input-secrets.ts';
 import { prepareRun } from './facts/prepare-run.ts';
 import { logRoom, openCountedRuns, type SeenPosition } from './facts/log-room.ts';
-import { openRunNumbers } from './facts/run-numbers.ts';
+import { openRunNumbers } from '../records/run-numbers.ts';
 import { latestWebhooks } from './facts/latest-webhooks.ts';
 import { selectRuns } from './filter.ts';
 import { queuePositions, runProgress } from './queue-positions.ts';

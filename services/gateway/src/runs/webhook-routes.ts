@@ -20,8 +20,7 @@ import { showCallback } from './run-response.ts';
 import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 import { WEBHOOK_STATUSES } from '../views/stored-run.decide.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt } from './filter.ts';
-import { own } from '../door/compiled.ts';
+import { listRange, checkRunCursor, sortKeyAt } from './filter.ts';
 import { originOf } from '@runledger/contracts/deliveries/timers';
 import type { OrgId } from '@runledger/contracts/ids';
 import { MAX_NAMED_ORIGIN, MAX_NAMED_ORIGINS } from '@runledger/contracts/deliveries/receivers';
@@ -142,7 +141,7 @@ const listDeliveriesRoute = ({ log, views }: Kit): Route =>
         next_cursor: cursorAt(end),
       };
     },
-    ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
+    checkRunCursor,
   );
 
 const listReceiversOperation = operation({

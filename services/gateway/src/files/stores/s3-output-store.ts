@@ -59,35 +59,22 @@ export interface S3Place {
   readonly listed?: number;
 }
 
-/** Opens a part of a bucket as a store of files. */
-export const openS3Store = (
-  bucket: S3Bucket,
-  { logger, now }: Pick<OutputStoreParts, 'logger' | 'now'>,
-  place: S3Place,
-): OutputStore & AsyncDisposable => {
-  const requests = s3Requests(bucket);
-  const expiry = openS3Expiry({ ...place, requests, bucket: bucket.name, now, logger });
-  return {
-    ...s3OutputStore(bucket, requests, { ...place, now }),
-    [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
-  };
-};
-
 /** By its time a file expires for readers, whatever the clock of the store says. */
 const Description = Type.Object({
   ...FileDescription.properties,
   stored_at: Type.String({ format: 'date-time' }),
 });
 
-interface Clock {
-  readonly now: () => Date;
-}
-
-const s3OutputStore = (
+/** Opens a part of a bucket as a store of files. */
+export const openS3Store = (
   bucket: S3Bucket,
-  requests: S3Requests,
-  { prefix, keepMs, now }: S3Place & Clock,
-): OutputStore => {
+  { logger, now }: Pick<OutputStoreParts, 'logger' | 'now'>,
+  place: S3Place,
+): OutputStore & AsyncDisposable => {
+  const { prefix, keepMs } = place;
+  const requests = s3Requests(bucket);
+  const objects = s3Objects(requests);
+  const expiry = openS3Expiry({ ...place, requests, bucket: bucket.name, now, logger });
   const orFail = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work();
@@ -95,84 +82,66 @@ const s3OutputStore = (
       throw storeError(bucket, what, error);
     }
   };
-  const describe = async (key: string): Promise<StoredOutput | undefined> => {
+  const find = async (key: string): Promise<StoredOutput | undefined> => {
     if (!isOutputKey(key)) return undefined;
-    const found = await findDescription(requests, prefix, key);
-    return found && Date.parse(found.stored_at) >= now().getTime() - keepMs ? found : undefined;
+    const name = descriptionOf(prefix, key);
+    const found = await objects.get(name);
+    if (!found) return undefined;
+    const described = parseJson(found.toString());
+    if (!Value.Check(Description, described) || described.key !== key)
+      throw new OutputStoreUnavailable(`The description of an output file, ${name}, is damaged.`);
+    return Date.parse(described.stored_at) >= now().getTime() - keepMs ? described : undefined;
+  };
+  /** First what makes it exist. To remove what is not there is no error. */
+  const remove = async (key: string): Promise<void> => {
+    await objects.remove(descriptionOf(prefix, key));
+    await objects.remove(contentOf(prefix, key));
+  };
+  const put = async (
+    { key, filename, content_type }: OutputToStore,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<StoredOutput> => {
+    const hashing = hashed(body);
+    // The type that a client chose is in the description. Here it would be executed by browsers that are shown a bucket.
+    const content = { name: contentOf(prefix, key), content_type: 'application/octet-stream' };
+    await putContent(requests, content, hashing.pieces);
+    const described = { key, filename, content_type, ...hashing.done(), stored_at: now().toISOString() };
+    const description = Buffer.from(JSON.stringify(described));
+    await objects.put(descriptionOf(prefix, key), description, 'application/json');
+    return described;
   };
   return {
     put: async (output, body) => {
       if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
       const source = storedBody(body);
       try {
-        return await putFile(requests, prefix, output, { body: source.pieces, now });
+        return await put(output, source.pieces);
       } catch (error) {
         void source.pieces.return(undefined);
         // It may have been stored although no answer says so. Without an answer to this either, it expires.
-        const removed = removeFile(requests, prefix, output.key).catch(() => undefined);
+        const removed = remove(output.key).catch(() => undefined);
         await within(REMOVE_WITHIN_MS, removed, () => undefined);
         throw source.broken() ?? storeError(bucket, 'storing an output file', error);
       }
     },
-    find: (key) => orFail('looking for an output file', () => describe(key)),
-    read: (output, span) => readFile(output, span),
+    find: (key) => orFail('looking for an output file', () => find(key)),
+    read: async function* ({ key }, span) {
+      try {
+        yield* readContent(requests, contentOf(prefix, key), span);
+      } catch (error) {
+        throw storeError(bucket, 'reading an output file', error);
+      }
+    },
     keepsForMs: async () => keepMs,
     remove: (key) =>
       orFail('removing an output file', async () => {
-        const found = await describe(key);
+        const found = await find(key);
         // Also without a description: after a crash the content may be left.
-        if (isOutputKey(key)) await removeFile(requests, prefix, key);
+        if (isOutputKey(key)) await remove(key);
         return found !== undefined;
       }),
+    [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
   };
-
-  async function* readFile({ key }: StoredOutput, span: ByteSpan): AsyncGenerator<Uint8Array> {
-    try {
-      yield* readContent(requests, contentOf(prefix, key), span);
-    } catch (error) {
-      throw storeError(bucket, 'reading an output file', error);
-    }
-  }
-};
-
-interface PutOptions extends Clock {
-  readonly body: AsyncIterable<Uint8Array>;
-}
-
-const putFile = async (
-  requests: S3Requests,
-  prefix: string,
-  { key, filename, content_type }: OutputToStore,
-  { body, now }: PutOptions,
-): Promise<StoredOutput> => {
-  const hashing = hashed(body);
-  // The type that a client chose is in the description. Here it would be executed by browsers that are shown a bucket.
-  const content = { name: contentOf(prefix, key), content_type: 'application/octet-stream' };
-  await putContent(requests, content, hashing.pieces);
-  const described = { key, filename, content_type, ...hashing.done(), stored_at: now().toISOString() };
-  const description = Buffer.from(JSON.stringify(described));
-  await s3Objects(requests).put(descriptionOf(prefix, key), description, 'application/json');
-  return described;
-};
-
-const findDescription = async (
-  requests: S3Requests,
-  prefix: string,
-  key: string,
-): Promise<StoredOutput | undefined> => {
-  const name = descriptionOf(prefix, key);
-  const found = await s3Objects(requests).get(name);
-  if (!found) return undefined;
-  const described = parseJson(found.toString());
-  if (Value.Check(Description, described) && described.key === key) return described;
-  throw new OutputStoreUnavailable(`The description of an output file, ${name}, is damaged.`);
-};
-
-/** First what makes it exist. To remove what is not there is no error. */
-const removeFile = async (requests: S3Requests, prefix: string, key: string): Promise<void> => {
-  const { remove } = s3Objects(requests);
-  await remove(descriptionOf(prefix, key));
-  await remove(contentOf(prefix, key));
 };
 
 /** What stores say when a bucket, a disk or a quota is full: Ceph and others, MinIO. */

@@ -6,14 +6,14 @@ import {
   type RecordAction,
   type AuditedAction,
 } from '@runledger/event-log/streams/record-action';
-import { auditSubject, type AuditActor, type AuditRecord } from '@runledger/contracts/audit-record';
+import { auditSubject, type AuditRecord } from '@runledger/contracts/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Kit } from '../../kit.ts';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { Refused } from '../../door/refusal.ts';
 import type { CredentialRefusal, OnCredentialRefused } from '../../door/caller.ts';
-import { networkOf } from './record-operation.ts';
+import { actorOf, networkOf } from './record-operation.ts';
 import { AUDIT_ACTIONS, AUDIT_RINGS, RESERVE_AGE_MS } from '@runledger/contracts/audit-actions';
 import { ringUse } from '@runledger/event-log/streams/audit-ring';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -127,12 +127,9 @@ const nameOf = (refusal: CredentialRefusal): string =>
 const whose = (refusal: CredentialRefusal): Count['of'] => {
   if (refusal.why === 'sign_in') return ofNetwork(networkOf(refusal.address), 'session');
   if (refusal.why !== 'lacks_scope') return ofNetwork(networkOf(refusal.address));
-  const { key, session, address = null } = refusal;
-  const { id: key_id, user_id, org_id } = key;
-  const actor: AuditActor = session
-    ? { kind: 'session', session_id: session.id, user_id, org_id, address }
-    : { kind: 'key', key_id, user_id, org_id, address };
-  return { org_id, actor, target: { kind: 'credential', id: key_id } };
+  const { key, address = null } = refusal;
+  const actor = actorOf({ ...refusal, address });
+  return { org_id: key.org_id, actor, target: { kind: 'credential', id: key.id } };
 };
 
 const ofNetwork = (network: string, kind: 'credential' | 'session' = 'credential'): Count['of'] => ({

@@ -68,10 +68,16 @@ export const requestedAction = (
   ...(Object.keys(details).length === 0 ? {} : { details }),
 });
 
-const actorOf = ({ org_id, user_id, key, address, session }: Caller): AuditActor =>
-  session
+export const actorOf = ({
+  key,
+  address,
+  session,
+}: Pick<Caller, 'key' | 'address' | 'session'>): AuditActor => {
+  const { id: key_id, user_id, org_id } = key;
+  return session
     ? { kind: 'session', session_id: session.id, user_id, org_id, address }
-    : { kind: 'key', key_id: key.id, user_id, org_id, address };
+    : { kind: 'key', key_id, user_id, org_id, address };
+};
 
 const IPV4 = /^(\d{1,3}\.\d{1,3}\.\d{1,3})\.\d{1,3}$/;
 const GROUPS = 8;

@@ -7,7 +7,12 @@ import { found, invalid, invalidRequest } from '../../door/refusal.ts';
 import { changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentParts } from './deployment-rules.decide.ts';
 import { partsOf, refusedDeployment } from './deployments.ts';
-import { newOrigin, withinQuota, withinWorkflowQuota, type CatalogueOperations } from './record-answers.ts';
+import {
+  newOrigin,
+  withinRecordQuota,
+  withinWorkflowQuota,
+  type CatalogueOperations,
+} from './record-answers.ts';
 import { checkNewVersion } from './versions.ts';
 import type { Kit } from '../../kit.ts';
 
@@ -45,8 +50,8 @@ export const checkDeploymentRoute = ({ now }: Kit, operations: CatalogueOperatio
         : newDeployment({ ...asked, name: name ?? '' }, parts, newOrigin(org_id, now));
       if (decided.kind === 'refused') throw refusedDeployment(decided.why);
       const bytes = plan.workflow === undefined ? 0 : jsonBytes(plan.workflow) + jsonBytes(plan.inputs ?? []);
-      await withinQuota(quotas.catalogue_records, { org_id, records: recordsOf(body) }, () =>
-        withinWorkflowQuota(quotas.workflow_bytes, org_id, bytes, async () => null),
+      await withinRecordQuota(quotas, org_id, recordsOf(body), () =>
+        withinWorkflowQuota(quotas, org_id, bytes, async () => null),
       );
       return undefined;
     },

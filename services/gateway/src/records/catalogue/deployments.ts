@@ -26,7 +26,7 @@ import {
   recordOperations,
   deleted,
   newOrigin,
-  withinQuota,
+  withinRecordQuota,
   checkRecordCursor,
   isNamed,
   recordSpan,
@@ -71,7 +71,7 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
   };
   return [
     route(describedOperations.create, async ({ body }, { org_id }, ctx) => {
-      const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
+      const result = await withinRecordQuota(quotas, org_id, 1, () =>
         createDeployment(operations, lowerCase(body), newOrigin(org_id, now)),
       );
       return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));

@@ -21,7 +21,7 @@ import {
   recordOperations,
   deleted,
   newOrigin,
-  withinQuota,
+  withinRecordQuota,
   checkRecordCursor,
   isNamed,
   recordSpan,
@@ -59,9 +59,7 @@ export const machineRoutes = (
 ): Route[] => [
   route(operations.create, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
-    const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
-      machines.create<Conflict>(machine),
-    );
+    const result = await withinRecordQuota(quotas, org_id, 1, () => machines.create<Conflict>(machine));
     return changed(result, 'Machine', refusedBy);
   }),
   route(

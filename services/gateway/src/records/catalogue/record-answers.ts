@@ -3,8 +3,7 @@ import type { DeleteRecords } from './delete-records.ts';
 import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin, RecordSpan } from './records.ts';
 import type { Catalogue } from './catalogue.ts';
 import { notFound, Refused, sentence, type Conflict, type RecordKind } from '../../door/refusal.ts';
-import { overQuota, type Quotas } from '../quotas/quotas.ts';
-import type { QuotaBound } from '../quotas/quota-bound.ts';
+import { withinQuota, type Quotas } from '../quotas/quotas.ts';
 import type { SchedulerClient } from '../operators/scheduler-client.ts';
 import { operation } from '../../door/operation.ts';
 import type { TObject, TSchema } from 'typebox';
@@ -119,18 +118,20 @@ export interface CatalogueOperations {
   readonly quotas: Quotas;
 }
 
-/** Creates records, one unless it is said, unless the organisation would have more than it may have. */
-export const withinQuota = async <Result>(
-  quota: QuotaBound,
-  { org_id, records = 1 }: { readonly org_id: OrgId; readonly records?: number },
+/** Creates records, unless the organisation would have more than it may have. */
+export const withinRecordQuota = <Result>(
+  { catalogue_records: quota }: Quotas,
+  org_id: OrgId,
+  records: number,
   create: () => Promise<Result>,
-): Promise<Result> => {
-  const result = await quota.within(org_id, records, create);
-  if (result !== 'over_quota') return result;
-  throw overQuota(
+): Promise<Result> =>
+  withinQuota(
+    quota,
+    org_id,
+    records,
+    create,
     `${tooMany(quota.limit, records)}: change one of them, or ask the operator for a higher RUNLEDGER_QUOTA_CATALOGUE_RECORDS`,
   );
-};
 
 const tooMany = (limit: number, records: number): string =>
   records === 1
@@ -138,18 +139,19 @@ const tooMany = (limit: number, records: number): string =>
     : `This needs ${records} more machines, workflows, versions and deployments, and the organisation may have ${limit}, archived ones included`;
 
 /** Stores these bytes of a workflow, unless the organisation would then have more than it may have. */
-export const withinWorkflowQuota = async <Result>(
-  quota: QuotaBound,
+export const withinWorkflowQuota = <Result>(
+  { workflow_bytes: quota }: Quotas,
   org_id: OrgId,
   bytes: number,
   store: () => Promise<Result>,
-): Promise<Result> => {
-  const result = await quota.within(org_id, bytes, store);
-  if (result !== 'over_quota') return result;
-  throw overQuota(
+): Promise<Result> =>
+  withinQuota(
+    quota,
+    org_id,
+    bytes,
+    store,
     `The workflows of the organisation, with the definitions of their inputs, would have more than its limit of ${quota.limit} bytes: ask the operator for a higher RUNLEDGER_QUOTA_WORKFLOW_BYTES`,
   );
-};
 
 /** What a record of the caller's organisation begins with. */
 export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({

@@ -27,7 +27,7 @@ import {
   deleted,
   newOrigin,
   tooBusy,
-  withinQuota,
+  withinRecordQuota,
   withinWorkflowQuota,
   checkNumberCursor,
   recordSpan,
@@ -138,8 +138,8 @@ export const workflowVersionRoutes = (
           inputs: inputDefinitions(body.inputs),
         };
         const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs);
-        const added = await withinQuota(quotas.catalogue_records, { org_id }, () =>
-          withinWorkflowQuota(quotas.workflow_bytes, org_id, bytes, () => versions.add(version)),
+        const added = await withinRecordQuota(quotas, org_id, 1, () =>
+          withinWorkflowQuota(quotas, org_id, bytes, () => versions.add(version)),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
         return { ...added.version, workflow: body.workflow };

@@ -16,7 +16,7 @@ import {
   recordOperations,
   deleted,
   newOrigin,
-  withinQuota,
+  withinRecordQuota,
   checkRecordCursor,
   isNamed,
   recordSpan,
@@ -58,9 +58,7 @@ export const workflowRoutes = (
 ): Route[] => [
   route(operations.create, async ({ body }, { org_id }) => {
     const workflow = { ...newOrigin(org_id, now), name: body.name, archived: false };
-    const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
-      workflows.create<Conflict>(workflow),
-    );
+    const result = await withinRecordQuota(quotas, org_id, 1, () => workflows.create<Conflict>(workflow));
     return changed(result, 'Workflow', refusedBy);
   }),
   route(

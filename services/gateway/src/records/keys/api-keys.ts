@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiKey, OrganisationScope, KeyScope } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
-import pLimit from 'p-limit';
+import { actOnEach } from '../../act-on-each.ts';
 import { erasureRecords } from '../erasure.ts';
 import {
   invalidate,
@@ -195,14 +195,13 @@ const MAX_ROUNDS = 100;
  */
 export const revokeWithDescendants = async (store: KeyStore, key: StoredKey): Promise<void> => {
   const { id, org_id } = key.record;
-  const limit = pLimit(MAX_CONCURRENT);
   /** Resolves with how many there were. */
   const revokeBelow = async (): Promise<number> => {
     const below = descendantsOf(
       id,
       (await keysOf(store, org_id)).map(({ value }) => value),
     );
-    await limit.map(below, (one) => revoke(store, one));
+    await actOnEach(below, (one) => revoke(store, one), MAX_CONCURRENT);
     return below.length;
   };
 
@@ -221,12 +220,11 @@ export const revokeWithDescendants = async (store: KeyStore, key: StoredKey): Pr
  * @throws {LogUnavailable} also when new keys are made too fast: revoke again
  */
 export const revokeAll = async (store: KeyStore, org_id: OrgId): Promise<number> => {
-  const limit = pLimit(MAX_CONCURRENT);
   let revoked = 0;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const keys = await keysOf(store, org_id);
     if (keys.length === 0) return revoked;
-    await limit.map(keys, ({ value }) => revoke(store, value));
+    await actOnEach(keys, ({ value }) => revoke(store, value), MAX_CONCURRENT);
     revoked += keys.length;
   }
   throw new LogUnavailable(`Keys of ${org_id} are made faster than they are revoked. Try again.`);

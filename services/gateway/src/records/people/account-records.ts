@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { perLog } from '@runledger/event-log/connect/per-log';
-import { openBucket } from '@runledger/event-log/streams/bucket';
+import { changeEntry, openBucket } from '@runledger/event-log/streams/bucket';
 import { openTable } from '@runledger/event-log/table/table';
 import { Type, type Static } from 'typebox';
 import { Maker } from './member-records.ts';
@@ -139,15 +139,13 @@ export const accountRecords = perLog((log): AccountRecords => {
     },
     claimIdentity: async ({ email, identity = '' }) => {
       const account = accountName(email);
-      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        if ((await claims.create(claimOf(identity), { account })) !== false) return true;
-        const claim = await claims.get(claimOf(identity));
-        if (claim?.value.account === account) return true;
-        if (claim === undefined) continue;
-        if (await ownerOf(identity, claim.value.account)) return false;
-        if ((await claims.update(claim.key, { account }, claim.revision)) !== false) return true;
-      }
-      throw new LogUnavailable('The identity is claimed too often to be claimed. Try again.');
+      const decide = async (claim: { readonly account: string } | undefined) => {
+        if (claim?.account === account) return { isOwn: true };
+        const isTaken = claim !== undefined && (await ownerOf(identity, claim.account)) !== undefined;
+        return isTaken ? { isOwn: false } : { isOwn: true, value: { account } };
+      };
+      const busy = 'The identity is claimed too often to be claimed. Try again.';
+      return (await changeEntry(claims, claimOf(identity), decide, busy)).isOwn;
     },
   };
 });

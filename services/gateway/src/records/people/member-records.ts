@@ -1,6 +1,6 @@
 import { Role, scopesOfMember, type KeyScope } from '@runledger/contracts/catalogue/records';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { changeEntry, openBucket } from '@runledger/event-log/streams/bucket';
 import { Type, type Static } from 'typebox';
 import { allows } from '@runledger/contracts/scopes';
 import { orgId } from '@runledger/contracts/ids';
@@ -21,6 +21,7 @@ const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 const Members = Type.Object({ members: Type.Array(Member) });
+type Members = Static<typeof Members>;
 
 /**
  * Who may sign in to an organisation, in the bucket ACCOUNTS: `members.<org_id>` is all its members in one record, so that it has an owner
@@ -34,26 +35,18 @@ export interface MemberRecords {
   erase(org_id: string): Promise<void>;
 }
 
-const MAX_TRIES = 50;
-
 export const memberRecords = (log: EventLog): MemberRecords => {
   const bucket = openBucket(log, 'ACCOUNTS', Members);
   const keyOf = (org_id: string): string => `members.${org_id}`;
   return {
     of: async (org_id) => (await bucket.get(keyOf(org_id)))?.value.members ?? [],
     change: async (org_id, change) => {
-      const key = keyOf(org_id);
-      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        const present = await bucket.get(key);
-        const result = change(present?.value.members ?? []);
-        if (result.kind !== 'changed') return result;
-        const value = { members: [...result.members] };
-        const written = present
-          ? await bucket.update(key, value, present.revision)
-          : await bucket.create(key, value);
-        if (written !== false) return result;
-      }
-      throw new LogUnavailable(`The members of ${org_id} change too fast to be changed. Try again.`);
+      const decide = (present: Members | undefined) => {
+        const result = change(present?.members ?? []);
+        return { result, ...(result.kind === 'changed' && { value: { members: [...result.members] } }) };
+      };
+      const busy = `The members of ${org_id} change too fast to be changed. Try again.`;
+      return (await changeEntry(bucket, keyOf(org_id), decide, busy)).result;
     },
     erase: (org_id) => bucket.erase(keyOf(org_id)),
   };

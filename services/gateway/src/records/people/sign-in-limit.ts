@@ -1,6 +1,6 @@
 import { polledClock } from '@runledger/coordination/broker-clock';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { changeEntry, openBucket } from '@runledger/event-log/streams/bucket';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import { Type, type Static } from 'typebox';
 import { networkOf } from '../audit/record-operation.ts';
@@ -36,7 +36,6 @@ interface SignInAttempt {
 const FREE_OF_EMAIL = 5;
 /** Several people may share an address. */
 const FREE_OF_ADDRESS = 20;
-const MAX_TRIES = 50;
 
 /** Counts are in the bucket RATES, which forgets them two minutes after the last failure. */
 export const signInLimit = (log: EventLog): SignInLimit => {
@@ -48,22 +47,16 @@ export const signInLimit = (log: EventLog): SignInLimit => {
     const left = entry ? waitLeftS(entry.value, await brokerNow(), free) : 0;
     if (left > 0) throw limited(left);
   };
-  const change = async (
+  const change = (
     name: string,
     to: (present: FailedSignIns | undefined, now: number) => FailedSignIns | undefined,
-  ): Promise<void> => {
-    const key = keyOf(name);
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const entry = await bucket.get(key);
-      const value = to(entry?.value, await brokerNow());
-      if (value === undefined) return;
-      const written = entry
-        ? await bucket.update(key, value, entry.revision)
-        : await bucket.create(key, value);
-      if (written !== false) return;
-    }
-    throw new LogUnavailable('The failed sign-ins change too fast to be counted. Try again.');
-  };
+  ): Promise<unknown> =>
+    changeEntry(
+      bucket,
+      keyOf(name),
+      async (present) => ({ value: to(present, await brokerNow()) }),
+      'The failed sign-ins change too fast to be counted. Try again.',
+    );
   const counted = async <Result>(names: readonly string[], make: () => Promise<Result>): Promise<Result> => {
     try {
       return await make();

@@ -113,8 +113,18 @@ export const openQuotas = (
   };
 };
 
-/** The refusal of a request by which an organisation would exceed its quota. */
-export const overQuota = (why: string): Refused => new Refused({ code: 'quota_reached', why });
+/** As the quota's own `within`. @throws {Refused} for a request by which the organisation would exceed it @throws what `use` throws */
+export const withinQuota = async <Result>(
+  quota: Pick<QuotaBound, 'within'>,
+  org_id: OrgId,
+  amount: number,
+  use: () => Promise<Result>,
+  why: string,
+): Promise<Result> => {
+  const result = await quota.within(org_id, amount, use);
+  if (result === 'over_quota') throw new Refused({ code: 'quota_reached', why });
+  return result;
+};
 
 /** Who has a stream or a waiting read open. */
 export interface StreamHolder {
@@ -195,28 +205,23 @@ const usageOperation = operation({
 
 export const usageRoute = (quotas: Quotas): Route =>
   route(usageOperation, async (_request, { org_id }) => {
-    const usage = async (resource: Resource, unit: ResourceUsage['unit']): Promise<ResourceUsage> => {
+    const usage = async ([resource, unit]: [Resource, ResourceUsage['unit']]) => {
       const { used, limit } = quotas[resource];
-      return { used: (await used(org_id)) ?? null, limit, unit };
+      return [resource, { used: (await used(org_id)) ?? null, limit, unit }] as const;
     };
-    return allOf({
-      queued_runs: usage('queued_runs', 'runs'),
-      catalogue_records: usage('catalogue_records', 'records'),
-      schedules: usage('schedules', 'schedules'),
-      workflow_bytes: usage('workflow_bytes', 'bytes'),
-      blob_bytes: usage('blob_bytes', 'bytes'),
-      output_bytes: usage('output_bytes', 'bytes'),
-      files: usage('files', 'files'),
-      file_bytes: usage('file_bytes', 'bytes'),
-      uploads: usage('uploads', 'uploads'),
-      streams: usage('streams', 'streams'),
-    });
+    const units = Object.entries(UNITS) as [Resource, ResourceUsage['unit']][];
+    return Object.fromEntries(await Promise.all(units.map(usage))) as Usage;
   });
 
-/** Waits for all members at once. */
-const allOf = async (waited: Record<Resource, Promise<ResourceUsage>>): Promise<Usage> =>
-  Object.fromEntries(
-    await Promise.all(
-      Object.entries(waited).map(async ([resource, usage]) => [resource, await usage] as const),
-    ),
-  ) as Usage;
+const UNITS: Readonly<Record<Resource, ResourceUsage['unit']>> = {
+  queued_runs: 'runs',
+  catalogue_records: 'records',
+  schedules: 'schedules',
+  workflow_bytes: 'bytes',
+  blob_bytes: 'bytes',
+  output_bytes: 'bytes',
+  files: 'files',
+  file_bytes: 'bytes',
+  uploads: 'uploads',
+  streams: 'streams',
+};

@@ -27,7 +27,7 @@ import {
   type ScheduledTime,
 } from './queue-run.decide.ts';
 import { delayOf } from './request-bounds.decide.ts';
-import type { RunNumbers } from './run-numbers.ts';
+import type { RunNumbers } from '../../records/run-numbers.ts';
 import type { CurrentRun, IsNewRun, ReadCurrentRun } from './current-run.ts';
 import { uuid8 } from '@runledger/contracts/ids';
 

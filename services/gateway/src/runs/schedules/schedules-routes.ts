@@ -31,7 +31,7 @@ import {
   type Conflict,
   type Invalid,
 } from '../../door/refusal.ts';
-import { overQuota } from '../../records/quotas/quotas.ts';
+import { withinQuota } from '../../records/quotas/quotas.ts';
 import type { Kit } from '../../kit.ts';
 import type { Runs } from '../runs.ts';
 import { queueRequestOf, type DeploymentQueue } from '../facts/deployment-queue.ts';
@@ -91,11 +91,8 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Sch
         const at = await brokerNow();
         const { org_id, user_id } = caller;
         const schedule = newSchedule(body, request, { ...newOrigin(org_id, kit.now), user_id }, at);
-        const result = await quota.within(org_id, 1, () => records.create(schedule));
-        if (result === 'over_quota')
-          throw overQuota(
-            `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`,
-          );
+        const full = `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`;
+        const result = await withinQuota(quota, org_id, 1, () => records.create(schedule), full);
         return responseFor(changed(result, 'Schedule', refusedBy), caller, at);
       },
       checkBody,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { tokenLeaseOf, type TokenLease } from '../../../src/door/rate-limit.ts';
+import { rateLease, type RateLease } from '../../../src/door/rate-limit.ts';
 import {
   putBack,
   refilled,
@@ -36,11 +36,11 @@ export const gateways = (limit: number, count: number): Gateways => {
   let asked = 0;
   let writes = 0;
   let due: readonly Due[] = [];
-  const start = (gateway: number): TokenLease =>
-    tokenLeaseOf({
+  const start = (gateway: number): RateLease =>
+    rateLease({
       limit,
       clock: () => now,
-      takeTokens: async (wanted) => {
+      take: async (wanted) => {
         // The way to the broker: requests of the same moment already wait when it takes.
         await setImmediate();
         asked += 1;
@@ -49,7 +49,7 @@ export const gateways = (limit: number, count: number): Gateways => {
         shared = taken.left;
         return taken;
       },
-      giveBack: (tokens) => {
+      giveBack: async (tokens) => {
         writes += 1;
         shared = putBack(shared, now, limit, tokens);
       },

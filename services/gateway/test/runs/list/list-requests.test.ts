@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cursorAt } from '../../../src/door/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt } from '../../../src/runs/filter.ts';
+import { checkBulkCursor, checkRunCursor, listRange, sortKeyAt } from '../../../src/runs/filter.ts';
 import { wordsIn } from '../../../src/door/checked-request.ts';
 import { sortKeyOf } from '../../../src/views/sort-key.decide.ts';
 
@@ -12,6 +12,7 @@ const place = sortKeyOf({
   number: 17,
   run_id: runId('01920000-0000-7000-8000-000000000001'),
 });
+const problemsOf = (cursor: string) => checkRunCursor({ query: { cursor }, body: undefined });
 const refused = [
   { loc: ['query', 'cursor'], type: 'value_error', msg: expect.stringContaining('next_cursor') },
 ];
@@ -20,7 +21,7 @@ describe('a cursor', () => {
   it('leads back to where a page ended', () => {
     const cursor = cursorAt(place) ?? '';
     expect(cursor).toMatch(/^[\w-]{1,512}$/);
-    expect(runCursorProblems(cursor, 'query')).toEqual([]);
+    expect(problemsOf(cursor ?? '')).toEqual([]);
     expect(sortKeyAt(cursor)).toBe(place);
   });
 
@@ -35,7 +36,7 @@ describe('a cursor', () => {
   it.each(['', 'x', 'MTIz', '..%00', `${cursorAt(place)}AAAA`, cursorAt(place)?.slice(1)])(
     'is refused when it is from no page: %s',
     (cursor) => {
-      expect(runCursorProblems(cursor, 'query')).toEqual(refused);
+      expect(problemsOf(cursor ?? '')).toEqual(refused);
       expect(() => sortKeyAt(cursor)).toThrow(TypeError);
     },
   );
@@ -43,10 +44,11 @@ describe('a cursor', () => {
   it('may be any text, and leaves other types to the schema', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
-        expect(runCursorProblems(text, 'query')).toEqual(refused);
+        expect(problemsOf(text)).toEqual(refused);
       }),
     );
-    expect([null, undefined, 5, {}].flatMap((value) => runCursorProblems(value, 'body'))).toEqual([]);
+    const others = [{ cursor: null }, {}, { cursor: 5 }, { cursor: {} }];
+    expect(others.flatMap((body) => checkBulkCursor({ query: undefined, body }))).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
-import { openRunNumbers } from '../../../src/runs/facts/run-numbers.ts';
+import { openRunNumbers } from '../../../src/records/run-numbers.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
