@@ -3,7 +3,7 @@ import type { Resource } from '@runledger/contracts/http/organisations';
 import { now } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
 import type { RandomSource } from '@runledger/testing/random-source';
-import { reasonOf } from './api.ts';
+import { reasonOf, send } from './api.ts';
 import type { Taking } from './client-records.ts';
 import { cancelAllRuns } from './share-slots.ts';
 
@@ -114,19 +114,16 @@ const take = async (
   { resource, path, body }: Wish,
   signal: AbortSignal,
 ): Promise<Took> => {
-  const { gateways, random, takings } = options;
-  const [first = '', ...others] = gateways;
-  const gateway = random.pick([first, ...others]);
+  const { glutton, gateways, random, takings } = options;
+  const gateway = random.pick(gateways);
   const record = (status: number, why: string): void =>
     void takings.push({ resource, gateway, at: now(), status, why: why.slice(0, MAX_WHY) });
   try {
     const isStream = body === undefined;
-    const response = await request(
-      options,
-      `${gateway}${path}`,
-      body,
-      isStream ? signal : AbortSignal.timeout(WITHIN_MS),
-    );
+    const response = await send(`${gateway}${path}`, {
+      apiKey: glutton.api_key,
+      ...(isStream ? { signal } : { method: 'POST', body, signal: AbortSignal.timeout(WITHIN_MS) }),
+    });
     if (isStream && response.ok) {
       // It is open until the signal, or until the gateway ends.
       void response.text().catch(() => undefined);
@@ -142,19 +139,6 @@ const take = async (
     return { got: false };
   }
 };
-
-const request = (
-  { glutton }: GluttonOptions,
-  url: string,
-  body: object | undefined,
-  signal: AbortSignal,
-): Promise<Response> =>
-  fetch(url, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${glutton.api_key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal,
-  });
 
 const runOf = (text: string): string | undefined => {
   const body: unknown = JSON.parse(text);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Caller, Organisation, SharingOrganisations } from '../cluster/organisation.ts';
 import { SHARED_GPU } from '../cluster/service-environment.ts';
+import { send } from './api.ts';
 import {
   contextOf,
   QUEUE,
@@ -142,13 +143,10 @@ export const cancelAllRuns = async ({
   for (let tries = 0; tries < MAX_TRIES && hasOpenRuns(); tries += 1) {
     const gateway = gateways[tries % gateways.length] ?? '';
     try {
-      const response = await fetch(`${gateway}/runs/cancel`, {
+      const response = await send(`${gateway}/runs/cancel`, {
+        apiKey: organisation.api_key,
         method: 'POST',
-        headers: {
-          authorization: `Bearer ${organisation.api_key}`,
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({ filter: {} }),
+        body: { filter: {} },
         signal: AbortSignal.timeout(WITHIN_MS),
       });
       await response.text();
