@@ -7,6 +7,7 @@ import { globSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '@runledger/local-servers/run-command';
+import { messageOf } from '@runledger/resilience/errors';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 
@@ -38,9 +39,7 @@ export const pinImages = async (
   const names = [...new Set(files.flatMap(({ text }) => imagesIn(text).map(({ name }) => name)))];
   const answers = await Promise.allSettled(names.map(ask));
   const failed = answers.flatMap((answer, index) =>
-    answer.status === 'rejected'
-      ? [`${names[index]}: ${answer.reason instanceof Error ? answer.reason.message : String(answer.reason)}`]
-      : [],
+    answer.status === 'rejected' ? [`${names[index]}: ${messageOf(answer.reason)}`] : [],
   );
   if (failed.length > 0)
     throw new Error(`No file was changed: these digests cannot be found.\n${failed.join('\n')}`);
@@ -78,7 +77,7 @@ if (import.meta.main) {
   try {
     for (const image of await pinImages()) console.log(image);
   } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error));
+    console.error(messageOf(error));
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { atOnce } from '@runledger/testing/at-once';
 import autocannon from 'autocannon';
 import type { Api, MeasuredStandalone } from './system/measured-standalone.ts';
 
@@ -106,12 +107,13 @@ export const queueRuns = async (api: Api, deployment: string, amount: number): P
 };
 
 const READERS = 16;
+const ASK_EVERY_MS = 20;
 
 /** Asks until the run shows its end, and gives it. @throws when it did not succeed */
 export const endedRun = async (
   { call }: Pick<MeasuredStandalone, 'call'>,
   id: string,
-  askEveryMs: number,
+  askEveryMs = ASK_EVERY_MS,
 ): Promise<Record<string, unknown>> => {
   for (;;) {
     const run = await call(`/run/${id}`);
@@ -124,25 +126,7 @@ export const endedRun = async (
 };
 
 /** Reads each once when it has ended, 16 at a time. */
-export const endedRuns = async (
+export const endedRuns = (
   system: Pick<MeasuredStandalone, 'call'>,
   ids: readonly string[],
-  askEveryMs: number,
-): Promise<Record<string, unknown>[]> => {
-  const runs: Record<string, unknown>[] = [];
-  await atOnce(READERS, ids, async (id) => runs.push(await endedRun(system, id, askEveryMs)));
-  return runs;
-};
-
-/** Does the work on each item, with so many at once, in their order. */
-export const atOnce = async <Item>(
-  count: number,
-  items: readonly Item[],
-  work: (item: Item) => Promise<unknown>,
-): Promise<void> => {
-  const left = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of left) await work(item);
-  };
-  await Promise.all(Array.from({ length: count }, worker));
-};
+): Promise<Record<string, unknown>[]> => atOnce(READERS, ids, (id) => endedRun(system, id));

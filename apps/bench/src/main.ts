@@ -1,28 +1,25 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SyncInterval } from '@runledger/local-servers/nats-server';
+import { messageOf } from '@runledger/resilience/errors';
 import { checkOut } from './other-checkout.ts';
-import { DIMENSIONS, measureSize } from './measures/growth.ts';
+import { DIMENSIONS, measureState, type ShortSize } from './measures/growth.ts';
 import { httpFloor } from './measures/http-floor.ts';
 import { logFloor } from './measures/log-floor.ts';
 import type { Readings } from './measures/figures.ts';
 import { measureRound, type Size } from './measures/round.ts';
-import { shortRound, type ShortSize } from './measures/short-round.ts';
 import { readOptions, USAGE, type Options } from './options.ts';
 import { columns } from './report/columns.ts';
 import { commitOf, machineOf } from './report/machine.ts';
 import { comparison, table } from './report/table.ts';
-import { startStandalone, type StandaloneRequest } from './system/measured-standalone.ts';
+import type { StandaloneRequest } from './system/measured-standalone.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
-const WHOLE: Size = { closedSeconds: 3, steadySeconds: 8, runs: 2_000, streams: 1_000 };
-const QUICK: Size = { closedSeconds: 0.2, steadySeconds: 1, runs: 40, streams: 20 };
+const WHOLE: Size = { closedSeconds: 3, steadySeconds: 8, warmUpRuns: 400, runs: 2_000, streams: 1_000 };
+const QUICK: Size = { closedSeconds: 0.2, steadySeconds: 1, warmUpRuns: 8, runs: 40, streams: 20 };
 /** Half a minute. */
-const WHOLE_SHORT: ShortSize = { warmUpRuns: 400, warmUpRunsOfExecutor: 250, runs: 1_000, seconds: 3 };
-const QUICK_SHORT: ShortSize = { warmUpRuns: 8, warmUpRunsOfExecutor: 0, runs: 40, seconds: 0.2 };
+const WHOLE_SHORT: ShortSize = { warmUpRuns: 400, warmUpRunsOfExecutor: 250, runs: 1_000, closedSeconds: 3 };
+const QUICK_SHORT: ShortSize = { warmUpRuns: 8, warmUpRunsOfExecutor: 0, runs: 40, closedSeconds: 0.2 };
 const QUICK_MOST = 10;
-/** The last one is what nats-server does by itself. */
-const SYNC_INTERVALS: readonly SyncInterval[] = ['always', '1s', '2m'];
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -34,8 +31,6 @@ const requestOf = ({ slots, sync }: Options, checkout: string): StandaloneReques
 };
 
 const sizeOf = ({ quick }: Options): Size => (quick ? QUICK : WHOLE);
-
-const shortSizeOf = ({ quick }: Options): ShortSize => (quick ? QUICK_SHORT : WHOLE_SHORT);
 
 const save = async ({ out }: Options, files: ReadonlyMap<string, string>): Promise<void> => {
   await mkdir(out, { recursive: true });
@@ -80,62 +75,41 @@ const measureBeside = async (options: Options, commit: string): Promise<void> =>
   await save(options, new Map([['compared.json', await resultsOf(options, { commit, before, after })]]));
 };
 
-/** The sizes that could not be measured, each with the reason: what was measured of the others stays worth showing. */
-const measureGrowth = async (options: Options, name: string): Promise<string[]> => {
+/** The states that could not be measured, each with the reason: what was measured of the others stays worth showing. */
+const measureStates = async (options: Options, name: string): Promise<string[]> => {
   const dimension = DIMENSIONS[name];
   if (dimension === undefined) throw new RangeError(`nothing grows that is called ${name}`);
+  const { title } = dimension;
   const most = options.quick ? Math.min(QUICK_MOST, options.most) : options.most;
+  const wanted = dimension.states.filter((one) => typeof one !== 'number' || one <= most);
   const failures: string[] = [];
-  const bySize = new Map<number, Readings[]>();
-  for (let round = 1; round <= options.rounds; round += 1)
-    for (const size of dimension.sizes.filter((one) => one <= most)) {
-      tell(`Round ${round} of ${options.rounds}: ${size} ${dimension.title}`);
+  const byState = new Map(wanted.map((state) => [state, [] as Readings[]]));
+  for (let round = 0; round < options.rounds; round += 1)
+    // Another one comes first in each round.
+    for (const at of wanted.keys()) {
+      const state = wanted[(round + at) % wanted.length] ?? 0;
+      tell(`Round ${round + 1} of ${options.rounds}: ${title} ${state}`);
+      const size = options.quick ? QUICK_SHORT : WHOLE_SHORT;
       try {
-        const readings = await measureSize(
-          requestOf(options, CHECKOUT),
-          dimension,
-          size,
-          shortSizeOf(options),
-        );
-        bySize.set(size, [...(bySize.get(size) ?? []), readings]);
+        const readings = await measureState(requestOf(options, CHECKOUT), dimension, state, size);
+        byState.get(state)?.push(readings);
       } catch (error) {
-        failures.push(
-          `${size} ${dimension.title}: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        failures.push(`${title} ${state}: ${messageOf(error)}`);
       }
     }
-  const sizes = dimension.sizes.filter((size) => bySize.has(size));
-  const measured = sizes.map((size) => bySize.get(size) ?? []);
-  const heads = sizes.map((size) => size.toLocaleString('en-GB'));
-  print(columns(dimension.title, heads, measured));
-  await save(
-    options,
-    new Map([[`growth-${name}.json`, await resultsOf(options, { sizes, measured, failures })]]),
-  );
+  const states = wanted.filter((state) => byState.get(state)?.length);
+  const measured = states.map((state) => byState.get(state) ?? []);
+  const heads = states.map((state) => state.toLocaleString('en-GB'));
+  print(columns(title, heads, measured));
+  const results = await resultsOf(options, { states, measured, failures });
+  await save(options, new Map([[`growth-${name}.json`, results]]));
   return failures;
 };
 
-const measureDurability = async (options: Options): Promise<void> => {
-  const measured: Readings[][] = SYNC_INTERVALS.map(() => []);
-  for (let round = 0; round < options.rounds; round += 1)
-    // Another one comes first in each round.
-    for (const turn of SYNC_INTERVALS.keys()) {
-      const at = (round + turn) % SYNC_INTERVALS.length;
-      const syncInterval = SYNC_INTERVALS[at] ?? 'always';
-      tell(`Round ${round + 1} of ${options.rounds}: flushed ${syncInterval}`);
-      await using system = await startStandalone({ ...requestOf(options, CHECKOUT), syncInterval });
-      measured[at]?.push(await shortRound(system, [system], shortSizeOf(options)));
-    }
-  print(columns('messages are flushed', SYNC_INTERVALS, measured));
-  const results = await resultsOf(options, { intervals: SYNC_INTERVALS, measured });
-  await save(options, new Map([['durability.json', results]]));
-};
-
 const run = async (options: Options): Promise<void> => {
-  if (options.durability) return measureDurability(options);
   if (options.compare !== undefined) return measureBeside(options, options.compare);
   const failures: string[] = [];
-  for (const name of options.growth) failures.push(...(await measureGrowth(options, name)));
+  for (const name of options.growth) failures.push(...(await measureStates(options, name)));
   if (failures.length > 0) throw new Error(`Not measured:\n${failures.join('\n')}`);
   if (options.growth.length === 0) await measureAlone(options);
 };

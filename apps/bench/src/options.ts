@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { SyncInterval } from '@runledger/local-servers/nats-server';
-import { DIMENSIONS } from './measures/growth.ts';
+import { messageOf } from '@runledger/resilience/errors';
+import { DIMENSIONS, DURABILITY } from './measures/growth.ts';
 
 export interface Options {
   readonly rounds: number;
@@ -11,10 +12,8 @@ export interface Options {
   readonly out: string;
   /** A commit to measure beside this state. */
   readonly compare: string | undefined;
-  /** What grows. */
+  /** What grows, or differs. */
   readonly growth: readonly string[];
-  /** Measure what flushing costs: `always` beside intervals. */
-  readonly durability: boolean;
   /** The largest size of it. */
   readonly most: number;
   /** Run for seconds only, to see that it works: the figures mean nothing. */
@@ -25,7 +24,7 @@ export type ReadOptions =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly why: string };
 
-const NAMES = Object.keys(DIMENSIONS);
+const NAMES = Object.keys(DIMENSIONS).filter((name) => name !== DURABILITY);
 
 export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --durability] [--quick]
   --rounds   how often everything is measured, each time on a new standalone (3; 1 with --growth)
@@ -68,10 +67,10 @@ export const readOptions = (args: readonly string[]): ReadOptions => {
     const most = wholeNumber('--most', values.most, 10_000_000);
     return {
       ok: true,
-      options: { rounds, slots, sync, out, compare, growth, durability, most, quick },
+      options: { rounds, slots, sync, out, compare, growth: durability ? [DURABILITY] : growth, most, quick },
     };
   } catch (error) {
-    return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
+    return { ok: false, why: `${messageOf(error)}\n${USAGE}` };
   }
 };
 

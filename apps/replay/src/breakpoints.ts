@@ -1,6 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { isRunId } from '@runledger/contracts/ids';
+import { messageOf } from '@runledger/resilience/errors';
 import type { Moment } from './moments.ts';
 
 /** A breakpoint is not written as one, or its expression is not valid. */
@@ -73,7 +74,7 @@ const ofExpression = (text: string): Breakpoint => {
 
 const parsed = (text: string): ((context: object) => unknown) => {
   const checked = environment.check(text);
-  if (!checked.valid) throw invalid(text, firstLine(checked.error));
+  if (!checked.valid) throw invalid(text, messageOf(checked.error).split('\n')[0] ?? '');
   if (checked.type !== 'bool' && checked.type !== 'dyn')
     throw invalid(text, `it is a ${checked.type}, not true or false`);
   return environment.parse(text);
@@ -83,6 +84,3 @@ const invalid = (text: string, why: string): InvalidBreakpoint =>
   new InvalidBreakpoint(
     `${text} is no breakpoint: ${why}. Write fact=TYPE, run=ID, position=N, or an expression over fact, run and decision, such as fact.type == "RunAssigned" && fact.attempt > 1.`,
   );
-
-const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';

@@ -2,16 +2,15 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseJson } from '@runledger/contracts/json';
+import { messageOf } from '@runledger/resilience/errors';
 import { Value } from 'typebox/value';
 import { PICTURES } from './pictures/pictures.ts';
 import { StoredPlan } from './plan/plan.ts';
 import { randomPlan } from './plan/random-plan.ts';
-import { findViolation, type Found } from './simulation/find-violation.ts';
+import { findViolation, storyLine, type Found } from './simulation/find-violation.ts';
 import { simulate } from './simulation/simulate.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-const tell = (atMs: number, text: string): void =>
-  print(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${text}`);
 
 /** A test replays every plan in this folder. */
 const REGRESSIONS = 'apps/simulate/test/regressions';
@@ -50,7 +49,7 @@ const run = async (args: readonly string[]): Promise<boolean> => {
 };
 
 const playPlan = async (plan: StoredPlan, story: boolean): Promise<boolean> => {
-  if (story) simulate(plan, { tell });
+  if (story) simulate(plan, { tell: (atMs, text) => print(storyLine(atMs, text)) });
   const found = findViolation(plan);
   if (found) await report(plan.seed, found);
   return !found;
@@ -91,6 +90,6 @@ const drawPictures = async (folder: string): Promise<true> => {
 try {
   process.exitCode = (await run(process.argv.slice(2))) ? 0 : 1;
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
+  process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
   process.exitCode = 2;
 }

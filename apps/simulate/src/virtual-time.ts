@@ -2,6 +2,12 @@ import type { RandomSource } from '@runledger/testing/random-source';
 import TinyQueue from 'tinyqueue';
 
 /**
+ * `pause`: it continues with its old state then. `cut`: it reaches no broker, and no broker reaches it. `lag`: what is delivered to it comes
+ * late. `hold`: what it sends is under way until then.
+ */
+export type Disturbance = 'pause' | 'cut' | 'lag' | 'hold';
+
+/**
  * What faults do to a process: it is killed, and what it had scheduled is gone; it is paused, and continues with its old state; it is cut off
  * from the broker.
  */
@@ -13,10 +19,7 @@ export class Process {
   readonly clockRate: number;
   #life = 0;
   #isAlive = false;
-  #pausedUntil = 0;
-  #cutUntil = 0;
-  #lagsUntil = 0;
-  #heldUntil = 0;
+  readonly #until: Record<Disturbance, number> = { pause: 0, cut: 0, lag: 0, hold: 0 };
 
   constructor(
     timeline: Timeline,
@@ -42,9 +45,9 @@ export class Process {
     return `${this.name}.${this.#life}`;
   }
 
-  /** Until when it reaches no broker, and no broker reaches it. */
-  get cutUntil(): number {
-    return this.#cutUntil;
+  /** Until when it is disturbed so. */
+  until(kind: Disturbance): number {
+    return this.#until[kind];
   }
 
   /** Its monotonic clock, in milliseconds. */
@@ -55,7 +58,7 @@ export class Process {
   start(): void {
     this.#life += 1;
     this.#isAlive = true;
-    this.#pausedUntil = 0;
+    this.#until.pause = 0;
   }
 
   kill(): void {
@@ -63,30 +66,8 @@ export class Process {
     this.#isAlive = false;
   }
 
-  pause(forMs: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#timeline.now + forMs);
-  }
-
-  /** What is delivered to it comes late for a while. */
-  lag(forMs: number): void {
-    this.#lagsUntil = Math.max(this.#lagsUntil, this.#timeline.now + forMs);
-  }
-
-  get isLagging(): boolean {
-    return this.#lagsUntil > this.#timeline.now;
-  }
-
-  /** What it sends is under way for as long. */
-  hold(forMs: number): void {
-    this.#heldUntil = Math.max(this.#heldUntil, this.#timeline.now + forMs);
-  }
-
-  get heldUntil(): number {
-    return this.#heldUntil;
-  }
-
-  cut(forMs: number): void {
-    this.#cutUntil = Math.max(this.#cutUntil, this.#timeline.now + forMs);
+  disturb(kind: Disturbance, forMs: number): void {
+    this.#until[kind] = Math.max(this.#until[kind], this.#timeline.now + forMs);
   }
 
   /** Does the work when its clock has gone on so far, or when a pause is over, unless it is killed before. */
@@ -97,15 +78,15 @@ export class Process {
   /** What was sent to it in this life reaches it: at once, or after a pause. */
   receive(life: number, work: () => void): void {
     if (life !== this.#life) return;
-    if (this.#pausedUntil > this.#timeline.now) this.#begin(0, life, work);
+    if (this.#until.pause > this.#timeline.now) this.#begin(0, life, work);
     else work();
   }
 
   #begin(ms: number, life: number, work: () => void): void {
     this.#timeline.after(ms, () => {
       if (life !== this.#life) return;
-      if (this.#pausedUntil > this.#timeline.now) {
-        this.#begin(this.#pausedUntil - this.#timeline.now, life, work);
+      if (this.#until.pause > this.#timeline.now) {
+        this.#begin(this.#until.pause - this.#timeline.now, life, work);
       } else work();
     });
   }

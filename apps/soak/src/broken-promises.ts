@@ -32,12 +32,14 @@ export const withoutEffect = (evidence: Evidence): string[] => [
   ...evidence.faults.missed.map(({ part, kind }) => `${part} ${kind} (it was down)`),
 ];
 
-const neverLimited = ({ promises, limits }: Evidence): string[] => {
-  const shown = new Set(limits.filter(({ hadEffect }) => hadEffect).map(nameOf));
-  return [...new Set(promises.limits.map(nameOf))]
-    .filter((name) => !shown.has(name))
-    .map((name) => `${name} was planned, and never came true.`);
-};
+/** Of what was planned, the names of what never came true. */
+const missingOf = (planned: readonly string[], came: readonly string[]): string[] =>
+  [...new Set(planned)].filter((name) => !came.includes(name));
+
+const neverLimited = ({ promises, limits }: Evidence): string[] =>
+  missingOf(promises.limits.map(nameOf), limits.filter(({ hadEffect }) => hadEffect).map(nameOf)).map(
+    (name) => `${name} was planned, and never came true.`,
+  );
 
 /** Where views are lost too, nothing can have these facts: whoever reads the log lacks runs that were accepted. */
 const lostUnarchived = ({ unarchived, size }: Evidence): string[] =>
@@ -47,22 +49,21 @@ const lostUnarchived = ({ unarchived, size }: Evidence): string[] =>
         `The machine is too slow for a log that forgets after ${size.shortLogAgeMs / 1_000} s: ${unarchived} messages left it before they were archived.`,
       ];
 
-const neverHit = ({ promises, brokerFaults }: Evidence): string[] => {
-  const shown = new Set(brokerFaults.filter(({ hadEffect }) => hadEffect).map(brokerFaultName));
-  return [...new Set(promises.brokerFaults.map(brokerFaultName))]
-    .filter((name) => !shown.has(name))
-    .map((name) => `Of the brokers ${name} was planned, and never came true.`);
-};
+const neverHit = ({ promises, brokerFaults }: Evidence): string[] =>
+  missingOf(
+    promises.brokerFaults.map(brokerFaultName),
+    brokerFaults.filter(({ hadEffect }) => hadEffect).map(brokerFaultName),
+  ).map((name) => `Of the brokers ${name} was planned, and never came true.`);
 
 /** Of what was to fail, nobody asked for an object, or nobody was told of it, or nothing else went on. A missing one is asked for only if the log has forgotten its run. */
 const neverFailed = ({ promises, archive: { faults, named } }: Evidence): string[] => {
   if (promises.archive.length === 0) return [];
-  const shown = new Set(faults.filter(({ wrong }) => wrong > 0).map(({ kind }) => kind));
+  const came = faults.filter(({ wrong }) => wrong > 0).map(({ kind }) => kind);
   const isTold = named.some(({ org_ids }) => org_ids.length > 0);
   return [
-    ...[...new Set(promises.archive)]
-      .filter((kind) => kind !== 'missing' && !shown.has(kind))
-      .map((kind) => `Archived objects were to be ${kind}, and nobody asked for one.`),
+    ...missingOf(promises.archive, [...came, 'missing']).map(
+      (kind) => `Archived objects were to be ${kind}, and nobody asked for one.`,
+    ),
     ...(isTold ? [] : ['No organisation was named as behind while its objects failed.']),
     ...(faults.some(({ others }) => others > 0) ? [] : ['While objects failed, nothing else was archived.']),
   ];

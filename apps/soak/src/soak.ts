@@ -14,16 +14,17 @@ import type {
 } from './clients/client-records.ts';
 import { readHistories } from './clients/read-histories.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
-import { startReceiver } from './clients/receiver.ts';
+import { startReceiver, type Receiver } from './clients/receiver.ts';
 import { clientsOf, type Clients, runPlans } from './clients/run-client.ts';
 import { now } from './cluster/clock.ts';
 import { FIRST_RECORDS } from './cluster/organisation.ts';
-import { startCluster, type ClusterOptions } from './cluster/cluster.ts';
+import { startCluster, type Cluster, type ClusterOptions } from './cluster/cluster.ts';
 import { collectEvidence } from './evidence/collect-evidence.ts';
 import { recordLog, type RecordedLog, areSettledBy } from './evidence/read-log.ts';
 import type { Evidence, Violation, Promises } from './evidence/evidence.ts';
 import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
-import { greedyLoad, type SoakSetup } from './clients/greedy-load.ts';
+import { runGlutton } from './clients/glutton.ts';
+import { shareSlots, useLimitsAgain, type GreedyOptions } from './clients/share-slots.ts';
 import type { Options } from './options.ts';
 import { brokenPromises } from './broken-promises.ts';
 import { summary } from './summary.ts';
@@ -84,6 +85,13 @@ export const soak = async (
   }
 };
 
+/** What runs while clients and faults come. */
+interface SoakSetup {
+  readonly cluster: Cluster;
+  readonly receiver: Receiver;
+  readonly recorded: RecordedLog;
+}
+
 const startAll = async (open: AsyncDisposableStack, options: ClusterOptions): Promise<SoakSetup> => {
   const receiver = open.use(await startReceiver());
   const cluster = open.use(await startCluster(options));
@@ -93,6 +101,9 @@ const startAll = async (open: AsyncDisposableStack, options: ClusterOptions): Pr
 
 /** Plans have random numbers of their own, so that a change of the faults does not change them. */
 const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed), size);
+
+/** Greedy organisations stop before the end, so that their runs end with the others. */
+const GREEDY_PART = 0.85;
 
 interface Recorded {
   readonly trouble: InjectedTrouble;
@@ -110,6 +121,10 @@ const runLoadAndFaults = async (
   const { minutes, settleWithinMs, quotas } = options.size;
   const endedRuns = (): ReadonlySet<string> =>
     new Set([...foldRuns(recorded.messages)].flatMap(([run, logged]) => (hasEnded(logged) ? [run] : [])));
+  const hasOpenRuns = (org_id: string): boolean => {
+    const own = recorded.messages.filter(({ subject }) => subject.startsWith(`runs.${org_id}.`));
+    return [...foldRuns(own).values()].some((logged) => !hasEnded(logged));
+  };
   const [plans, trouble] = [plansOf(options), troubleOf(options, cluster, endedRuns)];
   print(`${plans.length} requests and ${trouble.words} in ${minutes} minutes.`);
   const giveUp = new AbortController();
@@ -125,8 +140,22 @@ const runLoadAndFaults = async (
   const clientsUntil = (signal: AbortSignal): Clients =>
     clientsOf({ ...cluster, ...records, mostRecords, receiver, random, signal });
   const clients = clientsUntil(giveUp.signal);
-  const greedy = greedyLoad(options, setup, records);
-  const load = Promise.all([runPlans(clients, plans), greedy.take(giveUp.signal)]);
+  // Each has random numbers of its own, as everything that a seed decides.
+  const greedyUntil = (signal: AbortSignal, number: number): GreedyOptions => ({
+    ...cluster,
+    ...records,
+    receiver,
+    random: randomFrom(options.seed + number),
+    slots: options.size.executors,
+    hasOpenRuns,
+    signal,
+  });
+  const greedyMs = minutes * 60_000 * GREEDY_PART;
+  const load = Promise.all([
+    runPlans(clients, plans),
+    runGlutton(greedyUntil(giveUp.signal, 5), greedyMs),
+    shareSlots(greedyUntil(giveUp.signal, 6), greedyMs),
+  ]);
   const over = new AbortController();
   const reading = readHistories(
     {
@@ -151,7 +180,7 @@ const runLoadAndFaults = async (
   const lastDeadline = performance.now() + settleWithinMs;
   const last = clientsUntil(AbortSignal.timeout(settleWithinMs));
   await redeliverFailed(last, recorded, receiver.unreachableUrl);
-  if (areSettled) await greedy.useLimitsAgain(AbortSignal.timeout(settleWithinMs));
+  if (areSettled) await useLimitsAgain(greedyUntil(AbortSignal.timeout(settleWithinMs), 6));
   await areSettledBy(lastDeadline, recorded, print);
   over.abort();
   await reading;

@@ -9,7 +9,8 @@ export interface RandomSource {
   /** From 0, without 1. */
   readonly fraction: () => number;
   readonly chance: (outOf100: number) => boolean;
-  readonly pick: <Item>(items: readonly [Item, ...Item[]]) => Item;
+  /** @throws when there are none */
+  readonly pick: <Item>(items: readonly Item[]) => Item;
   /** All of them, in another order. */
   readonly shuffled: <Item>(items: readonly Item[]) => Item[];
   /** `count` different items in their order; all of them if there are fewer. */
@@ -23,9 +24,10 @@ export const randomFrom = (seed: number): RandomSource => {
     integer,
     fraction: () => uniformFloat32(generator),
     chance: (outOf100) => integer(1, 100) <= outOf100,
-    pick: ([first, ...others]) => {
-      const at = integer(0, others.length);
-      return at === 0 ? first : (others[at - 1] ?? first);
+    pick: (items) => {
+      const item = items[integer(0, items.length - 1)];
+      if (item === undefined) throw new RangeError('there is nothing to pick from');
+      return item;
     },
     shuffled: (items) => {
       const left = [...items];

@@ -2,6 +2,8 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
+import { atOnce } from '@runledger/testing/at-once';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
@@ -12,7 +14,8 @@ import { readOperatorFile } from '@runledger/standalone/connection-files';
 import { timedOut } from '@runledger/testing/run-events';
 import { createOrganisation } from '@runledger/standalone/create-organisation';
 import type { Readings } from './figures.ts';
-import { shortRound, type Client, type ShortSize } from './short-round.ts';
+import type { Client } from './accepting.ts';
+import { shortRound, type Size } from './round.ts';
 import { type Deployments, createDeployments } from '../system/deployments.ts';
 import {
   startStandalone,
@@ -20,24 +23,38 @@ import {
   type StandaloneRequest,
   callOf,
 } from '../system/measured-standalone.ts';
-import { QUEUE, queueBody, atOnce } from '../load.ts';
+import { QUEUE, queueBody } from '../load.ts';
 import { usedSince } from './used-since.ts';
 
-/** One size on a standalone of its own: how fast it is once it is as large as that. */
-export const measureSize = async (
+/** One state of a standalone of its own: how fast it is once it is as large as that, or has this setting. */
+export const measureState = async (
   request: StandaloneRequest,
   { fill, changes = () => ({}) }: Dimension,
-  size: number,
-  round: ShortSize,
+  state: State,
+  size: ShortSize,
 ): Promise<Readings> => {
-  const changed = { ...request, ...changes(size) };
+  const changed = { ...request, ...changes(state) };
+  const round = {
+    ...size,
+    steadySeconds: size.closedSeconds,
+    warmUpRuns: Math.max(size.warmUpRuns, changed.executors * size.warmUpRunsOfExecutor),
+  };
+  if (!fill) {
+    await using system = await startStandalone(changed);
+    return await shortRound(system, [system], round);
+  }
   await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-bench-growth-'));
-  const filled = await fillFolder(changed, folder.path, (system) => fill(system, size));
+  const filled = await fillFolder(changed, folder.path, (system) => fill(system, Number(state)));
   const data = { folder: folder.path, deployments: filled.deployments };
   await using system = await startStandalone({ ...changed, data });
   await untilIdle(system);
   return await shortRound(system, filled.clients, round);
 };
+
+/** How long a short round takes. */
+export interface ShortSize extends Pick<Size, 'closedSeconds' | 'warmUpRuns' | 'runs'> {
+  readonly warmUpRunsOfExecutor: number;
+}
 
 /** What is measured is flushed as asked for. Before, that would only take longer. */
 const FILLED_WITH_SYNC = '1s';
@@ -89,11 +106,7 @@ const appendRuns = async (
     const key = { org_id: orgId(first.org_id), run_id };
     if (become === 'ended') await stored(append(log, timedOut(key, 'start_deadline'), sequence));
   };
-  let left = count - 1;
-  const worker = async (): Promise<void> => {
-    for (; left > 0; left -= 1) await one();
-  };
-  await Promise.all(Array.from({ length: Math.min(APPENDS_AT_ONCE, left) }, worker));
+  await atOnce(APPENDS_AT_ONCE, Array(count - 1).keys(), one);
 };
 
 const queueOne = async (system: MeasuredStandalone, log: EventLog): Promise<RunEventOf<'RunQueued'>> => {
@@ -111,14 +124,17 @@ const stored = async (appending: ReturnType<typeof append>): Promise<number> => 
   return appended.sequence;
 };
 
-/** What may grow, and what has this size before anything is measured. */
+/** A size, or a setting. */
+type State = number | SyncInterval;
+
+/** What may grow or differ, and what is so before anything is measured. */
 interface Dimension {
   readonly title: string;
-  readonly sizes: readonly number[];
+  readonly states: readonly State[];
   /** How the standalone is started otherwise. */
-  readonly changes?: (size: number) => Partial<StandaloneRequest>;
-  /** Brings the standalone to this size. The clients whose runs are measured. */
-  readonly fill: (system: MeasuredStandalone, size: number) => Promise<readonly Client[]>;
+  readonly changes?: (state: State) => Partial<StandaloneRequest>;
+  /** Brings the standalone to this size. The clients whose runs are measured; left out where nothing is stored before. */
+  readonly fill?: (system: MeasuredStandalone, size: number) => Promise<readonly Client[]>;
 }
 
 /** Created at the same time. */
@@ -126,20 +142,20 @@ const AT_ONCE = 8;
 
 const createOrganisations = async (system: MeasuredStandalone, count: number): Promise<Client[]> => {
   await using log = await openLogOf(system);
-  const clients: Client[] = [];
-  const numbers = Array.from({ length: count }, (_, index) => index + 1);
-  await atOnce(AT_ONCE, numbers, async (number) => {
-    const created = await createOrganisation(log, `organisation ${number}`, () => new Date());
+  return await atOnce(AT_ONCE, Array(count).keys(), async (index) => {
+    const created = await createOrganisation(log, `organisation ${index + 1}`, () => new Date());
     const api = { url: system.url, key: created.api_key };
-    clients.push({ key: api.key, deployments: await createDeployments(callOf(api), created.deployment_id) });
+    return { key: api.key, deployments: await createDeployments(callOf(api), created.deployment_id) };
   });
-  return clients;
 };
+
+/** What flushing costs: a dimension that does not grow. */
+export const DURABILITY = 'durability';
 
 export const DIMENSIONS: Readonly<Record<string, Dimension>> = {
   stored: {
     title: 'stored runs',
-    sizes: [1_000, 10_000, 100_000, 1_000_000],
+    states: [1_000, 10_000, 100_000, 1_000_000],
     fill: async (system, size) => {
       await appendRuns(system, size, 'ended');
       return [system];
@@ -147,7 +163,7 @@ export const DIMENSIONS: Readonly<Record<string, Dimension>> = {
   },
   waiting: {
     title: 'waiting runs',
-    sizes: [10, 1_000, 10_000, 100_000, 1_000_000],
+    states: [10, 1_000, 10_000, 100_000, 1_000_000],
     fill: async (system, size) => {
       await appendRuns(system, size, 'waiting');
       return [system];
@@ -155,20 +171,24 @@ export const DIMENSIONS: Readonly<Record<string, Dimension>> = {
   },
   organisations: {
     title: 'organisations',
-    sizes: [1, 10, 100, 1_000],
+    states: [1, 10, 100, 1_000],
     fill: createOrganisations,
   },
   slots: {
     title: 'slots of the executor',
-    sizes: [1, 4, 16, 64],
-    changes: (size) => ({ slots: size }),
-    fill: async (system) => [system],
+    states: [1, 4, 16, 64],
+    changes: (state) => ({ slots: Number(state) }),
   },
   executors: {
     title: 'executors that share the slots',
-    sizes: [1, 2, 4, 8, 16],
-    changes: (size) => ({ executors: size }),
-    fill: async (system) => [system],
+    states: [1, 2, 4, 8, 16],
+    changes: (state) => ({ executors: Number(state) }),
+  },
+  [DURABILITY]: {
+    title: 'messages are flushed',
+    // The last one is what nats-server does by itself.
+    states: ['always', '1s', '2m'],
+    changes: (state) => (typeof state === 'number' ? {} : { syncInterval: state }),
   },
 };
 

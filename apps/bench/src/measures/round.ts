@@ -1,9 +1,12 @@
-import { endedRuns, queueRuns } from '../load.ts';
-import { startStandalone, type StandaloneRequest } from '../system/measured-standalone.ts';
-import { acceptAlone, acceptAtWork } from './accepting.ts';
+import { closedLoop, endedRuns, queueRuns } from '../load.ts';
+import {
+  startStandalone,
+  type MeasuredStandalone,
+  type StandaloneRequest,
+} from '../system/measured-standalone.ts';
+import { acceptAlone, acceptAtWork, type Client } from './accepting.ts';
 import { commands } from './commands.ts';
 import type { Readings } from './figures.ts';
-import { readEnded, readLive } from './reads.ts';
 import { restarts } from './restarts.ts';
 import { steadyRate } from './steady-rate.ts';
 import { holdStreams } from './streams.ts';
@@ -14,11 +17,12 @@ export interface Size {
   /** Of each closed loop. */
   readonly closedSeconds: number;
   readonly steadySeconds: number;
+  /** A process that has just been started executes its first runs more slowly. */
+  readonly warmUpRuns: number;
   readonly runs: number;
   readonly streams: number;
 }
 
-const ASK_EVERY_MS = 20;
 /** GET asks for so many runs in turns. */
 const READ_RUNS = 1_000;
 
@@ -26,24 +30,44 @@ const READ_RUNS = 1_000;
 export const measureRound = async (request: StandaloneRequest, size: Size): Promise<Readings> => {
   await using system = await startStandalone(request);
   const restarted = await restarts(system);
-  const { executed, waiting } = system.deployments;
-  const warmUp = await queueRuns(system, executed, Math.ceil(size.runs / 5));
-  await endedRuns(system, warmUp.ids, ASK_EVERY_MS);
-  const commanded = await commands(system, warmUp.ids[0] ?? '');
-  const steady = await steadyRate(system, size.steadySeconds);
-  const { readings, ended } = await throughput(system, size.runs);
-  const read = await readEnded(system, ended.slice(0, READ_RUNS), size.closedSeconds);
-  const live = (await queueRuns(system, waiting, size.streams)).ids;
+  const { readings, ended } = await executeRuns(system, size);
+  const commanded = await commands(system, ended[0] ?? '');
+  const { ids: live } = await queueRuns(system, system.deployments.waiting, size.streams);
+  const { perSecond } = await closedLoop(system, readsOf(live), { seconds: size.closedSeconds });
   return {
-    start: system.startSeconds,
     ...restarted,
-    ...commanded,
-    ...steady,
     ...readings,
-    ...read,
-    ...(await readLive(system, live.slice(0, READ_RUNS), size.closedSeconds)),
+    ...commanded,
+    'get.live': perSecond,
     ...(await holdStreams(system, live)),
-    ...(await acceptAlone(system, size.closedSeconds)),
+    ...(await acceptAlone(system, [system], size.closedSeconds)),
     ...(await acceptAtWork(system, size.closedSeconds)),
   };
 };
+
+/** The figures that change with what is stored, or with a setting. */
+export const shortRound = async (
+  system: MeasuredStandalone,
+  clients: readonly Client[],
+  size: Omit<Size, 'streams'>,
+): Promise<Readings> => ({
+  ...(await executeRuns(system, size)).readings,
+  ...(await acceptAlone(system, clients, size.closedSeconds)),
+});
+
+const executeRuns = async (
+  system: MeasuredStandalone,
+  { warmUpRuns, steadySeconds, runs, closedSeconds: seconds }: Omit<Size, 'streams'>,
+): Promise<{ readonly readings: Readings; readonly ended: readonly string[] }> => {
+  const { ids } = await queueRuns(system, system.deployments.executed, warmUpRuns);
+  await endedRuns(system, ids);
+  const steady = await steadyRate(system, steadySeconds);
+  const { readings, ended } = await throughput(system, runs);
+  const { perSecond, p50, p99 } = await closedLoop(system, readsOf(ended), { seconds });
+  const read = { 'get.ended': perSecond, 'get.ended.p50': p50, 'get.ended.p99': p99 };
+  return { readings: { start: system.startSeconds, ...steady, ...readings, ...read }, ended };
+};
+
+const readsOf = (ids: readonly string[]): { readonly paths: readonly string[] } => ({
+  paths: ids.slice(0, READ_RUNS).map((id) => `/run/${id}`),
+});

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { atOnce } from '../load.ts';
+import { atOnce } from '@runledger/testing/at-once';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 
@@ -11,8 +11,7 @@ const KIB_PER_MIB = 1_024;
 export const holdStreams = async (system: MeasuredStandalone, ids: readonly string[]): Promise<Readings> => {
   const before = system.memory().get('gateway') ?? 0;
   using agent = agentOf();
-  const held: IncomingMessage[] = [];
-  await atOnce(OPEN_AT_ONCE, ids, async (id) => held.push(await openStream(system, id, agent.agent)));
+  const held = await atOnce(OPEN_AT_ONCE, ids, (id) => openStream(system, id, agent.agent));
   const open = held.filter((stream) => !stream.destroyed).length;
   const grown = (system.memory().get('gateway') ?? 0) - before;
   return { streams: open, 'streams.memory': (grown * KIB_PER_MIB) / open };

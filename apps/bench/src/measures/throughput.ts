@@ -4,7 +4,6 @@ import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 import { sum, usedSince } from './used-since.ts';
 
-const ASK_EVERY_MS = 20;
 const SETTLE_MS = 1_500;
 
 export interface Throughput {
@@ -22,8 +21,8 @@ export const throughput = async (system: MeasuredStandalone, runs: number): Prom
   const began = Date.now();
   const { ids } = await queueRuns(system, system.deployments.executed, runs);
   // Only a few are asked for before all have ended.
-  await endedRuns(system, ids.slice(-system.slots), ASK_EVERY_MS);
-  const ended = await endedRuns(system, ids, ASK_EVERY_MS);
+  await endedRuns(system, ids.slice(-system.slots));
+  const ended = await endedRuns(system, ids);
   const ends = ended.map((run) => Date.parse(String(run['ended_at'])));
   const seconds = (Math.max(...ends) - began) / 1_000;
   await pause(SETTLE_MS);

@@ -1,6 +1,6 @@
-import { FIGURES, type Readings } from '../measures/figures.ts';
+import type { Figure, Readings } from '../measures/figures.ts';
 import { spreads } from './results.ts';
-import { rows, threeDigits } from './table.ts';
+import { figureOf, rows, threeDigits } from './table.ts';
 
 /** What changes with what is stored, or with a setting. */
 const SHOWN = [
@@ -34,12 +34,8 @@ export const columns = (
   };
   return rows(
     [title, ...heads],
-    SHOWN.map((name) => [titleOf(name), ...heads.map((_, at) => cell(name, at))]),
+    SHOWN.map((name) => [titleOf(figureOf(name)), ...heads.map((_, at) => cell(name, at))]),
   );
 };
 
-const titleOf = (name: string): string => {
-  const figure = FIGURES.get(name);
-  if (figure === undefined) return name;
-  return `${figure.title.trim()}${figure.unit === '' ? '' : ` (${figure.unit})`}`;
-};
+const titleOf = ({ title, unit }: Figure): string => `${title.trim()}${unit === '' ? '' : ` (${unit})`}`;

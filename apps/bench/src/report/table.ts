@@ -75,7 +75,7 @@ const verdict = ({ better }: Figure, ratios: readonly number[]): string => {
   return isMore === (better === 'more') ? 'better' : 'worse';
 };
 
-const figureOf = (name: string): Figure => {
+export const figureOf = (name: string): Figure => {
   const figure = FIGURES.get(name);
   if (figure === undefined) throw new RangeError(`there is no figure ${name}`);
   return figure;

@@ -1,4 +1,17 @@
-import { PROGRAM } from './resident-program.ts';
+import { fileURLToPath } from 'node:url';
+
+/** The program of the runs: `EXECUTOR_PROGRAMS`. */
+const PROGRAM = 'nothing';
+
+/** It computes nothing: three updates of its progress, and a text of 1,000 characters that cannot be compressed. */
+export const RESIDENT_PROGRAM = {
+  [PROGRAM]: {
+    command: process.execPath,
+    args: [fileURLToPath(new URL('nothing.mjs', import.meta.url))],
+    mode: 'resident',
+    readable: [fileURLToPath(new URL('.', import.meta.url))],
+  },
+};
 
 /** A request to the API. The answer is 200, or this throws. */
 export type CallApi = (path: string, body?: object) => Promise<Record<string, unknown>>;

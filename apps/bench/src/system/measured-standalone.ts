@@ -9,8 +9,7 @@ import { killWithParent } from '@runledger/local-servers/kill-with-parent';
 import { readConnectionFile } from '@runledger/standalone/connection-files';
 import { memoryByName, commandLineOf, familyOf, processorTimes } from '@runledger/testing/measuring';
 import { waitFor } from '@runledger/testing/wait-for';
-import { createDeployments, type CallApi, type Deployments } from './deployments.ts';
-import { RESIDENT_PROGRAM } from './resident-program.ts';
+import { createDeployments, RESIDENT_PROGRAM, type CallApi, type Deployments } from './deployments.ts';
 
 export interface Api {
   /** With the base path. */

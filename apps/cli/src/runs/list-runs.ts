@@ -3,7 +3,7 @@ import { counted } from '@runledger/contracts/events/fact-sentence';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { ANSWER_WITHIN_MS, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
-import { errorLines, ShownRuns, type ShownRun } from './shown-run.ts';
+import { errorLines, isWorthALine, ShownRuns, type ShownRun } from './shown-run.ts';
 import { listPages, type ListOptions, type Page } from '../command/list-pages.ts';
 import { inColumns, headLine, rowLine, type Column } from '../command/table.ts';
 import { wholeNumberIn } from '../command/option-values.ts';
@@ -56,8 +56,6 @@ const EVERY_MS = 1_000;
 const MOST = 100;
 /** The head of the table, and the line below it. */
 const OTHER_LINES = 2;
-/** Without a terminal, a line for each tenth of the work. */
-const STEP = 0.1;
 
 /**
  * Shows the newest runs that match, and reads them again each second until the signal aborts. A terminal gets a table that is drawn again;
@@ -115,9 +113,6 @@ const changes = (screen: Screen): Show => {
     before = new Map(runs.map((run) => [run.id, keptOf(before?.get(run.id), run, json)]));
   };
 };
-
-const isWorthALine = (before: ShownRun | undefined, now: ShownRun): boolean =>
-  before === undefined || before.status !== now.status || now.progress - before.progress >= STEP;
 
 /** Progress adds up until it is worth a line. */
 const keptOf = (before: ShownRun | undefined, now: ShownRun, json: boolean): ShownRun =>

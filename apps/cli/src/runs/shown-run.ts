@@ -133,3 +133,9 @@ const liveWords = ({ status, live_status }: ShownRun): string => {
   const live = plain(live_status ?? '');
   return live === status ? '' : live;
 };
+
+const STEP = 0.1;
+
+/** Without a terminal: a line for each tenth of the work. */
+export const isWorthALine = (before: ShownRun | undefined, now: ShownRun): boolean =>
+  before === undefined || before.status !== now.status || now.progress - before.progress >= STEP;

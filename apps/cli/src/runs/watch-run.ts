@@ -12,6 +12,7 @@ import {
   progressLine,
   progressSentence,
   hasEnded,
+  isWorthALine,
   warningLines,
   ShownRun,
 } from './shown-run.ts';
@@ -21,9 +22,6 @@ import { at, retryForAMinute } from '../api/api-call.ts';
 import { Unavailable } from '../api/api-problem.ts';
 import type { ApiConnection } from '../api/connection.ts';
 import { COMMENT, eventStream, notUnderstood } from '../api/streams.ts';
-
-/** Without a terminal, one line for each tenth of the work. */
-const STEP = 0.1;
 
 /** Shows a run until it has ended, and returns the exit code for its end. Waits while the service is unavailable. */
 export const watchRun = async (client: Client, run: string): Promise<ExitCode> => {
@@ -55,9 +53,6 @@ const printEnd = (run: ShownRun, screen: Screen): void => {
 
 const differs = (before: ShownRun | undefined, now: ShownRun): boolean =>
   before === undefined || JSON.stringify(before) !== JSON.stringify(now);
-
-const isWorthALine = (before: ShownRun | undefined, now: ShownRun): boolean =>
-  before === undefined || before.status !== now.status || now.progress - before.progress >= STEP;
 
 const exitCodeOf = (run: ShownRun): ExitCode => {
   if (run.status === 'success') return EXIT.done;

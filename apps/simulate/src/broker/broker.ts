@@ -58,7 +58,7 @@ export class Broker {
 
   /** How long nothing can be delivered to the process. */
   awayMs(process: Process): number {
-    return Math.max(process.cutUntil, this.#downUntil) - this.#timeline.now;
+    return Math.max(process.until('cut'), this.#downUntil) - this.#timeline.now;
   }
 
   /** How long a message is under way, most of the time a short one. */
@@ -70,7 +70,7 @@ export class Broker {
 
   /** How long a message to a consumer is under way. */
   deliveryMs(process: Process): number {
-    const lagMs = process.isLagging ? process.random.fraction() * MOST_LAG_MS : 0;
+    const lagMs = process.until('lag') > this.#timeline.now ? process.random.fraction() * MOST_LAG_MS : 0;
     return lagMs + this.delayMs(process.random);
   }
 
@@ -97,13 +97,13 @@ export class Broker {
       const result = work();
       const changes = this.#changes;
       this.#timeline.after(this.delayMs(random), () => {
-        const isLost = process.cutUntil > this.#timeline.now || this.#changes !== changes;
+        const isLost = process.until('cut') > this.#timeline.now || this.#changes !== changes;
         if (isLost) lose();
         else process.receive(life, () => finish(result));
       });
     };
-    const cutMs = process.cutUntil - sentAt;
-    const heldMs = process.heldUntil - sentAt;
+    const cutMs = process.until('cut') - sentAt;
+    const heldMs = process.until('hold') - sentAt;
     if (cutMs <= 0 && heldMs <= 0) return this.#timeline.after(this.delayMs(random), arrive);
     lose();
     if (cutMs <= 0) return this.#timeline.after(heldMs + this.delayMs(random), arrive);

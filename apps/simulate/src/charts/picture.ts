@@ -16,7 +16,7 @@ const SERIES = [
 ] as const;
 
 export const INK = '#1f2328';
-export const FAINT_INK = '#59636e';
+const FAINT_INK = '#59636e';
 export const LINES = '#d1d9e0';
 export const PAPER = '#ffffff';
 
@@ -46,13 +46,13 @@ use([
   SVGRenderer,
 ]);
 
-export interface Size {
+interface Size {
   readonly width: number;
   readonly height: number;
 }
 
 /** The same option gives the same text. It is for light pages, and for dark ones by the settings of the reader. */
-export const drawSvg = (option: EChartsCoreOption, size: Size): string => {
+const drawSvg = (option: EChartsCoreOption, size: Size): string => {
   const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
   try {
     chart.setOption({ animation: false, backgroundColor: PAPER, ...option });
@@ -85,7 +85,7 @@ const DARK_STYLE = `<style>@media (prefers-color-scheme: dark) {${[...DARK]
 
 const LEFT = 64;
 const RIGHT = 24;
-export const BOTTOM = 80;
+const BOTTOM = 80;
 const PANEL_WIDTH = 420;
 const GAP = 40;
 
@@ -95,7 +95,7 @@ export const SMALL = { color: FAINT_INK, fontFamily: 'sans-serif', fontSize: 12 
 /** Titles of panels need room. */
 const topOf = (panels: number): number => (panels === 1 ? 60 : 92);
 
-export interface PanelLayout {
+interface PanelLayout {
   readonly top: number;
   readonly lefts: readonly number[];
   readonly panelWidth: number;
@@ -103,7 +103,7 @@ export interface PanelLayout {
 }
 
 /** One panel is as wide as two. */
-export const layout = (panels: number): PanelLayout => {
+const layout = (panels: number): PanelLayout => {
   const panelWidth = panels === 1 ? 2 * PANEL_WIDTH + GAP : PANEL_WIDTH;
   return {
     lefts: Array.from({ length: panels }, (_, n) => LEFT + n * (panelWidth + GAP)),
@@ -113,17 +113,52 @@ export const layout = (panels: number): PanelLayout => {
   };
 };
 
-interface Titled {
+/** One panel, or several side by side with the same axes. */
+export interface Picture<Panel> {
   readonly title: string;
   /** What one sees. */
   readonly subtitle: string;
+  readonly panels: readonly (Panel & { readonly title: string })[];
 }
 
-export const titles = (
-  { title, subtitle }: Titled,
-  panels: readonly { readonly title: string }[],
-  lefts: readonly number[],
-): object[] => [
+interface Drawn<Panel> {
+  /** Of the legend: one has the same colour in each panel. */
+  readonly names: readonly string[];
+  readonly height: number;
+  readonly time: { readonly unit: string; readonly from: number; readonly to: number };
+  /** The vertical axis. Only the first panel names it. */
+  readonly axis: Readonly<Record<string, unknown>> & { readonly name: string };
+  readonly seriesOf: (panel: Panel, at: number) => readonly object[];
+}
+
+/** Draws panels as SVG. */
+export const drawPanels = <Panel>(
+  picture: Picture<Panel>,
+  { names, height, time, axis, seriesOf }: Drawn<Panel>,
+): string => {
+  const { panels } = picture;
+  const { lefts, top, panelWidth, width } = layout(panels.length);
+  const option = {
+    title: titles(picture, lefts),
+    legend: legend(names, width),
+    grid: lefts.map((left) => ({ left, top, width: panelWidth, height })),
+    xAxis: lefts.map((_, n) => horizontalAxis(n, `time (${time.unit})`, [time.from, time.to])),
+    yAxis: lefts.map((_, n) => ({
+      type: 'value',
+      gridIndex: n,
+      nameLocation: 'middle',
+      nameTextStyle: SMALL,
+      ...axis,
+      name: n === 0 ? axis.name : '',
+    })),
+    series: panels.flatMap((panel, n) =>
+      seriesOf(panel, n).map((series) => ({ xAxisIndex: n, yAxisIndex: n, silent: true, ...series })),
+    ),
+  };
+  return drawSvg(option, { width, height: top + height + BOTTOM });
+};
+
+const titles = ({ title, subtitle, panels }: Picture<unknown>, lefts: readonly number[]): object[] => [
   {
     text: title,
     subtext: subtitle,
@@ -145,7 +180,7 @@ export const titles = (
     })),
 ];
 
-export const legend = (names: readonly string[], width: number): object => ({
+const legend = (names: readonly string[], width: number): object => ({
   bottom: 8,
   left: 'center',
   width: width - 2 * LEFT,
@@ -158,11 +193,7 @@ export const legend = (names: readonly string[], width: number): object => ({
   data: [...names],
 });
 
-export const horizontalAxis = (
-  panel: number,
-  name: string,
-  [min, max]: readonly [number, number],
-): object => ({
+const horizontalAxis = (panel: number, name: string, [min, max]: readonly [number, number]): object => ({
   type: 'value',
   gridIndex: panel,
   name,

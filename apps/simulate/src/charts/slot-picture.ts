@@ -1,14 +1,4 @@
-import {
-  BOTTOM,
-  FAINT_INK,
-  PAPER,
-  colourOf,
-  drawSvg,
-  horizontalAxis,
-  layout,
-  legend,
-  titles,
-} from './picture.ts';
+import { PAPER, colourOf, drawPanels, type Picture } from './picture.ts';
 
 /** A run in its slot, or another span of time in its row. Times are in minutes. */
 export interface SlotBar {
@@ -20,15 +10,12 @@ export interface SlotBar {
 }
 
 /** Who holds which slot when: a row for each slot, or for what else the picture is about, panels side by side. */
-export interface SlotPicture {
-  readonly title: string;
-  readonly subtitle: string;
+export interface SlotPicture extends Picture<{ readonly bars: readonly SlotBar[] }> {
   readonly slots: number;
   /** What the rows are; slots by default. */
   readonly rows?: string;
   readonly untilMinutes: number;
   readonly names: readonly string[];
-  readonly panels: readonly { readonly title: string; readonly bars: readonly SlotBar[] }[];
 }
 
 const ROW = 20;
@@ -39,23 +26,16 @@ interface CustomApi {
 }
 
 /** Draws it as SVG. */
-export const drawSlots = (picture: SlotPicture): string => {
-  const { slots, rows = 'slots', names, panels, untilMinutes } = picture;
-  const height = slots * ROW;
-  const { lefts, top, panelWidth, width } = layout(panels.length);
-  const option = {
-    title: titles(picture, panels, lefts),
-    legend: legend(names, width),
-    grid: lefts.map((left) => ({ left, top, width: panelWidth, height })),
-    xAxis: panels.map((_, n) => horizontalAxis(n, 'time (minutes)', [0, untilMinutes])),
-    yAxis: panels.map((_, n) => rowAxis(n, slots, rows)),
-    series: panels.flatMap(({ bars }, n) =>
-      names.map((name, at) => ({
+export const drawSlots = (picture: SlotPicture): string =>
+  drawPanels(picture, {
+    names: picture.names,
+    height: picture.slots * ROW,
+    time: { unit: 'minutes', from: 0, to: picture.untilMinutes },
+    axis: rowAxis(picture),
+    seriesOf: ({ bars }) =>
+      picture.names.map((name, at) => ({
         name,
         type: 'custom',
-        xAxisIndex: n,
-        yAxisIndex: n,
-        silent: true,
         clip: true,
         itemStyle: { color: colourOf(at) },
         data: bars.filter((bar) => bar.name === name).map(({ slot, from, to }) => [from, to, slot]),
@@ -69,18 +49,11 @@ export const drawSlots = (picture: SlotPicture): string => {
           };
         },
       })),
-    ),
-  };
-  return drawSvg(option, { width, height: top + height + BOTTOM });
-};
+  });
 
-const rowAxis = (n: number, slots: number, rows: string): object => ({
-  type: 'value',
-  gridIndex: n,
-  name: n === 0 ? rows : '',
-  nameLocation: 'middle',
+const rowAxis = ({ slots, rows = 'slots' }: SlotPicture) => ({
+  name: rows,
   nameGap: 24,
-  nameTextStyle: { color: FAINT_INK, fontFamily: 'sans-serif', fontSize: 12 },
   min: -0.5,
   max: slots - 0.5,
   inverse: true,

@@ -1,15 +1,4 @@
-import {
-  BOTTOM,
-  INK,
-  LINES,
-  SMALL,
-  colourOf,
-  drawSvg,
-  horizontalAxis,
-  layout,
-  legend,
-  titles,
-} from './picture.ts';
+import { INK, LINES, SMALL, colourOf, drawPanels, type Picture } from './picture.ts';
 
 export interface TimeSeries {
   readonly name: string;
@@ -17,15 +6,12 @@ export interface TimeSeries {
   readonly points: readonly (readonly [number, number | null])[];
 }
 
-/** Something over time: one panel, or several side by side with the same axes. */
-export interface TimePicture {
-  readonly title: string;
-  readonly subtitle: string;
+/** Something over time. */
+export interface TimePicture extends Picture<{ readonly series: readonly TimeSeries[] }> {
   readonly kind: 'lines' | 'stacked' | 'points';
   /** Of the vertical axis, with its unit. */
   readonly values: { readonly name: string; readonly max: number };
   readonly time: { readonly unit: 'minutes' | 'hours'; readonly from: number; readonly to: number };
-  readonly panels: readonly { readonly title: string; readonly series: readonly TimeSeries[] }[];
   /** A line across, such as how many slots there are. */
   readonly mark?: { readonly name: string; readonly at: number };
 }
@@ -35,18 +21,29 @@ const VALUE_STEPS = 4;
 
 /** Draws it as SVG. A name has the same colour in each panel. */
 export const drawTimes = (picture: TimePicture): string => {
-  const { panels, time } = picture;
-  const { lefts, top, panelWidth, width } = layout(panels.length);
+  const { panels, time, values, kind, mark } = picture;
   const names = [...new Set(panels.flatMap(({ series }) => series.map(({ name }) => name)))];
-  const option = {
-    title: titles(picture, panels, lefts),
-    legend: legend(names, width),
-    grid: lefts.map((left) => ({ left, top, width: panelWidth, height: HEIGHT })),
-    xAxis: panels.map((_, n) => horizontalAxis(n, `time (${time.unit})`, [time.from, time.to])),
-    yAxis: panels.map((_, n) => valueAxis(picture, n)),
-    series: seriesOf(picture, names),
-  };
-  return drawSvg(option, { width, height: top + HEIGHT + BOTTOM });
+  return drawPanels(picture, {
+    names,
+    height: HEIGHT,
+    time,
+    axis: {
+      name: values.name,
+      nameGap: 44,
+      min: 0,
+      max: values.max,
+      interval: values.max / VALUE_STEPS,
+      axisLabel: SMALL,
+      splitLine: { lineStyle: { color: LINES } },
+    },
+    seriesOf: ({ series }, panel) =>
+      series.map(({ name, points }, first) => ({
+        name,
+        data: kind === 'lines' ? withLonePoints(points) : points,
+        ...styleOf(kind, colourOf(names.indexOf(name)), panel),
+        ...(mark && first === 0 && { markLine: markLine(mark) }),
+      })),
+  });
 };
 
 /** A line does not show a point that has no neighbour. */
@@ -59,34 +56,7 @@ const withLonePoints = (points: TimeSeries['points']): unknown[] =>
 
 const isMissing = (point: TimeSeries['points'][number] | undefined): boolean => (point?.[1] ?? null) === null;
 
-const valueAxis = ({ values: { name, max } }: TimePicture, n: number): object => ({
-  type: 'value',
-  gridIndex: n,
-  name: n === 0 ? name : '',
-  nameLocation: 'middle',
-  nameGap: 44,
-  nameTextStyle: SMALL,
-  min: 0,
-  max,
-  interval: max / VALUE_STEPS,
-  axisLabel: SMALL,
-  splitLine: { lineStyle: { color: LINES } },
-});
-
-const seriesOf = (picture: TimePicture, names: readonly string[]): object[] =>
-  picture.panels.flatMap(({ series }, n) =>
-    series.map(({ name, points }, first) => ({
-      name,
-      xAxisIndex: n,
-      yAxisIndex: n,
-      silent: true,
-      data: picture.kind === 'lines' ? withLonePoints(points) : points,
-      ...styleOf(picture, colourOf(names.indexOf(name)), n),
-      ...(picture.mark && first === 0 && { markLine: markLine(picture.mark) }),
-    })),
-  );
-
-const styleOf = ({ kind }: TimePicture, color: string, panel: number): object => {
+const styleOf = (kind: TimePicture['kind'], color: string, panel: number): object => {
   const itemStyle = { color };
   if (kind === 'points') return { type: 'scatter', symbolSize: 6, itemStyle: { color, opacity: 1 } };
   const line = { type: 'line', symbol: 'none', showAllSymbol: true, connectNulls: false, itemStyle };

@@ -3,7 +3,7 @@ import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import { gpuModel } from '@runledger/contracts/gpu';
-import { runRequest } from '@runledger/testing/run-events';
+import { queued, runEvent } from '@runledger/testing/run-events';
 import type { World } from '../broker/world.ts';
 import { runIdOf, deploymentIdOf, OPERATOR, orgIdOf, versionIdOf } from '../plan/ids.ts';
 import type { PlannedRun, PlannedDeployment } from '../plan/plan.ts';
@@ -119,52 +119,40 @@ export class Clients {
     });
   }
 
-  #stamp(): { readonly event_id: string; readonly time: string } {
-    return { event_id: this.#world.newEventId(), time: this.#world.broker.time };
+  #stamp(): Stamp {
+    const writer = { service: 'gateway', instance: 'gateway' } as const;
+    return { event_id: this.#world.newEventId(), time: this.#world.broker.time, writer };
   }
 }
 
 const mayBeCancelled = (run: Run): boolean => !isEnded(run) && !(isExecuting(run) && run.cancel);
 
-interface Stamp {
-  readonly event_id: string;
-  readonly time: string;
-}
-
-/** The request of every run, but for what differs. */
-const REQUEST = runRequest({ inputs: {} });
+type Stamp = Pick<RunEventOf<'RunQueued' | 'RunCancelRequested'>, 'event_id' | 'time' | 'writer'>;
 
 const queuedEvent = (
   { id, deployment, priority, key, crashes, delay_s, startAtMs }: PlannedRun,
   planned: PlannedDeployment,
   stamp: Stamp,
 ): RunEventOf<'RunQueued'> => ({
-  type: 'RunQueued',
-  version: 1,
+  ...queued(
+    { org_id: orgIdOf(planned.organisation), run_id: runIdOf(id) },
+    {
+      inputs: {},
+      deployment_id: deploymentIdOf(planned.of ?? deployment),
+      ...placementOf(planned),
+      start_deadline_s: planned.start_deadline_s,
+      run_timeout_s: planned.run_timeout_s,
+      max_attempts: planned.max_attempts,
+      ...(planned.weight !== undefined && { weight: planned.weight }),
+      ...(planned.concurrency_limit !== undefined && { concurrency_limit: planned.concurrency_limit }),
+      ...(priority !== undefined && { priority }),
+      ...(key !== undefined && { concurrency_key: key }),
+      ...(crashes !== undefined && { retry_on: ['crashed'] }),
+      ...(delay_s !== undefined && { delay_s }),
+      ...(startAtMs !== undefined && { start_at: timeAt(startAtMs) }),
+    },
+  ),
   ...stamp,
-  run_id: runIdOf(id),
-  org_id: orgIdOf(planned.organisation),
-  writer: { service: 'gateway', instance: 'gateway' },
-  attempt: 0,
-  executor_id: null,
-  correlation_id: 'simulation',
-  causation_id: null,
-  traceparent: null,
-  data: {
-    ...REQUEST,
-    deployment_id: deploymentIdOf(planned.of ?? deployment),
-    ...placementOf(planned),
-    start_deadline_s: planned.start_deadline_s,
-    run_timeout_s: planned.run_timeout_s,
-    max_attempts: planned.max_attempts,
-    ...(planned.weight !== undefined && { weight: planned.weight }),
-    ...(planned.concurrency_limit !== undefined && { concurrency_limit: planned.concurrency_limit }),
-    ...(priority !== undefined && { priority }),
-    ...(key !== undefined && { concurrency_key: key }),
-    ...(crashes !== undefined && { retry_on: ['crashed'] }),
-    ...(delay_s !== undefined && { delay_s }),
-    ...(startAtMs !== undefined && { start_at: timeAt(startAtMs) }),
-  },
 });
 
 const placementOf = ({
@@ -173,7 +161,7 @@ const placementOf = ({
   labels,
   version,
   warm_wait_s,
-}: PlannedDeployment): Partial<typeof REQUEST> => ({
+}: PlannedDeployment): Partial<RunEventOf<'RunQueued'>['data']> => ({
   gpu: gpuModel(gpu),
   ...(gpu_fallbacks && {
     gpu_fallbacks: gpu_fallbacks.map((one) => ({ gpu: gpuModel(one.gpu), after_s: one.after_s })),
@@ -184,16 +172,10 @@ const placementOf = ({
 });
 
 const cancelEvent = (run: Run, stamp: Stamp): RunEventOf<'RunCancelRequested'> => ({
-  type: 'RunCancelRequested',
-  version: 1,
+  ...runEvent('RunCancelRequested', run, {
+    attempt: run.attempt?.number ?? 0,
+    executor: isExecuting(run) ? run.attempt.executor_id : null,
+    data: { by: 'client', user_id: OPERATOR },
+  }),
   ...stamp,
-  run_id: run.run_id,
-  org_id: run.org_id,
-  writer: { service: 'gateway', instance: 'gateway' },
-  attempt: run.attempt?.number ?? 0,
-  executor_id: isExecuting(run) ? run.attempt.executor_id : null,
-  correlation_id: 'simulation',
-  causation_id: null,
-  traceparent: null,
-  data: { by: 'client', user_id: OPERATOR },
 });

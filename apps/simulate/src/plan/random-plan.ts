@@ -9,7 +9,7 @@ import type {
 } from './plan.ts';
 
 /** Of which kinds faults are, and how often. */
-const KINDS: readonly [FaultKind, ...FaultKind[]] = [
+const KINDS: readonly FaultKind[] = [
   'kill',
   'kill',
   'kill',
@@ -42,7 +42,7 @@ export const randomPlan = (seed: number): StoredPlan => {
     deployment(random, { organisation: n % organisations.length, gpus, isWeighted: weightedDeployments }),
   );
   const executors = times(random.integer(1, 4), () => ({
-    slots: times(random.integer(1, 3), () => pickOf(random, gpus)),
+    slots: times(random.integer(1, 3), () => random.pick(gpus)),
     ...clock(random),
   }));
   const schedulers = times(random.chance(80) ? 2 : 1, () => clock(random));
@@ -78,11 +78,6 @@ const withHeldRequests = (random: RandomSource, plan: StoredPlan): StoredPlan =>
 const times = <Item>(count: number, make: (n: number) => Item): Item[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
-const pickOf = <Item>(random: RandomSource, [first, ...others]: readonly Item[]): Item => {
-  if (first === undefined) throw new RangeError('there is nothing to pick from');
-  return random.pick([first, ...others]);
-};
-
 /** Most are right. */
 const clock = (random: RandomSource): { readonly clockRate?: number } =>
   random.chance(85) ? {} : { clockRate: random.pick([0.8, 0.95, 1.05, 1.25]) };
@@ -92,7 +87,7 @@ const deployment = (
   { organisation, gpus, isWeighted }: { organisation: number; gpus: readonly string[]; isWeighted: boolean },
 ): PlannedDeployment => ({
   organisation,
-  gpu: pickOf(random, gpus),
+  gpu: random.pick(gpus),
   max_attempts: random.integer(1, 3),
   start_deadline_s: random.pick([20, 120, 600]),
   run_timeout_s: random.pick([10, 60]),
@@ -110,7 +105,7 @@ const mixed = (random: RandomSource, deployments: number): PlannedRun[] => {
   const longestMs = random.pick([2_000, 8_000, 20_000]);
   return times(random.integer(5, 40), (id) => ({
     id,
-    atMs: Math.round(random.chance(50) ? pickOf(random, bursts) : random.fraction() * ACTIVE_MS),
+    atMs: Math.round(random.chance(50) ? random.pick(bursts) : random.fraction() * ACTIVE_MS),
     deployment: random.integer(0, deployments - 1),
     durationMs: Math.round(random.fraction() ** 2 * longestMs),
     loadMs: random.chance(70) ? 0 : random.integer(0, 3_000),
@@ -153,7 +148,7 @@ const faults = (
       : `executor ${random.integer(0, executors - 1)}`;
     const isOfBroker = kind.startsWith('broker') || kind === 'no_room' || kind === 'full';
     return {
-      atMs: isStorm ? pickOf(random, storms) + random.integer(0, 5_000) : random.integer(0, ACTIVE_MS),
+      atMs: isStorm ? random.pick(storms) + random.integer(0, 5_000) : random.integer(0, ACTIVE_MS),
       kind,
       ...(!isOfBroker && { who }),
       forMs: random.pick([random.integer(50, 3_000), random.integer(3_000, 20_000)]),
@@ -163,7 +158,7 @@ const faults = (
 };
 
 /** What keeps a gateway behind, the archive from having something, or the log from keeping it. */
-const GATEWAY_KINDS: readonly [FaultKind, ...FaultKind[]] = [
+const GATEWAY_KINDS: readonly FaultKind[] = [
   'pause',
   'pause',
   'lag',

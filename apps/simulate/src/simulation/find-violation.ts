@@ -21,14 +21,15 @@ export const findViolation = (plan: StoredPlan): Found | undefined => {
   return { violation, plan: smallest, story: storyOf(smallest) };
 };
 
+export const storyLine = (atMs: number, text: string): string =>
+  `${(atMs / 1_000).toFixed(3).padStart(9)} s  ${text}`;
+
 const MOST_LINES = 120;
 
 /** What happened until the violation, in the order of time and in words. */
 export const storyOf = (plan: StoredPlan): string[] => {
   const told: string[] = [];
-  const tell = (atMs: number, text: string): void => {
-    told.push(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${text}`);
-  };
+  const tell = (atMs: number, text: string): void => void told.push(storyLine(atMs, text));
   const { violation } = simulate(plan, { tell });
   if (violation) tell(violation.atMs, `VIOLATED ${violation.check}: ${violation.what}`);
   const shown = told.slice(-MOST_LINES);

@@ -73,14 +73,12 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
       victim?.stop();
       return victim && startAgainAfter(world, victim, forMs);
     case 'pause':
-      return victim?.process.pause(forMs);
-    case 'cut':
-      victim?.process.cut(forMs);
-      return during(world, forMs, () => victim?.onReconnect());
     case 'lag':
-      return victim?.process.lag(forMs);
     case 'hold':
-      return victim?.process.hold(forMs);
+      return victim?.process.disturb(kind, forMs);
+    case 'cut':
+      victim?.process.disturb('cut', forMs);
+      return during(world, forMs, () => victim?.onReconnect());
     case 'drain':
       request('ExecutorDrainRequested');
       return during(world, forMs, () => request('ExecutorResumeRequested'));

@@ -2,40 +2,31 @@ import { CoreJudge } from '@runledger/scheduler/invariants/core-judge';
 import { organisationOf, runOf } from '../plan/ids.ts';
 import type { World } from '../broker/world.ts';
 import type { Stored } from '../broker/run-log.ts';
-import { LossCheck } from '../checks/loss-check.ts';
 import type { Violate } from '../checks/violation.ts';
 import type { SchedulerWatcher, WatchedScheduler } from '../scheduler/watcher.ts';
 
-export interface SimulationCounts {
+const NOTHING = {
   /** Runs that were accepted. */
-  runs: number;
-  /** Attempts after the first one of their run. */
-  retries: number;
-  /** Attempts in slots that had their version loaded. */
-  warm: number;
-  /** Attempts on a GPU model that is not the first one of their list. */
-  onOtherModels: number;
-  /** Runs that may start later than they were queued. */
-  delayed: number;
-  /** Runs that a gateway ended because the log forgot them, or was about to. */
-  expired: number;
-  /** Final notifications that were settled. */
-  notified: number;
-  lostExecutors: number;
-  takeovers: number;
-}
-
-export const noCounts = (): SimulationCounts => ({
   runs: 0,
+  /** Attempts after the first one of their run. */
   retries: 0,
+  /** Attempts in slots that had their version loaded. */
   warm: 0,
+  /** Attempts on a GPU model that is not the first one of their list. */
   onOtherModels: 0,
+  /** Runs that may start later than they were queued. */
   delayed: 0,
+  /** Runs that a gateway ended because the log forgot them, or was about to. */
   expired: 0,
+  /** Final notifications that were settled. */
   notified: 0,
   lostExecutors: 0,
   takeovers: 0,
-});
+};
+
+export type SimulationCounts = typeof NOTHING;
+
+export const noCounts = (): SimulationCounts => ({ ...NOTHING });
 
 export const countFact = (counts: SimulationCounts, { event }: Stored): void => {
   if (event.type === 'RunQueued') {
@@ -63,7 +54,7 @@ export const watchSchedulers = (
 ): SchedulerWatcher => {
   const { plan, timeline, broker } = world;
   const checks = new Map<WatchedScheduler, CoreJudge>();
-  const losses = new LossCheck(plan, broker, violate);
+  const leadsSince = new Map<string, number>();
   return {
     onStarted: (scheduler) => {
       // Of its life before it, nothing counts any more.
@@ -85,13 +76,23 @@ export const watchSchedulers = (
     onTaken: (scheduler, input, decisions) => {
       if (input.type === 'lead') {
         counts.takeovers += 1;
-        losses.onLead(scheduler, timeline.now);
+        leadsSince.set(scheduler.name, timeline.now);
       }
       checks.get(scheduler)?.onTaken(input, decisions);
     },
-    onLoss: (scheduler, loss) => {
+    // An executor is lost after a whole period without a heartbeat in which the scheduler led and was connected.
+    onLoss: ({ name, process }, { executor, readAtMs, lastAtMs = 0 }) => {
       counts.lostExecutors += 1;
-      losses.onLoss(scheduler, loss);
+      const since = Math.max(
+        lastAtMs,
+        leadsSince.get(name) ?? 0,
+        Math.min(process.until('cut'), readAtMs),
+        Math.min(broker.upSince, readAtMs),
+      );
+      const waitedMs = (readAtMs - since) * process.clockRate;
+      if (waitedMs >= plan.heartbeatPeriodMs) return;
+      const seconds = Math.round(waitedMs) / 1_000;
+      violate('losses', `${name} declares ${executor} lost after ${seconds} s without a heartbeat`);
     },
     onGap: (scheduler, sequence) =>
       violate('one-result', `${scheduler.name} misses a message before number ${sequence}`),

@@ -11,9 +11,3 @@ export interface Changes extends FairShareSettings {
   /** Instead of the executors of that day that have slots of the model. */
   readonly gpus: ReadonlyMap<string, number>;
 }
-
-/** Those of the day, and over them what is tried. */
-export const changedBy = (before: FairShareSettings, { weights, limits }: Changes): FairShareSettings => ({
-  weights: new Map([...before.weights, ...weights]),
-  limits: new Map([...before.limits, ...limits]),
-});

@@ -2,7 +2,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { Plan, PlannedRun, PlannedExecutor, PlannedFault } from '../plan/plan.ts';
 import type { Names } from '../simulation/play-plan.ts';
 import type { CapturedDay } from './captured-day.ts';
-import type { FairShareSettings } from './changes.ts';
+import type { Changes } from './changes.ts';
 import { deploymentsOf, durationsOf, type Duration, needsOf, type Needs } from './deployments-of-day.ts';
 import { executorsOf } from '../plan/ids.ts';
 import type { ExecutorLifetime } from './fleet-of-day.ts';
@@ -12,14 +12,10 @@ interface DayPlan {
   readonly names: Names;
 }
 
-interface Tried extends FairShareSettings {
-  readonly gpus: ReadonlyMap<string, number>;
-}
-
 const SEED = 1;
 
 /** What the simulator plays: the runs of the day at their times and for as long as they took, on its executors or on others. */
-export const planOfDay = (day: CapturedDay, { weights, limits, gpus }: Tried): DayPlan => {
+export const planOfDay = (day: CapturedDay, { weights, limits, gpus }: Changes): DayPlan => {
   const { runs, header } = day;
   const beginMs = Date.parse(header.lead_in_from);
   const organisations = [...new Set(runs.map(({ org_id }) => org_id))];

@@ -2,7 +2,7 @@ import { gpuOf, isEnded } from '@runledger/contracts/fold/run';
 import { playPlan } from '../simulation/play-plan.ts';
 import type { PlayedRun } from '../statistics.ts';
 import type { CapturedDay } from './captured-day.ts';
-import { changedBy, type Changes, type FairShareSettings } from './changes.ts';
+import type { Changes, FairShareSettings } from './changes.ts';
 import { arrivalMs, planOfDay } from './plan-of-day.ts';
 
 /** The runs of a day as they were, or as the simulator plays them. Times are in milliseconds since the slice begins. */
@@ -28,8 +28,12 @@ export const playDays = (
     { title: 'simulated', runs: playPlan(same.plan, same.names), weights, slots },
   ];
   if (!changes) return days;
-  const after = changedBy(before, changes);
-  const changed = planOfDay(day, { ...after, gpus: changes.gpus });
+  const after = {
+    weights: new Map([...weights, ...changes.weights]),
+    limits: new Map([...before.limits, ...changes.limits]),
+    gpus: changes.gpus,
+  };
+  const changed = planOfDay(day, after);
   return [
     ...days,
     {

@@ -2,7 +2,7 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import { type Check, type Evidence, type Finding, unplannedIn } from '../evidence/evidence.ts';
 import { type LoggedRun, factsUntilEnd, lastOf } from '../evidence/logged-run.ts';
 import { endReasonOf } from '@runledger/contracts/events/run-error';
-import { outageMsIn } from '../cluster/outages.ts';
+import { whyTooSlow } from '../cluster/outages.ts';
 import { longestLifeMs } from '@runledger/contracts/lifetimes';
 
 export const acceptedRuns: Check = ({ records, runs, vanished }) => {
@@ -156,9 +156,6 @@ export const soundRuns: Check = ({ runs }) =>
     return [{ run, message: `It ended as internal_error: ${last.error?.message}` }];
   });
 
-/** For a busy machine. */
-const SLACK_MS = 30_000;
-
 export const cancels: Check = (evidence) => {
   const violations: Finding[] = [];
   for (const [run, logged] of evidence.runs) {
@@ -198,18 +195,10 @@ const takesTooLong = (logged: LoggedRun, { faults, size }: Evidence): string | u
   if (!request || !last) return undefined;
   const span = { from: Date.parse(request.time), to: Date.parse(last.time) };
   const settleMs = size.heartbeatPeriodS * 3_000;
-  const outageMs = outageMsIn(faults.outages, {
-    roles: ['broker', 'scheduler', 'gpu-executor'],
-    settleMs,
-    ...span,
-  });
-  const allowedMs = size.cancelEnforceS * 1_000 + SLACK_MS + outageMs;
-  const tookMs = span.to - span.from;
-  if (tookMs <= allowedMs) return undefined;
-  return `Its cancellation took ${seconds(tookMs)} s with outages of ${seconds(outageMs)} s. The limit was ${seconds(allowedMs)} s.`;
+  const filter = { roles: ['broker', 'scheduler', 'gpu-executor'], settleMs, ...span } as const;
+  const why = whyTooSlow(faults.outages, filter, size.cancelEnforceS * 1_000);
+  return why && `Its cancellation ${why}`;
 };
-
-const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
 /** Notifiers and gateways know the age of the log for a while. */
 const KNOWN_FOR_MS = 10_000;

@@ -1,6 +1,6 @@
 import { forgottenBefore, runsOf, type LoggedRun } from '../evidence/logged-run.ts';
 import { judgeFacts, type JudgedFact } from '@runledger/testing/invariants';
-import { outageMsIn, type Outage } from '../cluster/outages.ts';
+import { whyTooSlow, type Outage } from '../cluster/outages.ts';
 import { GREEDY_S } from '../clients/share-slots.ts';
 import { isIdle, type Check, type Evidence, type Finding, type Violation } from '../evidence/evidence.ts';
 import { isLimited } from '../faults/limit-changes.ts';
@@ -84,8 +84,6 @@ export const drains: Check = ({ records, runs }) =>
 
 /** With fewer slots than organisations, two runs of each greedy one may go first, and the last of them one after the other. */
 const MOST_PASSES = 4;
-/** From an end to the next assignment, on a busy machine. */
-const SLACK_MS = 30_000;
 
 /** Each greedy organisation has more runs waiting than could start in this time: a run of the modest one that had to wait for them would be late. */
 export const fairShare: Check = (evidence) =>
@@ -94,19 +92,13 @@ export const fairShare: Check = (evidence) =>
     if (!from || !to) return [];
     const span = { from: Date.parse(from.time), to: Date.parse(to.time) };
     if (isLimited(evidence.limits, ['full', 'nearly_full'], span, 'RUNS')) return [];
-    const awayMs = awayMsIn(span, evidence);
-    const mostMs = (1 + MOST_PASSES) * GREEDY_S * 1_000 + SLACK_MS + awayMs;
-    const tookMs = span.to - span.from;
-    if (tookMs <= mostMs) return [];
-    const message = `It waited ${seconds(tookMs)} s for a slot, with outages of ${seconds(awayMs)} s. The limit was ${seconds(mostMs)} s.`;
-    return [{ run, message }];
+    const settleMs = evidence.size.heartbeatPeriodS * 3_000;
+    const filter = { roles: ['broker', 'scheduler', 'gpu-executor'], settleMs, ...span } as const;
+    const why = whyTooSlow(outagesAndDrains(evidence), filter, (1 + MOST_PASSES) * GREEDY_S * 1_000);
+    return why === undefined ? [] : [{ run, message: `Its wait for a slot ${why}` }];
   });
 
-/** How long a broker, a scheduler or an executor was away or drained, or has not been back for a while. */
-const awayMsIn = (
-  span: { readonly from: number; readonly to: number },
-  { faults, records, size }: Evidence,
-): number => {
+const outagesAndDrains = ({ faults, records }: Evidence): Outage[] => {
   const drained = records.drains.map(({ name, drainedAt, resumedAt }): Outage => ({
     part: name,
     role: 'gpu-executor',
@@ -114,12 +106,5 @@ const awayMsIn = (
     from: drainedAt,
     to: resumedAt,
   }));
-  const roles = ['broker', 'scheduler', 'gpu-executor'] as const;
-  return outageMsIn([...faults.outages, ...drained], {
-    roles,
-    settleMs: size.heartbeatPeriodS * 3_000,
-    ...span,
-  });
+  return [...faults.outages, ...drained];
 };
-
-const seconds = (ms: number): string => (ms / 1_000).toFixed(1);

@@ -33,6 +33,31 @@ const History = compiledSchema(RunHistory);
 /** The reason in an answer is cut to this length. */
 const MAX_REASON_LENGTH = 300;
 
+interface Sent {
+  readonly apiKey?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** @throws when nothing answers */
+export const send = (
+  url: string,
+  { apiKey, method = 'GET', headers, body, signal }: Sent,
+): Promise<Response> =>
+  fetch(url, {
+    method,
+    headers: {
+      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal,
+  });
+
 /** The API key is that of the organisation, unless the request names another one. */
 export interface Request {
   readonly apiKey?: string;
@@ -56,16 +81,9 @@ export const sendAndRecord =
   async ({ apiKey = api_key, kind, request, run, key = null, method, path, body, gateway, withinMs }) => {
     const sentAt = now();
     const answer = await answerOf(kind, async () => {
-      const response = await fetch(`${gateway}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(key === null ? {} : { 'idempotency-key': key }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(withinMs),
-      });
+      const headers: Record<string, string> = key === null ? {} : { 'idempotency-key': key };
+      const signal = AbortSignal.timeout(withinMs);
+      const response = await send(`${gateway}${path}`, { apiKey, method, headers, body, signal });
       // A stream would not end.
       if (NEVER_ANSWERED.has(kind) && response.ok) return { status: response.status, text: '{}' };
       return { status: response.status, text: await response.text() };
@@ -86,10 +104,10 @@ const STATUS_OF: Partial<Readonly<Record<RequestKind, number>>> = {
 
 const answerOf = async (
   kind: RequestKind,
-  send: () => Promise<{ readonly status: number; readonly text: string }>,
+  request: () => Promise<{ readonly status: number; readonly text: string }>,
 ): Promise<Answer> => {
   try {
-    const { status, text } = await send();
+    const { status, text } = await request();
     const start = text.slice(0, MAX_REASON_LENGTH);
     if (status !== (STATUS_OF[kind] ?? 200)) return { kind: 'refused', status, why: start };
     const answer = parseAnswer(kind, text === '' ? null : JSON.parse(text));

@@ -39,11 +39,10 @@ export interface ClientContext extends ClientOptions {
 
 export const contextOf = (options: ClientOptions): ClientContext => {
   const { organisation, exchanges, gateways, random, signal } = options;
-  const [first = '', ...others] = gateways;
   return {
     ...options,
     send: sendAndRecord(organisation, (exchange) => exchanges.push(exchange)),
-    gateway: () => random.pick([first, ...others]),
+    gateway: () => random.pick(gateways),
     files: new Map(),
     rest: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
   };

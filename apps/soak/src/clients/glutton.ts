@@ -1,22 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Resource } from '@runledger/contracts/http/organisations';
 import { now } from '../cluster/clock.ts';
-import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
-import type { RandomSource } from '@runledger/testing/random-source';
-import { reasonOf } from './api.ts';
-import type { Taking } from './client-records.ts';
-import { cancelAllRuns } from './share-slots.ts';
-
-export interface GluttonOptions {
-  readonly glutton: Organisation;
-  readonly gateways: readonly string[];
-  readonly random: RandomSource;
-  readonly takings: Taking[];
-  /** Whether the log has a run of it that has not ended. */
-  readonly hasOpenRuns: () => boolean;
-  /** From now on, in milliseconds. */
-  readonly forMs: number;
-}
+import { MISSING_GPU } from '../cluster/organisation.ts';
+import { reasonOf, send } from './api.ts';
+import { cancelAllRuns, type GreedyOptions } from './share-slots.ts';
 
 interface Wish {
   readonly resource: Resource;
@@ -47,8 +34,8 @@ const QUEUE = '/run/deployment/queue';
  * An organisation that takes everything that all share, until it is refused, and on: it fills its queue, stores
  * inputs, outputs, files and records, uploads at many places at once, and opens streams. In the end it cancels its runs and closes its streams.
  */
-export const runGlutton = async (options: GluttonOptions): Promise<void> => {
-  const { glutton, forMs } = options;
+export const runGlutton = async (options: GreedyOptions, forMs: number): Promise<void> => {
+  const { glutton } = options;
   const signal = AbortSignal.timeout(forMs);
   const { ordinary } = glutton.deployments;
   /** That stays queued, so that its streams stay open. */
@@ -97,7 +84,7 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
       known.run === undefined ? undefined : { resource: 'streams', path: `/run/${known.run}/events` },
     ),
   ]);
-  await cancelAllRuns({ ...options, organisation: glutton });
+  await cancelAllRuns(options, glutton);
 };
 
 const rest = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -110,23 +97,20 @@ interface Took {
 }
 
 const take = async (
-  options: GluttonOptions,
+  options: GreedyOptions,
   { resource, path, body }: Wish,
   signal: AbortSignal,
 ): Promise<Took> => {
-  const { gateways, random, takings } = options;
-  const [first = '', ...others] = gateways;
-  const gateway = random.pick([first, ...others]);
+  const { glutton, gateways, random, takings } = options;
+  const gateway = random.pick(gateways);
   const record = (status: number, why: string): void =>
     void takings.push({ resource, gateway, at: now(), status, why: why.slice(0, MAX_WHY) });
   try {
     const isStream = body === undefined;
-    const response = await request(
-      options,
-      `${gateway}${path}`,
-      body,
-      isStream ? signal : AbortSignal.timeout(WITHIN_MS),
-    );
+    const response = await send(`${gateway}${path}`, {
+      apiKey: glutton.api_key,
+      ...(isStream ? { signal } : { method: 'POST', body, signal: AbortSignal.timeout(WITHIN_MS) }),
+    });
     if (isStream && response.ok) {
       // It is open until the signal, or until the gateway ends.
       void response.text().catch(() => undefined);
@@ -142,19 +126,6 @@ const take = async (
     return { got: false };
   }
 };
-
-const request = (
-  { glutton }: GluttonOptions,
-  url: string,
-  body: object | undefined,
-  signal: AbortSignal,
-): Promise<Response> =>
-  fetch(url, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${glutton.api_key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal,
-  });
 
 const runOf = (text: string): string | undefined => {
   const body: unknown = JSON.parse(text);

@@ -169,8 +169,7 @@ const rerun = async (context: ClientContext, run: string, request: number): Prom
 
 const drainForAWhile = async (context: ClientContext): Promise<void> => {
   const { random, executorNames, operatorKey, drains, rest } = context;
-  const [first = '', ...others] = executorNames;
-  const name = random.pick([first, ...others]);
+  const name = random.pick(executorNames);
   const shared = { request: 0, run: null, method: 'POST', apiKey: operatorKey } as const;
   const drained = await sendUntilAnswered(context, {
     ...shared,

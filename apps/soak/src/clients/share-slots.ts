@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';
-import type { Caller, Organisation, SharingOrganisations } from '../cluster/organisation.ts';
+import type { Organisation, SharingOrganisations } from '../cluster/organisation.ts';
 import { SHARED_GPU } from '../cluster/service-environment.ts';
+import { send } from './api.ts';
+import type { Taking } from './client-records.ts';
 import {
   contextOf,
   QUEUE,
@@ -12,7 +14,12 @@ import {
   type LoadOptions,
 } from './client-context.ts';
 
-export interface SharingOptions extends LoadOptions {
+/** For organisations that take more than the others. */
+export interface GreedyOptions extends LoadOptions {
+  /** Takes everything that all share. */
+  readonly glutton: Organisation;
+  /** Its requests. */
+  readonly takings: Taking[];
   readonly sharing: SharingOrganisations;
   /** Of the model that they share. */
   readonly slots: number;
@@ -38,7 +45,7 @@ interface SharedRun {
  * Two organisations queue more runs than all slots could execute, and one of them has deployments of all kinds of limits. The third
  * one queues a single run now and then. In the end they cancel what waits.
  */
-export const shareSlots = async (options: SharingOptions, forMs: number): Promise<void> => {
+export const shareSlots = async (options: GreedyOptions, forMs: number): Promise<void> => {
   const { sharing, slots } = options;
   const over = AbortSignal.any([options.signal, AbortSignal.timeout(forMs)]);
   const contexts = sharing.greedy.map((organisation) => contextFor(options, organisation, over));
@@ -47,19 +54,11 @@ export const shareSlots = async (options: SharingOptions, forMs: number): Promis
     ...contexts.map((context, at) => beGreedy(context, slots, at === 0 ? KINDS : [KINDS[0]])),
     beModest(modest),
   ]);
-  await Promise.all(
-    sharing.greedy.map((organisation) =>
-      cancelAllRuns({
-        ...options,
-        organisation,
-        hasOpenRuns: () => options.hasOpenRuns(organisation.org_id),
-      }),
-    ),
-  );
+  await Promise.all(sharing.greedy.map((organisation) => cancelAllRuns(options, organisation)));
 };
 
 /** After everything has ended: a run for each limit. It ends only if no slot is counted that nobody holds any more. */
-export const useLimitsAgain = async (options: SharingOptions): Promise<void> => {
+export const useLimitsAgain = async (options: GreedyOptions): Promise<void> => {
   const [greedy, limited] = options.sharing.greedy;
   const last = [
     ...KINDS.map((kind) => ({ organisation: greedy, kind })),
@@ -78,7 +77,7 @@ const KINDS = [
   { deployment: 'limited', seconds: GREEDY_S },
 ] as const satisfies SharedRun[];
 
-const contextFor = (options: SharingOptions, organisation: Organisation, signal: AbortSignal) =>
+const contextFor = (options: GreedyOptions, organisation: Organisation, signal: AbortSignal) =>
   contextOf({ ...options, organisation, signal });
 
 const beGreedy = async (
@@ -122,33 +121,22 @@ const queueOne = async (
   return answer?.kind === 'queued' ? answer.run : undefined;
 };
 
-interface CancelAllOptions {
-  readonly organisation: Caller;
-  readonly gateways: readonly string[];
-  /** Whether the log has a run of it that has not ended. */
-  readonly hasOpenRuns: () => boolean;
-}
-
 const WITHIN_MS = 60_000;
 const MAX_TRIES = 100;
 const AGAIN_AFTER_MS = 2_000;
 
 /** Again and again: a gateway whose views are derived again cancels those that they have already. */
-export const cancelAllRuns = async ({
-  organisation,
-  gateways,
-  hasOpenRuns,
-}: CancelAllOptions): Promise<void> => {
-  for (let tries = 0; tries < MAX_TRIES && hasOpenRuns(); tries += 1) {
+export const cancelAllRuns = async (
+  { gateways, hasOpenRuns }: GreedyOptions,
+  organisation: Organisation,
+): Promise<void> => {
+  for (let tries = 0; tries < MAX_TRIES && hasOpenRuns(organisation.org_id); tries += 1) {
     const gateway = gateways[tries % gateways.length] ?? '';
     try {
-      const response = await fetch(`${gateway}/runs/cancel`, {
+      const response = await send(`${gateway}/runs/cancel`, {
+        apiKey: organisation.api_key,
         method: 'POST',
-        headers: {
-          authorization: `Bearer ${organisation.api_key}`,
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({ filter: {} }),
+        body: { filter: {} },
         signal: AbortSignal.timeout(WITHIN_MS),
       });
       await response.text();

@@ -3,7 +3,7 @@ import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { sleep } from '@runledger/resilience/abort';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { now } from '../cluster/clock.ts';
-import { reasonOf } from './api.ts';
+import { reasonOf, send } from './api.ts';
 import type { RunStream, StreamedFact } from './client-records.ts';
 
 const Fact = compiledSchema(RunFactEvent);
@@ -54,8 +54,9 @@ const readStream = async (
     IDLE_TIMEOUT_MS,
   );
   try {
-    const response = await fetch(`${gateway}/run/${run}/events`, {
-      headers: { authorization: `Bearer ${apiKey}`, ...(after === null ? {} : { 'last-event-id': after }) },
+    const response = await send(`${gateway}/run/${run}/events`, {
+      apiKey,
+      headers: after === null ? {} : { 'last-event-id': after },
       signal: AbortSignal.any([signal, idle.signal]),
     });
     if (response.status === 204 || response.body === null) return NO_MORE_EVENTS;

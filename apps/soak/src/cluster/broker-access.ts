@@ -3,14 +3,6 @@ import { OPERATOR } from '@runledger/broker-access/broker-user';
 import { newUserKey } from '@runledger/event-log/connect/broker-config';
 import { brokerUsers } from '@runledger/standalone/keys';
 
-/** The users of the broker whose permissions are limited. */
-export interface BrokerUsers {
-  readonly names: readonly string[];
-  /** Of the broker; several with commas between them. */
-  readonly url: string;
-  readonly seedOf: (user: string) => string;
-}
-
 /** Users and permissions at the broker of a cluster. A service may do only what its contract allows. */
 export interface BrokerAccess {
   /** All but the operator. */

@@ -6,7 +6,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { Size } from '../size.ts';
 import { openArchiveStore, type ArchiveStore } from './archive-store.ts';
-import { newBrokerAccess, type BrokerAccess, type BrokerUsers } from './broker-access.ts';
+import { newBrokerAccess, type BrokerAccess } from './broker-access.ts';
 import { brokersOf } from './brokers.ts';
 import {
   storeOperatorKey,
@@ -47,7 +47,8 @@ export interface Cluster extends AsyncDisposable {
   readonly stranger: Caller;
   readonly operatorKey: string;
   readonly executorNames: readonly string[];
-  readonly brokerUsers: BrokerUsers;
+  /** The users of the broker whose permissions are limited, and its addresses with commas between them. */
+  readonly brokerUsers: Pick<BrokerAccess, 'names' | 'seedOf'> & { readonly url: string };
   /** An operator's connection. */
   readonly log: EventLog;
   /** Where the run views are, for the summary. */
@@ -117,7 +118,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     stranger,
     operatorKey,
     executorNames: executors,
-    brokerUsers: { names: access.names, url: natsUrl, seedOf: access.seedOf },
+    brokerUsers: { ...access, url: natsUrl },
     log,
     views: mongoUrl ? 'MongoDB' : 'SQLite',
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

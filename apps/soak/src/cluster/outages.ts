@@ -91,6 +91,21 @@ export const outageMsIn = (
   return sum;
 };
 
+/** Why something took too long: more than a time, slack for a busy machine, and all outages of these roles meanwhile. Undefined if it did not. */
+export const whyTooSlow = (
+  outages: readonly Outage[],
+  filter: OutageFilter,
+  atMostMs: number,
+): string | undefined => {
+  const outageMs = outageMsIn(outages, filter);
+  const [tookMs, allowedMs] = [filter.to - filter.from, atMostMs + SLACK_MS + outageMs];
+  if (tookMs <= allowedMs) return undefined;
+  const [took, outage, allowed] = [tookMs, outageMs, allowedMs].map((ms) => (ms / 1_000).toFixed(1));
+  return `took ${took} s with outages of ${outage} s. The limit was ${allowed} s.`;
+};
+
+const SLACK_MS = 30_000;
+
 /** Services need this time to connect to the broker again, and to repeat their requests. */
 const BROKER_SETTLES_MS = 10_000;
 

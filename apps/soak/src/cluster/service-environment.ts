@@ -50,19 +50,11 @@ export const environmentOf = (
   index: number,
 ): Record<string, string> =>
   serviceEnvironment(addresses.env, [], {
-    ...brokerUser(addresses, service, index),
+    NATS_URL: addresses.natsUrl,
+    NATS_NKEY: addresses.seedOf(service === 'gpu-executor' ? `executor-${executorNameOf(index)}` : service),
     ...common,
     ...own(addresses, service, index),
   });
-
-const brokerUser = (
-  { natsUrl, seedOf }: ServiceAddresses,
-  service: ServiceName,
-  index: number,
-): Record<string, string> => ({
-  NATS_URL: natsUrl,
-  NATS_NKEY: seedOf(service === 'gpu-executor' ? `executor-${executorNameOf(index)}` : service),
-});
 
 const HOUR_MS = 3_600_000;
 
@@ -89,7 +81,9 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
         ...webhooks,
         ...publicUrl,
         ...viewsOf(addresses, index),
-        ...listening(gatewayPorts[index]),
+        RUNLEDGER_HOST: '127.0.0.1',
+        RUNLEDGER_PORT: String(gatewayPorts[index]),
+        RUNLEDGER_RATE_LIMIT: '0',
         ...quotasOf(size),
         ...addresses.archiveEnv,
         ...HEALTH_TOKEN_ENV,
@@ -153,10 +147,4 @@ const quotasOf = ({ quotas }: Size): Record<string, string> => ({
   RUNLEDGER_FILE_MAX_BYTES: String(quotas.fileBytes),
   RUNLEDGER_QUOTA_UPLOADS: String(quotas.uploads),
   RUNLEDGER_QUOTA_STREAMS: String(quotas.streams),
-});
-
-const listening = (port: number | undefined): Record<string, string> => ({
-  RUNLEDGER_HOST: '127.0.0.1',
-  RUNLEDGER_PORT: String(port),
-  RUNLEDGER_RATE_LIMIT: '0',
 });

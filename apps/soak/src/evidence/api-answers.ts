@@ -8,8 +8,9 @@ import { RunLogCut, RunLogLine, RunLogNotice } from '@runledger/contracts/http/r
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { QueuesPage } from '@runledger/contracts/http/queues';
+import { atOnce } from '@runledger/testing/at-once';
 import type { Pool } from '@runledger/contracts/requests/pools';
-import { shownRun } from '../clients/api.ts';
+import { send, shownRun } from '../clients/api.ts';
 import { type ShownByGateway, type ShownFile, type ShownLogs, isIdle, type ShownRecord } from './evidence.ts';
 import { filesOf, type LoggedRuns, linesRequestedBy } from './logged-run.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -23,10 +24,7 @@ const AT_ONCE = 4;
 const WITHIN_MS = 20_000;
 
 const get = (url: string, apiKey?: string): Promise<Response> =>
-  fetch(url, {
-    ...(apiKey !== undefined && { headers: { authorization: `Bearer ${apiKey}` } }),
-    signal: AbortSignal.timeout(WITHIN_MS),
-  });
+  send(url, { ...(apiKey !== undefined && { apiKey }), signal: AbortSignal.timeout(WITHIN_MS) });
 
 const getJson = async (
   url: string,
@@ -34,20 +32,6 @@ const getJson = async (
 ): Promise<{ readonly status: number; readonly body: unknown }> => {
   const response = await get(url, apiKey);
   return { status: response.status, body: await response.json() };
-};
-
-/** A few at once, in any order. */
-const each = async <Item, Result>(
-  items: readonly Item[],
-  read: (item: Item) => Promise<Result>,
-): Promise<Result[]> => {
-  const results: Result[] = [];
-  const left = items.values();
-  const readOn = async (): Promise<void> => {
-    for (const item of left) results.push(await read(item));
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, readOn));
-  return results;
 };
 
 /** The pages of a list, up to its end. The address has a query. */
@@ -73,7 +57,7 @@ export const shownByGateway = async (
     if (status !== 200 || !Page.Check(body)) throw new Error(`${gateway} answered its list with ${status}`);
     listed.push(...body.runs.map((run) => ({ run: run.id, shown: shownRun(run) })));
   }
-  const read = await each(runs, async (run) => {
+  const read = await atOnce(AT_ONCE, runs, async (run) => {
     const { status, body } = await getJson(`${gateway}/run/${run}?include=inputs,workflow_api`, apiKey);
     if (status !== 404 && !Run.Check(body)) throw new Error(`${gateway} answered run ${run} with ${status}`);
     return { run, shown: Run.Check(body) ? shownRun(body) : null };
@@ -86,7 +70,7 @@ export const shownFiles = (gateways: readonly string[], runs: LoggedRuns): Promi
   const wanted = [...runs].flatMap(([run, logged]) =>
     filesOf(logged).flatMap((file) => gateways.map((gateway) => ({ gateway, run, ...file }))),
   );
-  return each(wanted, async ({ gateway, run, key, filename }) => {
+  return atOnce(AT_ONCE, wanted, async ({ gateway, run, key, filename }) => {
     const response = await get(`${new URL(gateway).origin}/outputs/${key}/${encodeURIComponent(filename)}`);
     const content = Buffer.from(await response.arrayBuffer());
     const sha256 = createHash('sha256').update(content).digest('hex');
@@ -106,7 +90,7 @@ export const shownLogs = (
     const gateway = gateways[at % gateways.length];
     return gateway !== undefined && linesRequestedBy(logged) > 0 ? [{ gateway, run }] : [];
   });
-  return each(wanted, async ({ gateway, run }) => {
+  return atOnce(AT_ONCE, wanted, async ({ gateway, run }) => {
     const response = await get(`${gateway}/run/${run}/logs`, apiKey);
     const lines = (await response.text()).split('\n').filter((line) => line !== '');
     const items: unknown = response.ok ? lines.map((line) => JSON.parse(line) as unknown) : [];
@@ -164,7 +148,7 @@ export const shownRecords = async (
   };
   const shown = gateways.map(async (gateway) => {
     const listed = await idsListedAt(gateway);
-    return each(records, async ({ path, members }) => {
+    return atOnce(AT_ONCE, records, async ({ path, members }) => {
       const isListed = listed.has(String(members['id']));
       return { gateway, path, ...(await getJson(`${gateway}${path}`, api_key)), isListed };
     });

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RandomSource } from '@runledger/testing/random-source';
+import { waitFor } from '@runledger/testing/wait-for';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Size } from '../size.ts';
 import type { Part } from '../cluster/part.ts';
@@ -130,15 +131,10 @@ const hitBy = ({ victims }: BrokerFault, brokers: readonly Part[], leader: strin
 const LEADER_WITHIN_MS = 60_000;
 const POLL_EVERY_MS = 500;
 
-/** The name of the server that leads a stream. */
-const leaderOf = async (log: EventLog, stream: string): Promise<string> => {
-  for (const deadline = performance.now() + LEADER_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
-    // During an election there is no leader, or no response.
-    const info = await log.jsm.streams.info(stream).catch(() => undefined);
-    if (info?.cluster?.leader) return info.cluster.leader;
-    if (performance.now() > deadline)
-      throw new Error(
-        `Stream ${stream} has no leader after ${LEADER_WITHIN_MS / 1_000} s, with all brokers healthy.`,
-      );
-  }
-};
+/** The name of the server that leads a stream. During an election there is no leader, or no response. */
+const leaderOf = (log: EventLog, stream: string): Promise<string> =>
+  waitFor(
+    `a leader of stream ${stream}, with all brokers healthy`,
+    async () => (await log.jsm.streams.info(stream)).cluster?.leader,
+    { withinMs: LEADER_WITHIN_MS, everyMs: POLL_EVERY_MS },
+  );

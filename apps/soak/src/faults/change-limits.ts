@@ -8,6 +8,7 @@ import {
   countRuns,
   NO_RUNS,
 } from '@runledger/contracts/fold/log-capacity';
+import { retry } from '@runledger/resilience/retry';
 import { now } from '../cluster/clock.ts';
 import type { LimitChange, PlannedChange, Store } from './limit-changes.ts';
 
@@ -142,12 +143,5 @@ const limitedStream = ({ jsm }: EventLog, store: Store): LimitedStream => ({
 const RETRY_AFTER_MS = 500;
 
 /** Faults hit the broker meanwhile. */
-const untilDone = async <Result>(request: () => Promise<Result>): Promise<Result> => {
-  for (;;) {
-    try {
-      return await request();
-    } catch {
-      await pause(RETRY_AFTER_MS);
-    }
-  }
-};
+const untilDone = <Result>(request: () => Promise<Result>): Promise<Result> =>
+  retry({ isUnavailable: () => true, firstMs: RETRY_AFTER_MS, longestMs: RETRY_AFTER_MS }, request);

@@ -5,7 +5,7 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { newUuid } from '@runledger/contracts/ids';
 import { now } from '../cluster/clock.ts';
-import type { BrokerUsers } from '../cluster/broker-access.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 
 /** A user tried what it may not do. */
 export interface Trespass extends Forbidden {
@@ -25,10 +25,10 @@ const WITHIN_MS = 10_000;
 const POLL_EVERY_MS = 50;
 
 /** Every user but the operator tries what it may not do. What the broker did not answer, because it was away, is left out. */
-export const trespass = async (
-  { names, url, seedOf }: BrokerUsers,
-  executorNames: readonly string[],
-): Promise<Trespass[]> => {
+export const trespass = async ({
+  brokerUsers: { names, url, seedOf },
+  executorNames,
+}: Pick<Cluster, 'brokerUsers' | 'executorNames'>): Promise<Trespass[]> => {
   const all: Trespass[] = [];
   for (const user of names) {
     const signal = AbortSignal.timeout(WITHIN_MS);

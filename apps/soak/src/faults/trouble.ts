@@ -80,15 +80,12 @@ export const troubleOf = (
 
 const TRESPASS_EVERY_MS = 60_000;
 
-const trespassUntil = async (
-  over: Promise<unknown>,
-  { brokerUsers, executorNames }: Cluster,
-): Promise<Trespass[]> => {
+const trespassUntil = async (over: Promise<unknown>, cluster: Cluster): Promise<Trespass[]> => {
   const all: Trespass[] = [];
   const state = { isOver: false };
   const ended = over.then(() => void (state.isOver = true));
   do {
-    all.push(...(await trespass(brokerUsers, executorNames)));
+    all.push(...(await trespass(cluster)));
     await Promise.race([ended, pause(TRESPASS_EVERY_MS, undefined, { ref: false })]);
   } while (!state.isOver);
   return all;
