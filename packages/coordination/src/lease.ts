@@ -66,6 +66,21 @@ export const acquireLease = async (
   }
 };
 
+/** Waits for the lease, and does the work with a signal that also ends when the lease is lost. @throws the signal's reason @throws what the work throws */
+export const withLease = async (
+  log: EventLog,
+  request: Omit<LeaseRequest, 'ttlMs'>,
+  signal: AbortSignal,
+  work: (ended: AbortSignal) => Promise<void>,
+): Promise<void> => {
+  const lease = await acquireLease(log, { ...request, ttlMs: LEASE_TTL_MS }, signal);
+  try {
+    await work(AbortSignal.any([signal, lease.lost]));
+  } finally {
+    await lease.release();
+  }
+};
+
 /** The new revision, or false when another process wrote first. An empty value is a released lease. */
 const write = async (
   log: EventLog,

@@ -1,5 +1,6 @@
 import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+import type { ScheduleOutcome } from '@runledger/contracts/catalogue/schedules';
 import type { Resource } from '@runledger/contracts/http/organisations';
 import type { OrgId } from '@runledger/contracts/ids';
 import { atMost } from '@runledger/resilience/at-most';
@@ -36,6 +37,7 @@ export interface GatewayMetrics {
   readonly rate: RateCounters;
   readonly quotas: QuotaMetrics;
   readonly archive: ArchiveMetrics;
+  readonly schedules: ScheduleMetrics;
 }
 
 const WHY_NOT_QUEUED = [
@@ -63,6 +65,18 @@ interface ArchiveMetrics {
   readonly lost: (messages: number) => void;
   readonly failed: () => void;
 }
+
+interface ScheduleMetrics {
+  /** So many times have this outcome. */
+  readonly handled: (outcome: ScheduleOutcome['outcome'], times: number) => void;
+  /** From a time until its run was queued. */
+  readonly late: (seconds: number) => void;
+  /** A schedule could not be handled, and is tried again. */
+  readonly failed: () => void;
+}
+
+const OUTCOMES = ['queued', 'skipped', 'missed', 'refused'] as const satisfies ScheduleOutcome['outcome'][];
+const LATE_SECONDS = [0.25, 0.5, 1, 2, 5, 15, 60, 300, 3_600, 86_400];
 
 export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const registers = [registry];
@@ -120,6 +134,12 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   );
   const archived = counting('archive_runs', 'Runs whose object this gateway wrote and read back.');
   const archivedBytes = adding('archive_bytes', 'Bytes of these objects.');
+  const late = new Histogram({
+    name: 'runledger_gateway_schedule_late_seconds',
+    help: 'From a time of a schedule until its run was queued, on the clock of the broker.',
+    buckets: LATE_SECONDS,
+    registers,
+  });
   return {
     registry,
     answered: (operation, status, took) => {
@@ -177,6 +197,11 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
         'archive_failures',
         'How often an organisation fell behind because a run of it could not be archived.',
       ),
+    },
+    schedules: {
+      handled: addingBy('outcome', OUTCOMES, 'schedule_times', 'Times of schedules, by what came of them.'),
+      late: (seconds) => late.observe(seconds),
+      failed: counting('schedule_failures', 'Schedules that could not be handled, and were tried again.'),
     },
   };
 };

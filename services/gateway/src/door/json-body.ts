@@ -222,6 +222,21 @@ export async function* requestBody({ req, res }: Context): AsyncGenerator<Uint8A
   }
 }
 
+/** All bytes of a body; undefined when they are more than `most`. */
+export const bytesOf = async (
+  body: AsyncIterable<Uint8Array>,
+  most: number,
+): Promise<Buffer<ArrayBuffer> | undefined> => {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.byteLength;
+    if (bytes > most) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+};
+
 /** The refusal of a file whose length is not known. */
 export const lengthRequired = (): Refused =>
   new Refused({ code: 'length_required', why: 'Send the Content-Length of the file' });

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import etag from 'etag';
 import type { Context } from 'koa';
 import { withLongIntegersAsTexts } from '@runledger/contracts/json';
@@ -47,6 +48,25 @@ export const sendTagged = (ctx: Context, body: string | Buffer, tag = etag(body)
 /** Whether `If-None-Match` names the tag. */
 export const isKnown = (known: string, tag: string): boolean =>
   known.trim() === '*' || known.split(',').some((one) => one.trim().replace(/^W\//, '') === tag);
+
+const PIECE_LENGTH = 32 * 1024;
+
+/** A response of many texts, in pieces of some length. The first text is read before it begins, so that what cannot be read is refused. */
+export const streamed = async (texts: AsyncGenerator<string>): Promise<Readable> => {
+  const first = await texts.next();
+  async function* pieces(): AsyncGenerator<string> {
+    if (first.done) return;
+    let piece = first.value;
+    for await (const text of texts) {
+      piece += text;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
+    }
+    yield piece;
+  }
+  return Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_LENGTH });
+};
 
 /** A response that was written as JSON before, with its entity tag. */
 export class RenderedJson {

@@ -92,17 +92,14 @@ export const keepDaysConfig = {
   }),
 };
 
-/** A body on its way into a store. */
-interface StoredBody {
-  readonly pieces: AsyncGenerator<Uint8Array, void>;
-  /** The error of the body itself, which is not an error of the store. */
-  readonly broken: () => unknown;
-}
-
-/** Distinguishes a body that failed from a store that failed. */
-export const storedBody = (body: AsyncIterable<Uint8Array>): StoredBody => {
+/** Stores a body, of which `store` reads the pieces. Throws the error of a body that fails, and otherwise what `failed` makes of the store's. */
+export const storing = async <Stored>(
+  body: AsyncIterable<Uint8Array>,
+  store: (pieces: AsyncIterable<Uint8Array>) => Promise<Stored>,
+  failed: (error: unknown) => Error | Promise<Error>,
+): Promise<Stored> => {
   let broken: unknown;
-  const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
+  const read = async function* (): AsyncGenerator<Uint8Array, void> {
     try {
       yield* body;
     } catch (error) {
@@ -110,7 +107,15 @@ export const storedBody = (body: AsyncIterable<Uint8Array>): StoredBody => {
       throw error;
     }
   };
-  return { pieces: pieces(), broken: () => broken };
+  const pieces = read();
+  try {
+    return await store(pieces);
+  } catch (error) {
+    // A store stops reading a body that it cannot store.
+    void pieces.return();
+    const failure = await failed(error);
+    throw broken ?? failure;
+  }
 };
 
 /** A body, and what went by of it: the size, and the SHA-256 in hexadecimal. */

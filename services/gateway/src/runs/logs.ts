@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { RunLogCut, RunLogEnd, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
 import { Type } from 'typebox';
 import { operation, route, type Route } from '../door/operation.ts';
+import { streamed } from '../door/responses.ts';
 import { existingRun, RunPath, runKeyOf } from './run-path.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
@@ -80,7 +80,7 @@ export const logsRoute = (kit: Kit, runs: Runs): Route =>
     ctx.set('Cache-Control', 'no-store');
     if (!query.follow) {
       ctx.type = 'application/x-ndjson';
-      ctx.body = ctx.method === 'HEAD' ? '' : await streamed(stored);
+      ctx.body = ctx.method === 'HEAD' ? '' : await streamed(linesOf(stored));
     } else if (after !== undefined && isEnded(run) && !(await hasLines(stored))) ctx.status = 204;
     else
       beginStream(runs, caller, ctx, (holder, onClosed) =>
@@ -88,23 +88,8 @@ export const logsRoute = (kit: Kit, runs: Runs): Route =>
       );
   });
 
-const PIECE_LENGTH = 32 * 1024;
-
-/** The first item is read before the response begins, so that a log which cannot be read is refused. */
-const streamed = async (items: AsyncGenerator<LogItem>): Promise<Readable> => {
-  const first = await items.next();
-  async function* pieces(): AsyncGenerator<string> {
-    if (first.done === true) return;
-    let piece = `${JSON.stringify(first.value.item)}\n`;
-    for await (const { item } of items) {
-      piece += `${JSON.stringify(item)}\n`;
-      if (piece.length < PIECE_LENGTH) continue;
-      yield piece;
-      piece = '';
-    }
-    yield piece;
-  }
-  return Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_LENGTH });
+const linesOf = async function* (items: AsyncGenerator<LogItem>): AsyncGenerator<string> {
+  for await (const { item } of items) yield `${JSON.stringify(item)}\n`;
 };
 
 const hasLines = async (items: AsyncGenerator<LogItem>): Promise<boolean> => {

@@ -1,5 +1,5 @@
 import { CannotContinue } from '@runledger/event-log/follow/follow';
-import { sleep } from '@runledger/resilience/abort';
+import { inBackground, sleep } from '@runledger/resilience/abort';
 import { polledClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { messagesOf } from '@runledger/event-log/read/run-messages';
@@ -31,7 +31,6 @@ const CHECK_EVERY_MS = 2_000;
  * knows what the views have held.
  */
 export const openPositionWatch = (views: RunViews): PositionWatch => {
-  const stop = new AbortController();
   let latest: ProjectionPosition | undefined;
   let next = Promise.withResolvers<ViewsReplaced>();
 
@@ -48,26 +47,23 @@ export const openPositionWatch = (views: RunViews): PositionWatch => {
       next = Promise.withResolvers();
     }
   };
-  const watching = (async () => {
-    while (!stop.signal.aborted) {
+  const watching = inBackground(async (stop) => {
+    while (!stop.aborted) {
       try {
         await check();
       } catch (error) {
         if (!(error instanceof ViewsUnavailable)) throw error;
       }
-      await sleep(CHECK_EVERY_MS, stop.signal);
+      await sleep(CHECK_EVERY_MS, stop);
     }
-  })();
+  });
   return {
     latest: () => latest,
     set: (position) => {
       latest = position;
     },
     behind: () => next.promise,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await watching;
-    },
+    ...watching,
   };
 };
 

@@ -2,13 +2,12 @@ import { respondToRedrives, refused, refusedAsMissing, taken } from '@runledger/
 import { respondToViewDigests, viewDigest } from '@runledger/request-reply/view-digests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
-import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
+import { withLease } from '@runledger/coordination/lease';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { readStored } from '@runledger/event-log/read/run-messages';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { aborted, sleep } from '@runledger/resilience/abort';
-import { within } from '@runledger/resilience/within';
+import { aborted, inBackground, sleep } from '@runledger/resilience/abort';
 import pLimit from 'p-limit';
 import type {
   RedriveResponse,
@@ -59,41 +58,38 @@ interface Projection extends LeaseHolder {
 
 const EVERYTHING = 'runs.>';
 const RETRY_AFTER_MS = 1_000;
-const STOP_WITHIN_MS = 2_000;
 /** In the name of what it could not fold, for people. */
 const CONSUMER = 'projection';
 
 /** Keeps the views up to date with the log. Of several gateways with shared views, one does it. */
 export const openRunProjection = (options: Projection): RunProjection => {
   const { logger, version = VIEW_VERSION } = options;
-  const stop = new AbortController();
   let stopped: string | undefined;
   let projecting: Begun | undefined;
   const watch = openPositionWatch(options.views);
 
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
+  const running = inBackground(async (stop) => {
+    while (!stop.aborted) {
       try {
-        await asHolder(options, `projection.v${version}`, stop.signal, (ended) =>
+        await asHolder(options, `projection.v${version}`, stop, (ended) =>
           project(options, watch, ended, (begun) => {
             projecting = begun;
           }),
         );
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (stop.aborted) return;
         if (error instanceof NewerVersion) {
           stopped = error.message;
           logger.error({ err: error }, 'the projection has stopped');
           return;
         }
         logger.warn({ err: error }, 'the projection was interrupted; trying again');
-        await sleep(RETRY_AFTER_MS, stop.signal);
+        await sleep(RETRY_AFTER_MS, stop);
       } finally {
         projecting = undefined;
       }
     }
-  };
-  const running = run();
+  });
   const responding = respondAboutViews(options);
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
@@ -105,11 +101,9 @@ export const openRunProjection = (options: Projection): RunProjection => {
       return present !== undefined;
     },
     [Symbol.asyncDispose]: async () => {
-      stop.abort();
+      const stopping = running[Symbol.asyncDispose]();
       responding[Symbol.dispose]();
-      await watch[Symbol.asyncDispose]();
-      // While the broker is unavailable, this may take too long. Then it ends with the connection.
-      await within(STOP_WITHIN_MS, running, () => undefined);
+      await Promise.all([stopping, watch[Symbol.asyncDispose]()]);
     },
   };
 };
@@ -177,20 +171,12 @@ const respondAboutViews = (options: Projection): Disposable => {
 };
 
 /** Of several gateways with shared views, one does the work. It ends with the signal that it gets. */
-export const asHolder = async (
+export const asHolder = (
   { log, views, instance }: LeaseHolder,
   name: string,
   signal: AbortSignal,
   work: (ended: AbortSignal) => Promise<void>,
-): Promise<void> => {
-  if (!views.shared) return work(signal);
-  const lease = await acquireLease(log, { name, holder: instance, ttlMs: LEASE_TTL_MS }, signal);
-  try {
-    await work(AbortSignal.any([signal, lease.lost]));
-  } finally {
-    await lease.release();
-  }
-};
+): Promise<void> => (views.shared ? withLease(log, { name, holder: instance }, signal, work) : work(signal));
 
 const storeRefused = async ({ log }: Projection, { message, why }: RefusedFact): Promise<void> => {
   await storeDeadLetter(log, { consumer: CONSUMER, stored: message, reason: why });

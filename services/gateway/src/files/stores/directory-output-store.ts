@@ -15,7 +15,7 @@ import {
   hashed,
   keepDaysConfig,
   openSweeps,
-  storedBody,
+  storing,
   type ByteSpan,
   type OutputStore,
   type OutputStoreAdapter,
@@ -69,15 +69,11 @@ const openDirectoryObjects = (options: ExpiryOptions): OutputStore & AsyncDispos
 const directoryOutputStore = (root: string, keptSince: () => number): Omit<OutputStore, 'keepsForMs'> => ({
   put: async (output, body) => {
     if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
-    const source = storedBody(body);
-    try {
-      return await placeWhole(root, pathOf(output.key), (folder) =>
-        writeFiles(folder, output, source.pieces),
-      );
-    } catch (error) {
-      void source.pieces.return();
-      throw source.broken() ?? (isFull(error) ? full(error) : unavailable('storing an output file', error));
-    }
+    const place = (pieces: AsyncIterable<Uint8Array>) =>
+      placeWhole(root, pathOf(output.key), (folder) => writeFiles(folder, output, pieces));
+    return storing(body, place, (error) =>
+      isFull(error) ? full(error) : unavailable('storing an output file', error),
+    );
   },
   find: (key) => (isOutputKey(key) ? findFile(root, key, keptSince()) : Promise.resolve(undefined)),
   read: (output, span) => readFileSpan(root, output, span),

@@ -9,7 +9,7 @@ import {
   isOutputKey,
   OutputStoreFull,
   OutputStoreUnavailable,
-  storedBody,
+  storing,
   type OutputStore,
   type OutputStoreAdapter,
   type OutputToStore,
@@ -90,31 +90,27 @@ export const jetstreamObjects = (log: EventLog, { bucket, limit }: ObjectBucket)
   };
 };
 
-const putObject = async (
+const putObject = (
   store: () => Promise<ObjectStore>,
   { bucket, limit }: ObjectBucket,
   output: OutputToStore,
   body: AsyncIterable<Uint8Array>,
 ): Promise<StoredOutput> => {
   const { key, filename, content_type } = output;
-  const source = storedBody(body);
-  try {
-    const objects = await store();
-    const metadata = { filename, content_type };
-    const stored = await objects.put(
-      { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
-      ReadableStream.from(source.pieces),
-      { timeout: STORE_WITHIN_MS },
-    );
+  const put = async (pieces: AsyncIterable<Uint8Array>): Promise<StoredOutput> => {
+    const about = {
+      name: key,
+      metadata: { filename, content_type },
+      options: { max_chunk_size: CHUNK_BYTES },
+    };
+    const stored = await (
+      await store()
+    ).put(about, ReadableStream.from(pieces), { timeout: STORE_WITHIN_MS });
     return describe(output, stored);
-  } catch (error) {
-    // The driver stops reading a body that it cannot store.
-    void source.pieces.return(undefined);
-    throw (
-      source.broken() ??
-      (isFull(error) ? full(bucket, limit, error) : unavailable('storing an output file', error))
-    );
-  }
+  };
+  return storing(body, put, (error) =>
+    isFull(error) ? full(bucket, limit, error) : unavailable('storing an output file', error),
+  );
 };
 
 /** As the driver names it: the key in base64 with the alphabet of URLs, padded. */

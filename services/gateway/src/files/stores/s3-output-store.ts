@@ -10,7 +10,7 @@ import {
   keepDaysConfig,
   isOutputKey,
   OutputStoreUnavailable,
-  storedBody,
+  storing,
   OutputStoreFull,
   type ByteSpan,
   type OutputStore,
@@ -113,16 +113,13 @@ export const openS3Store = (
   return {
     put: async (output, body) => {
       if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
-      const source = storedBody(body);
-      try {
-        return await put(output, source.pieces);
-      } catch (error) {
-        void source.pieces.return(undefined);
+      const store = (pieces: AsyncIterable<Uint8Array>) => put(output, pieces);
+      return storing(body, store, async (cause) => {
         // It may have been stored although no answer says so. Without an answer to this either, it expires.
         const removed = remove(output.key).catch(() => undefined);
         await within(REMOVE_WITHIN_MS, removed, () => undefined);
-        throw source.broken() ?? storeError(bucket, 'storing an output file', error);
-      }
+        return storeError(bucket, 'storing an output file', cause);
+      });
     },
     find: (key) => orFail('looking for an output file', () => find(key)),
     read: async function* ({ key }, span) {

@@ -4,6 +4,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { ConfigError } from '@runledger/service-kit/config';
 import { secret } from '@runledger/service-kit/config-schemas';
 import { Type, type Static } from 'typebox';
+import { bytesOf } from '../../door/json-body.ts';
 import { isOutputKey } from '../output-store.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
@@ -169,14 +170,9 @@ const send = async (
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
 const bytesIn = async ({ body }: Response, most = MAX_ANSWER_BYTES): Promise<Buffer> => {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body ?? []) {
-    bytes += piece.byteLength;
-    if (bytes > most) throw new S3Unreachable('its answer is too long');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+  const bytes = body ? await bytesOf(body, most) : Buffer.alloc(0);
+  if (bytes === undefined) throw new S3Unreachable('its answer is too long');
+  return bytes;
 };
 
 /** Ends the work with its signal when it takes too long. A body that it began to read is no longer bound by that time. */

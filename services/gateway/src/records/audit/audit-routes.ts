@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { AuditExportQuery, AuditPage, AuditQuery, type AuditEntry } from '@runledger/contracts/http/audit';
 import { AUDIT_STREAMS } from '@runledger/contracts/audit-actions';
 import {
@@ -13,6 +12,7 @@ import type { AuditRecord } from '@runledger/contracts/audit-record';
 import { seenOrganisation } from '../../door/caller.ts';
 import { operation, route, type Caller, type Route } from '../../door/operation.ts';
 import { cursorAt, checkCursor, decodeCursor, DEFAULT_LIMIT } from '../../door/pagination.ts';
+import { streamed } from '../../door/responses.ts';
 
 const shared = {
   method: 'GET',
@@ -45,7 +45,6 @@ const exportOperation = operation({
 
 /** Bounds the work of one page when few records match. */
 const MOST_READ = 4_000;
-const PIECE_LENGTH = 32 * 1024;
 
 export const auditRoutes = (log: EventLog): Route[] => [
   route(
@@ -62,14 +61,10 @@ export const auditRoutes = (log: EventLog): Route[] => [
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'application/x-ndjson';
     if (ctx.method === 'HEAD') return;
-    // The first records are read before the response begins, so that a log which cannot be read is refused.
-    const first = await spans.next();
     const lines = async function* (): AsyncGenerator<string> {
-      if (first.done) return;
-      yield linesOf(first.value.records.filter(isOf(query)));
       for await (const { records } of spans) yield linesOf(records.filter(isOf(query)));
     };
-    ctx.body = Readable.from(lines(), { objectMode: false, highWaterMark: PIECE_LENGTH });
+    ctx.body = await streamed(lines());
   }),
 ];
 

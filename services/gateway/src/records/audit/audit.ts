@@ -9,8 +9,7 @@ import {
 import { auditSubject, type AuditRecord } from '@runledger/contracts/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Kit } from '../../kit.ts';
-import { sleep } from '@runledger/resilience/abort';
-import { within } from '@runledger/resilience/within';
+import { inBackground, sleep } from '@runledger/resilience/abort';
 import { Refused } from '../../door/refusal.ts';
 import type { CredentialRefusal, OnCredentialRefused } from '../../door/caller.ts';
 import { actorOf, networkOf } from './record-operation.ts';
@@ -104,21 +103,13 @@ export const refusedCredentials = (
   const flush = async (): Promise<void> => {
     for (const [name, counted] of counts) await storeOne(name, counted);
   };
-  const stop = new AbortController();
-  const flushing = (async () => {
-    while (!stop.signal.aborted) {
-      await sleep(EVERY_MS, stop.signal);
+  const flushing = inBackground(async (stop) => {
+    while (!stop.aborted) {
+      await sleep(EVERY_MS, stop);
       await flush();
     }
-  })();
-  return {
-    count,
-    flush,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await within(STOP_WITHIN_MS, flushing, () => undefined);
-    },
-  };
+  }, STOP_WITHIN_MS);
+  return { count, flush, ...flushing };
 };
 
 const nameOf = (refusal: CredentialRefusal): string =>

@@ -8,6 +8,7 @@ import pLimit from 'p-limit';
 import type { SecretBox } from '@runledger/webhooks/secret-box';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { bytesOf } from '../../door/json-body.ts';
 import { Refused } from '../../door/refusal.ts';
 import type { Kit } from '../../kit.ts';
 import { isPrivateAddress, type OidcSettings } from './oidc-config.ts';
@@ -168,14 +169,9 @@ const boundedFetch: CustomFetch = async (url, options) => {
   const { body = null } = options;
   const response = await fetch(url, { ...options, body });
   const { status, statusText, headers } = response;
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new TypeError(`${url} answered with more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return new Response(chunks.length === 0 ? null : new Blob(chunks), { status, statusText, headers });
+  const bytes = response.body && (await bytesOf(response.body, MAX_BYTES));
+  if (bytes === undefined) throw new TypeError(`${url} answered with more than ${MAX_BYTES} bytes`);
+  return new Response(bytes?.byteLength ? bytes : null, { status, statusText, headers });
 };
 
 /** A provider at which people sign in. Both methods throw Refused with a code that says what is wrong. */

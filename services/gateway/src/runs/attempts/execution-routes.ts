@@ -10,7 +10,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readLog } from '@runledger/event-log/streams/logs';
 import type { Context, Middleware } from 'koa';
 import { Value } from 'typebox/value';
-import { jsonBody, requestBody } from '../../door/json-body.ts';
+import { bytesOf, jsonBody, requestBody } from '../../door/json-body.ts';
 import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
 import { compressLogs, readCompressed, readKeptLogs } from '../../files/kept-logs.ts';
 import type { Kit } from '../../kit.ts';
@@ -112,22 +112,14 @@ const logAtBrokers = async (log: EventLog, of: LoggedAttempt): Promise<RetainedL
 
 /** @throws {Refused} when it is too large, or was interrupted */
 const bodyOf = async (ctx: Context): Promise<Buffer> => {
-  if (Number(ctx.get('content-length') || 0) > MAX_LOGS_BYTES) throw tooLarge();
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of requestBody(ctx)) {
-    bytes += piece.byteLength;
-    if (bytes > MAX_LOGS_BYTES) throw tooLarge();
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
-};
-
-const tooLarge = (): Refused =>
-  new Refused({
+  const isLarge = Number(ctx.get('content-length') || 0) > MAX_LOGS_BYTES;
+  const bytes = isLarge ? undefined : await bytesOf(requestBody(ctx), MAX_LOGS_BYTES);
+  if (bytes !== undefined) return bytes;
+  throw new Refused({
     code: 'run_log_too_large',
     why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed`,
   });
+};
 
 const wrongBody = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
 

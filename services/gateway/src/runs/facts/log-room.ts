@@ -13,8 +13,7 @@ import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import type { Kit } from '../../kit.ts';
 import { followSubjects } from '@runledger/event-log/follow/tail-runs';
 import type { Pulling } from '@runledger/event-log/follow/pull-in-order';
-import { sleep, untilAborted } from '@runledger/resilience/abort';
-import { within } from '@runledger/resilience/within';
+import { inBackground, sleep, untilAborted } from '@runledger/resilience/abort';
 import { beginningOf, type ProjectionPosition } from '../../views/projection-start.decide.ts';
 import { readStart } from '../../views/project-batch.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
@@ -122,7 +121,6 @@ export type SeenPosition = () => ProjectionPosition | undefined;
 
 const COUNT_FOR_MS = 60_000;
 const RETRY_AFTER_MS = 1_000;
-const STOP_WITHIN_MS = 2_000;
 const NOTHING_COUNTED: Counted = { stream_created: '', sequence: 0, counts: NO_RUNS };
 
 /**
@@ -132,7 +130,6 @@ const NOTHING_COUNTED: Counted = { stream_created: '', sequence: 0, counts: NO_R
  */
 export const openCountedRuns = (kit: Kit, seenPosition: SeenPosition): CountedRuns => {
   const { log, logger, clock } = kit;
-  const stop = new AbortController();
   const waiting = new Set<() => void>();
   let asked = Promise.withResolvers<void>();
   let countUntil = -Infinity;
@@ -144,28 +141,27 @@ export const openCountedRuns = (kit: Kit, seenPosition: SeenPosition): CountedRu
     counted = next;
     waiting.forEach((wake) => wake());
   };
-  const idle = async (): Promise<void> => {
-    while (clock() < countUntil && !stop.signal.aborted) await sleep(countUntil - clock(), stop.signal);
+  const idle = async (stop: AbortSignal): Promise<void> => {
+    while (clock() < countUntil && !stop.aborted) await sleep(countUntil - clock(), stop);
   };
-  const count = async (): Promise<void> => {
+  const count = async (stop: AbortSignal): Promise<void> => {
     counted = await beginning(kit, seenPosition);
     await using following = await followFrom(counted, log, onCounted);
-    await Promise.race([following.failed, idle()]);
+    await Promise.race([following.failed, idle(stop)]);
   };
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await untilAborted(asked.promise, stop.signal);
+  const counting = inBackground(async (stop) => {
+    while (!stop.aborted) {
+      await untilAborted(asked.promise, stop);
       try {
-        if (!stop.signal.aborted) await count();
+        if (!stop.aborted) await count(stop);
       } catch (error) {
         logger.warn({ err: error }, 'counting runs was interrupted; trying again');
       }
       counted = undefined;
       if (clock() >= countUntil) asked = Promise.withResolvers();
-      else await sleep(RETRY_AFTER_MS, stop.signal);
+      else await sleep(RETRY_AFTER_MS, stop);
     }
-  };
-  const running = run();
+  });
   return {
     latest,
     upTo: async (sequence, late) => {
@@ -178,11 +174,7 @@ export const openCountedRuns = (kit: Kit, seenPosition: SeenPosition): CountedRu
         waiting.delete(next.resolve);
       }
     },
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      // While the broker is unavailable, this may take too long. Then it ends with the connection.
-      await within(STOP_WITHIN_MS, running, () => undefined);
-    },
+    ...counting,
   };
 };
 

@@ -1,13 +1,12 @@
 import type { Schedule } from '@runledger/contracts/catalogue/schedules';
 import { observedGauge } from '@runledger/service-kit/metrics';
-import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
+import { withLease } from '@runledger/coordination/lease';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { openTable, type Followed, type TableIndex } from '@runledger/event-log/table/table';
-import { sleep } from '@runledger/resilience/abort';
-import { within } from '@runledger/resilience/within';
+import { inBackground, sleep } from '@runledger/resilience/abort';
 import { Refused } from '../../door/refusal.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
-import { handleSchedule, scheduleMetrics, type ScheduleHandling } from './queue-time.ts';
+import { handleSchedule, type ScheduleHandling } from './queue-time.ts';
 import type { Kit } from '../../kit.ts';
 import type { Runs } from '../runs.ts';
 import { orgOfKey, SCHEDULES } from '../../records/schedule-records.ts';
@@ -35,45 +34,30 @@ export const startSchedules = (
 ): AsyncDisposable => {
   const { log, logger } = kit;
   const schedules = openTable(log, { ...SCHEDULES, keep: whenDue });
-  const metrics = scheduleMetrics(kit.metrics.registry);
-  const handling = { kit, runs, bucket: schedules, brokerNow, metrics };
-  const stop = new AbortController();
+  const handling = { kit, runs, bucket: schedules, brokerNow };
   let due: DueTimes | undefined;
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
+  const running = inBackground(async (stop) => {
+    while (!stop.aborted) {
       try {
-        const lease = await acquireLease(
-          log,
-          { name: LEASE, holder: instance, ttlMs: LEASE_TTL_MS },
-          stop.signal,
-        );
-        due = dueTimes(schedules);
-        try {
-          await keepTime(handling, due, AbortSignal.any([stop.signal, lease.lost]));
-        } finally {
-          due = undefined;
-          await lease.release();
-        }
+        await withLease(log, { name: LEASE, holder: instance }, stop, (ended) => {
+          due = dueTimes(schedules);
+          return keepTime(handling, due, ended);
+        });
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (stop.aborted) return;
         logger[isAway(error) ? 'debug' : 'error']({ err: error }, 'schedules are interrupted; trying again');
-        await sleep(CHECK_EVERY_MS, stop.signal);
+        await sleep(CHECK_EVERY_MS, stop);
+      } finally {
+        due = undefined;
       }
     }
-  };
-  const running = run();
+  }, STOP_WITHIN_MS);
   observedGauge(kit.metrics.registry, {
     name: 'runledger_gateway_schedules',
     help: 'Schedules of all organisations that this gateway keeps; 0 while another gateway does.',
     value: () => due?.size() ?? 0,
   });
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      // While the broker is unavailable, this may take too long. Then it ends with the connection.
-      await within(STOP_WITHIN_MS, running, () => undefined);
-    },
-  };
+  return running;
 };
 
 const keepTime = async (handling: ScheduleHandling, due: DueTimes, ended: AbortSignal): Promise<void> => {
@@ -120,7 +104,7 @@ const handleOne = async (handling: ScheduleHandling, due: DueTimes, key: string)
   try {
     if (!(await handleSchedule(handling, key))) due.postpone(key, Infinity);
   } catch (error) {
-    handling.metrics.failed();
+    handling.kit.metrics.schedules.failed();
     handling.kit.logger[isAway(error) ? 'debug' : 'error'](
       { err: error, key },
       'a schedule could not be handled; trying again',

@@ -4,7 +4,6 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import { statusOf } from '@runledger/contracts/http/refusal-codes';
 import { MAX_SCHEDULE_MESSAGE } from '@runledger/contracts/limits';
 import type { Bucket } from '@runledger/event-log/streams/bucket';
-import { Counter, Histogram, type Metrics } from '@runledger/service-kit/metrics';
 import { Refused, type Conflict, type InvalidRequest } from '../../door/refusal.ts';
 import { changeRecord } from '../../records/catalogue/records.ts';
 import { queueRequestOf, acceptedRun } from '../facts/deployment-queue.ts';
@@ -22,7 +21,6 @@ export interface ScheduleHandling {
   readonly bucket: Bucket<Schedule>;
   /** The broker's time, in milliseconds since 1970. */
   readonly brokerNow: () => Promise<number>;
-  readonly metrics: ScheduleMetrics;
 }
 
 /**
@@ -32,7 +30,7 @@ export interface ScheduleHandling {
  * which the next one handles; the id of the run of a time is made of the schedule and the time, so it is queued once. @throws {LogUnavailable}
  */
 export const handleSchedule = async (handling: ScheduleHandling, key: string): Promise<boolean> => {
-  const { kit, bucket, brokerNow, metrics } = handling;
+  const { kit, bucket, brokerNow } = handling;
   const now = await brokerNow();
   let before: Schedule | undefined;
   const advanced = await changeSchedule(bucket, key, (schedule) => {
@@ -42,7 +40,7 @@ export const handleSchedule = async (handling: ScheduleHandling, key: string): P
   if (!advanced) return false;
   const [missed] = advanced.outcomes;
   if (advanced !== before && missed !== undefined && missed !== before?.outcomes[0]) {
-    metrics.handled('missed', missed.times);
+    kit.metrics.schedules.handled('missed', missed.times);
     const { time, last_time, times } = missed;
     kit.logger.warn({ ...nameOf(advanced), time, last_time, times }, 'a schedule missed times');
   }
@@ -70,10 +68,11 @@ const changeSchedule = async (
 
 /** One after the other, until one fails for now. */
 const handleDue = async (
-  { kit, runs, metrics }: ScheduleHandling,
+  { kit, runs }: ScheduleHandling,
   schedule: Schedule,
   now: number,
 ): Promise<HandledTimes & { readonly failure?: unknown }> => {
+  const metrics = kit.metrics.schedules;
   let handled: HandledTimes = { outcomes: [], ended: new Set() };
   for (const time of schedule.due) {
     try {
@@ -194,44 +193,3 @@ const isLasting = (error: unknown): error is Refused & { readonly refusal: Confl
   error instanceof Refused && LASTING.has(statusOf(error.refusal.code));
 
 const LASTING: ReadonlySet<number> = new Set([409, 413, 429, 507]);
-
-export interface ScheduleMetrics {
-  /** So many times have this outcome. */
-  readonly handled: (outcome: ScheduleOutcome['outcome'], times: number) => void;
-  /** From a time until its run was queued. */
-  readonly late: (seconds: number) => void;
-  /** A schedule could not be handled, and is tried again. */
-  readonly failed: () => void;
-}
-
-const OUTCOMES = ['queued', 'skipped', 'missed', 'refused'] as const satisfies ScheduleOutcome['outcome'][];
-const LATE_SECONDS = [0.25, 0.5, 1, 2, 5, 15, 60, 300, 3_600, 86_400];
-
-/** No label holds an organisation or a schedule: each would be a series forever. */
-export const scheduleMetrics = (registry: Metrics): ScheduleMetrics => {
-  const registers = [registry];
-  const handled = new Counter({
-    name: 'runledger_gateway_schedule_times_total',
-    help: 'Times of schedules, by what came of them.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  // A rate would not show the first event of a series that begins at 1.
-  for (const outcome of OUTCOMES) handled.inc({ outcome }, 0);
-  const late = new Histogram({
-    name: 'runledger_gateway_schedule_late_seconds',
-    help: 'From a time of a schedule until its run was queued, on the clock of the broker.',
-    buckets: LATE_SECONDS,
-    registers,
-  });
-  const failed = new Counter({
-    name: 'runledger_gateway_schedule_failures_total',
-    help: 'Schedules that could not be handled, and were tried again.',
-    registers,
-  });
-  return {
-    handled: (outcome, times) => handled.inc({ outcome }, times),
-    late: (seconds) => late.observe(seconds),
-    failed: () => failed.inc(),
-  };
-};

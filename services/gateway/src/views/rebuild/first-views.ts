@@ -1,8 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { Logger } from '@runledger/event-log/connect/observability';
-import { sleep } from '@runledger/resilience/abort';
-import { within } from '@runledger/resilience/within';
+import { inBackground, sleep } from '@runledger/resilience/abort';
 import type { Check } from '@runledger/service-kit/health-server';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
@@ -24,7 +23,6 @@ export interface ViewSources {
 }
 
 const RETRY_AFTER_MS = 1_000;
-const STOP_WITHIN_MS = 2_000;
 
 /**
  * Makes the views of this version where there are only those of another one: from the log, and from theirs for runs that the log has lost.
@@ -34,28 +32,20 @@ export const openFirstViews = (
   sources: ViewSources,
   /** The conditions of readiness. */
   checks: Record<string, Check>,
-): AsyncDisposable => {
-  const stop = new AbortController();
-  const making = (async () => {
-    while (!stop.signal.aborted) {
+): AsyncDisposable =>
+  inBackground(async (stop) => {
+    while (!stop.aborted) {
       try {
-        await makeFirst(sources, checks, stop.signal);
+        await makeFirst(sources, checks, stop);
         delete checks['views'];
         return;
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (stop.aborted) return;
         sources.logger.warn({ err: error }, 'the views of this version are not made yet; trying again');
-        await sleep(RETRY_AFTER_MS, stop.signal);
+        await sleep(RETRY_AFTER_MS, stop);
       }
     }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await within(STOP_WITHIN_MS, making, () => undefined);
-    },
-  };
-};
+  });
 
 const makeFirst = async (
   sources: ViewSources,
