@@ -27,24 +27,24 @@ export const commandCost = async (
 export const memoryByName = (
   root: number,
   nameOf: (commandLine: string) => string,
+): ReadonlyMap<string, number> => sumsByName(root, nameOf, ({ pid }) => proportionalMiB(pid));
+
+const sumsByName = (
+  root: number,
+  nameOf: (commandLine: string) => string,
+  of: (process: ProcessTime) => number,
 ): ReadonlyMap<string, number> => {
-  const memory = new Map<string, number>();
-  for (const { pid } of familyOf(root)) {
-    const name = nameOf(commandLineOf(pid));
-    memory.set(name, (memory.get(name) ?? 0) + proportionalMiB(pid));
+  const sums = new Map<string, number>();
+  for (const one of familyOf(root)) {
+    const name = nameOf(commandLineOf(one.pid));
+    sums.set(name, (sums.get(name) ?? 0) + of(one));
   }
-  return memory;
+  return sums;
 };
 
 /** Nothing of a process that has ended. */
-const proportionalMiB = (pid: number): number => {
-  try {
-    const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
-    return Number(kib ?? 0) / 1_024;
-  } catch {
-    return 0;
-  }
-};
+const proportionalMiB = (pid: number): number =>
+  Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0) / 1_024;
 
 /** Of `/proc` on Linux: hundredths of a second, on every machine that Node runs on. */
 const MS_PER_TICK = 10;
@@ -57,14 +57,7 @@ export const processorTime = (root: number = process.pid): number =>
 export const processorTimes = (
   root: number,
   nameOf: (commandLine: string) => string,
-): ReadonlyMap<string, number> => {
-  const times = new Map<string, number>();
-  for (const { pid, ms } of familyOf(root)) {
-    const name = nameOf(commandLineOf(pid));
-    times.set(name, (times.get(name) ?? 0) + ms);
-  }
-  return times;
-};
+): ReadonlyMap<string, number> => sumsByName(root, nameOf, ({ ms }) => ms);
 
 /** With spaces between the arguments; nothing of a process that has ended. */
 export const commandLineOf = (pid: number): string =>
