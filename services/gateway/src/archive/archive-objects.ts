@@ -6,12 +6,7 @@ import { oneOf } from '@runledger/service-kit/config-schemas';
 import { messageOf } from '@runledger/resilience/errors';
 import { Type, type Static, type TObject } from 'typebox';
 import type { OutputStoreParts } from '../files/output-store.ts';
-import {
-  brokerObjects,
-  directoryObjects,
-  type ListedObject,
-  type NamedObjects,
-} from '../files/stores/named-objects.ts';
+import { brokerObjects, directoryObjects, type NamedObjects } from '../files/stores/named-objects.ts';
 import { s3Objects } from '../files/stores/s3-objects.ts';
 import { s3BucketOf, s3Requests, S3_PREFIX, type S3Config } from '../files/stores/s3-requests.ts';
 import { directoryOf } from '../files/stores/whole-files.ts';
