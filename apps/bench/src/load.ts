@@ -54,13 +54,12 @@ export const closedLoop = async (
   const result = await autocannon({
     url: origin,
     connections,
-    // Each begins at another request, or all would ask for the same at the same time.
+    // Each has its part of them: of all of them it would take longer to make its requests than the server to answer.
     setupClient: (client) => {
-      const first = Math.floor((clients++ * requests.length) / connections);
-      client.setRequests([...requests.slice(first), ...requests.slice(0, first)]);
+      const part = clients++ % count;
+      client.setRequests(requests.filter((_, n) => n % connections === part));
     },
     ...('amount' in length ? { amount: length.amount } : { duration: length.seconds }),
-    requests,
   });
   const seconds = (performance.now() - began) / 1_000;
   const refused = result.non2xx + result.errors + result.timeouts;

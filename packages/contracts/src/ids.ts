@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { stringify, v7 as uuidv7 } from 'uuid';
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
@@ -100,10 +100,8 @@ export const newUuid = (): string => {
 
 /** RFC 9562, section 5.8: a UUID with 122 bits of any content, here the first ones of a hash. */
 export const uuid8 = (hash: Uint8Array): string => {
-  const bytes = [...hash.subarray(0, 16)].map((byte, at) => {
-    if (at === 6) return (byte & 0x0f) | 0x80;
-    return at === 8 ? (byte & 0x3f) | 0x80 : byte;
-  });
-  const digits = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const bytes = Uint8Array.from(hash.subarray(0, 16));
+  bytes[6] = (Number(bytes[6]) & 0x0f) | 0x80;
+  bytes[8] = (Number(bytes[8]) & 0x3f) | 0x80;
+  return stringify(bytes);
 };

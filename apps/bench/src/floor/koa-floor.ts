@@ -4,7 +4,7 @@ import bodyParser from 'koa-bodyparser';
 import { QUEUE } from '../load.ts';
 
 /** What the HTTP libraries of the gateway alone can do: constants, as large as real answers. A process of its own. */
-const RUN = { id: 'floor', status: 'success', outputs: [{ data: { text: ['x'.repeat(1_000)] } }] };
+const RUN = { id: 'floor', status: 'success', outputs: [{ data: { text: ['x'.repeat(2_800)] } }] };
 
 const router = new Router();
 router.post(QUEUE, (context) => {

@@ -24,15 +24,16 @@ export const checkedRequest = ({ operation, extraCheck }: Route): CheckRequest =
     const wrong: Invalid[] = [];
     // The router sets them; its types leave `params` open.
     const parameters: unknown = ctx['params'];
+    const asked = ctx.query;
     const given = {
       path: path((name) => textsOf(own(parameters, name)), wrong),
-      query: query((name) => textsOf(own(ctx.query, name)), wrong),
+      query: query((name) => textsOf(own(asked, name)), wrong),
       headers: headers((name) => textsOf(own(ctx.req.headers, name.toLowerCase())), wrong),
       body: request.body && body !== undefined ? withDoubles(request.body, body) : body,
     };
     if (request.body && body !== undefined) wrong.push(...problemsOf(request.body, given.body, 'body'));
     else if (request.body && bodyOptional !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
-    if (ofSpecification !== true) wrong.push(...unknownParameters(ctx.query, known));
+    if (ofSpecification !== true) wrong.push(...unknownParameters(asked, known));
     wrong.push(...(extraCheck?.(given) ?? []));
     if (wrong.length > 0) throw invalidRequest(...sorted(wrong, locations));
     return given;

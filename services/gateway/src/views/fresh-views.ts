@@ -101,7 +101,7 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
     }
   };
   return {
-    areFresh: freshInAMoment(options, identity),
+    areFresh: freshInAMoment(options),
     becomeFresh: async () => (await freshAt()) !== undefined,
     freshAt,
     hadAllLately: allLately(options, identity),
@@ -134,18 +134,22 @@ const allLately = (
   };
 };
 
-const freshInAMoment = (
-  { views, momentMs = MOMENT_MS, clock }: FreshViewsOptions,
-  identity: () => Promise<RunsIdentity>,
-): FreshViews['areFresh'] => {
+const freshInAMoment = ({
+  log,
+  views,
+  momentMs = MOMENT_MS,
+  clock,
+}: FreshViewsOptions): FreshViews['areFresh'] => {
   let waitsFrom = -Infinity;
+  /** Where the log ends, and then where the views are: once for all who ask in one turn. */
+  const ends = oneAtATime(async () => [await runsIdentity(log), await views.position()] as const);
   return async () => {
     const { moved } = views;
     if (!moved) return false;
-    const { created, lastSequence: end } = await identity();
-    const haveAll = async (): Promise<boolean> => hasAll(await views.position(), created, end);
+    const [{ created, lastSequence: end }, position] = await ends();
     // As a rule, and without a timer.
-    if (await haveAll()) return true;
+    if (hasAll(position, created, end)) return true;
+    const haveAll = async (): Promise<boolean> => hasAll(await views.position(), created, end);
     const late = new AbortController();
     const reach = async (): Promise<boolean> => {
       for (;;) {

@@ -205,14 +205,18 @@ const CALLS = {
 } as const satisfies Record<keyof StoredSet, string>;
 
 type AnyCall = (...args: readonly unknown[]) => Promise<unknown>;
-type MakeCall = (use: (set: StoredSet) => Promise<unknown>, name: keyof StoredSet, what: string) => unknown;
+type MakeCall = (
+  use: (set: StoredSet) => Promise<unknown>,
+  name: keyof StoredSet,
+  what: string,
+) => Promise<unknown>;
 
 /** A set whose calls `make` makes, of whatever set it chooses. */
 export const eachCall = (make: MakeCall): StoredSet =>
   Object.fromEntries(
     Object.entries(CALLS).map(([name, what]) => {
       const method = name as keyof StoredSet;
-      const call: AnyCall = async (...args) => make((set) => (set[method] as AnyCall)(...args), method, what);
+      const call: AnyCall = (...args) => make((set) => (set[method] as AnyCall)(...args), method, what);
       return [name, call];
     }),
   ) as unknown as StoredSet;

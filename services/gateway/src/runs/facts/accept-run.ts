@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { BlobDamaged, BlobStoreFull } from '@runledger/blob-store/blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
@@ -272,7 +272,7 @@ export const runIdentity = (org_id: OrgId, key: string | undefined, requested: R
   if (requested.kind === 'schedule')
     return { kind: 'of_schedule', run_id: runIdOfSchedule(org_id, requested.schedule) };
   if (key === undefined) return { kind: 'random', run_id: runId(newUuid()) };
-  const request_sha256 = sha256(requestText(requested)).toString('hex');
+  const request_sha256 = hash('sha256', requestText(requested));
   return { kind: 'of_key', run_id: runIdOfKey(org_id, key), request_sha256 };
 };
 
@@ -284,4 +284,4 @@ export const runIdOfSchedule = (org_id: OrgId, time: ScheduledTime): RunId =>
 export const runIdOfKey = (org_id: OrgId, key: string): RunId =>
   runId(uuid8(sha256(identityText(org_id, key))));
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');

@@ -64,12 +64,16 @@ const readNow =
     const { find, fresh, webhooks } = reading;
     // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
     const areFresh = log.connected() ? fresh.areFresh() : Promise.resolve(false);
-    await areFresh.catch(() => undefined);
+    const isFresh = await areFresh.catch(() => false);
     const found = await find(key);
     const stored = found instanceof ViewsUnavailable ? undefined : found;
     const view = stored && existing(stored);
     // Nothing follows a deletion.
     if (stored && !view) return DELETED;
+    if (isFresh && view) {
+      metrics.runRead('views');
+      return foundAs(view);
+    }
     const known = found instanceof ViewsUnavailable ? found : view;
     const behind = (): Promise<ReadBehind> => readBehind(log, key, view, areFresh);
     const read = mustConfirm ? await behind() : await unlessEnded(view, log, behind);
@@ -178,7 +182,7 @@ const readBehind = async (
   view: RunView | undefined,
   areFresh: Promise<boolean>,
 ): Promise<ReadBehind> => {
-  if ((await areFresh) && view) return { kind: 'as_viewed', view };
+  await areFresh;
   const present = await lastOfRun(log, key);
   if (present === 0) return { kind: 'none', head: 0 };
   if (view && upTo(view) >= present) return { kind: 'as_viewed', view };

@@ -201,7 +201,8 @@ export const requestText = (requested: ClientsRun): string => {
 const namedOptions = (options: QueueOptions): JsonObject =>
   Object.fromEntries(
     OPTION_NAMES.map((name) => [name, options[name]] as const).filter(
-      ([name, value]) => canonicalJson(value) !== canonicalJson(DEFAULT_OPTIONS[name]),
+      ([name, value]) =>
+        value !== DEFAULT_OPTIONS[name] && canonicalJson(value) !== canonicalJson(DEFAULT_OPTIONS[name]),
     ),
   );
 

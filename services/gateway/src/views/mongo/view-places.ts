@@ -109,7 +109,7 @@ export const mongoNextSet = ({ database, places, limits }: MongoNextSet): NextSe
       const present = await step('opening the next views', begun);
       let set = present === undefined ? undefined : setIn(present);
       return {
-        ...eachCall((use) => {
+        ...eachCall(async (use) => {
           if (!set) throw new ViewsUnavailable('the next views were not begun');
           return use(set);
         }),

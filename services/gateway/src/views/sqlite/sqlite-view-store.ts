@@ -41,7 +41,7 @@ export const openSqliteViewStore = (settings: SqliteSettings): ViewStore => {
   };
   return {
     shared: false,
-    ...eachCall((use) => use(openLive())),
+    ...eachCall(async (use) => use(openLive())),
     moved: async () => openLive().moved?.(),
     next: { ...next, replaceLive },
     // What is open is of this version, and nobody can open it a second time.

@@ -187,8 +187,8 @@ const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionP
 const restOf = ({ derived_from, counts, missed }: ProjectionPosition) =>
   [derived_from, JSON.stringify(counts), JSON.stringify(missed)] as const;
 
-/** Of the JSON text of the views. As objects they take about three times as much. */
-const MAX_BYTES = 8 * 1024 * 1024;
+/** Of the JSON text of the views: ten thousand runs of 3 kB. As objects they take a little more. */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 /** Of a run without a view: a batch of facts begins with some. */
 const ABSENT_BYTES = 200;
