@@ -7,7 +7,7 @@ import { found, invalid, invalidRequest } from '../../door/refusal.ts';
 import { changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentParts } from './deployment-rules.decide.ts';
 import { partsOf, refusedDeployment } from './deployments.ts';
-import { newOrigin, withinQuota, withinWorkflowQuota, type CatalogueOperations } from './record-answers.ts';
+import { newIdentity, withinQuota, withinWorkflowQuota, type CatalogueOperations } from './record-answers.ts';
 import { checkNewVersion } from './versions.ts';
 import type { Kit } from '../../kit.ts';
 
@@ -42,7 +42,7 @@ export const checkDeploymentRoute = ({ now }: Kit, operations: CatalogueOperatio
       const asked = { ...plan, workflow_version_id: NEW, machine_id: NEW };
       const decided = present
         ? changedDeployment(present, asked, parts)
-        : newDeployment({ ...asked, name: name ?? '' }, parts, newOrigin(org_id, now));
+        : newDeployment({ ...asked, name: name ?? '' }, parts, newIdentity(org_id, now));
       if (decided.kind === 'refused') throw refusedDeployment(decided.why);
       const bytes = plan.workflow === undefined ? 0 : jsonBytes(plan.workflow) + jsonBytes(plan.inputs ?? []);
       await withinQuota(quotas.catalogue_records, { org_id, records: recordsOf(body) }, () =>

@@ -1,6 +1,6 @@
 import { newUuid, isUuid, type OrgId } from '@runledger/contracts/ids';
 import type { DeleteRecords } from './delete-records.ts';
-import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin, RecordSpan } from './records.ts';
+import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordIdentity, RecordSpan } from './records.ts';
 import type { Catalogue } from './catalogue.ts';
 import { notFound, Refused, sentence, type Conflict, type RecordKind } from '../../door/refusal.ts';
 import { overQuota, type Quotas } from '../quotas/quotas.ts';
@@ -152,7 +152,7 @@ export const withinWorkflowQuota = async <Result>(
 };
 
 /** What a record of the caller's organisation begins with. */
-export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
+export const newIdentity = (org_id: OrgId, now: () => Date): RecordIdentity => ({
   id: newUuid(),
   org_id,
   created_at: now().toISOString(),

@@ -15,7 +15,7 @@ import {
   refusedBy,
   recordOperations,
   deleted,
-  newOrigin,
+  newIdentity,
   withinQuota,
   checkRecordCursor,
   isNamed,
@@ -57,7 +57,7 @@ export const workflowRoutes = (
   { records: { workflows, deployments }, deletion, quotas }: CatalogueOperations,
 ): Route[] => [
   route(operations.create, async ({ body }, { org_id }) => {
-    const workflow = { ...newOrigin(org_id, now), name: body.name, archived: false };
+    const workflow = { ...newIdentity(org_id, now), name: body.name, archived: false };
     const result = await withinQuota(quotas.catalogue_records, { org_id }, () =>
       workflows.create<Conflict>(workflow),
     );
