@@ -6,7 +6,7 @@ import { keptSeconds } from './scripts/test-seconds.ts';
 /** The slowest test files of each tier, slowest first: what a fresh clone knows before its first run. */
 const KNOWN_SLOWEST: readonly string[] = [
   'services/gateway/test/door/server/every-operation.test.ts',
-  'services/gateway/test/runs/facts/log-room.test.ts',
+  'services/gateway/test/runs/facts/log-capacity.test.ts',
   'services/gateway/test/records/people/sign-in.test.ts',
   'services/gpu-executor/test/runners/program/helper-packages.test.ts',
   'services/gpu-executor/test/folders/program-cache.test.ts',

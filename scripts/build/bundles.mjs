@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { root } from '../node24.mjs';
-import { keptBuild } from './kept-build.mjs';
+import { cachedBuild } from './cached-build.mjs';
 
 /** Tells programs the folder, so that they start others from there. */
 export const BUNDLES = 'RUNLEDGER_BUNDLES';
@@ -19,7 +19,7 @@ export const bundleOf = (source, folder) => {
 
 const madeBundles = () => {
   try {
-    return keptBuild({ name: 'runledger-bundles', maker: 'scripts/build/make-bundles.mjs' });
+    return cachedBuild({ name: 'runledger-bundles', maker: 'scripts/build/make-bundles.mjs' });
   } catch (error) {
     console.error(`Starting from source, which takes longer: the bundles cannot be made. ${error.message}`);
     return undefined;

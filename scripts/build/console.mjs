@@ -1,5 +1,5 @@
 // The console, built for a gateway that serves it: again when a source has changed. Plain JavaScript that Node 20 can run, like node24.mjs.
-import { keptBuild } from './kept-build.mjs';
+import { cachedBuild } from './cached-build.mjs';
 
 /** The setting of the gateway: a folder, or off. */
 const CONSOLE = 'RUNLEDGER_CONSOLE';
@@ -8,7 +8,7 @@ const CONSOLE = 'RUNLEDGER_CONSOLE';
 export const builtConsole = () => {
   if (process.env[CONSOLE] !== undefined) return {};
   try {
-    return { [CONSOLE]: keptBuild({ name: 'runledger-console', maker: 'scripts/build/make-console.mjs' }) };
+    return { [CONSOLE]: cachedBuild({ name: 'runledger-console', maker: 'scripts/build/make-console.mjs' }) };
   } catch (error) {
     console.error(`Starting without the console, which cannot be built. ${error.message}`);
     return { [CONSOLE]: 'off' };

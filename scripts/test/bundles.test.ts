@@ -36,7 +36,7 @@ const aRepository = ({ maker = MAKER } = {}): Repository => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), content);
   };
-  for (const name of ['build/bundles.mjs', 'build/kept-build.mjs', 'node24.mjs', 'run-program.mjs'])
+  for (const name of ['build/bundles.mjs', 'build/cached-build.mjs', 'node24.mjs', 'run-program.mjs'])
     cpSync(join(SCRIPTS, name), join(folder, 'scripts', name));
   write('scripts/build/make-bundles.mjs', maker);
   write('start.mjs', START);

@@ -57,7 +57,7 @@ export class FactsOfScheduler {
       case 'refused': {
         const history = { head: fact.sequence, state: before };
         if (before)
-          this.#played.takeRunFact({ key, history, event_id: eventIdOf(message), writer: 'gateway' });
+          this.#played.applyRunFact({ key, history, event_id: eventIdOf(message), writer: 'gateway' });
         return;
       }
       case 'known':
@@ -74,7 +74,7 @@ export class FactsOfScheduler {
     if (writer === 'scheduler') this.#judge(fact, { run_id: key.run_id }, decidedByEvent(event), event);
     else this.#comparison.overtake(this.#played.nowMs, key.run_id, event.type);
     const history = { head: fact.sequence, state: after };
-    this.#played.takeRunFact({ key, history, event_id: event.event_id, writer });
+    this.#played.applyRunFact({ key, history, event_id: event.event_id, writer });
     this.#played.followRun(event, before && isExecuting(before) ? before : undefined, after);
   }
 
@@ -91,17 +91,17 @@ export class FactsOfScheduler {
     if (fact.subject === TERMS) return this.#played.lead();
     const read = readFleetMessage(messageOf(fact));
     if (read.kind === 'newer_version') throw new NewerFact(read);
-    if (read.kind === 'fact') this.#takeFleetFact(fact, read.fact);
+    if (read.kind === 'fact') this.#applyFleetFact(fact, read.fact);
   }
 
-  #takeFleetFact(fact: SliceFact, taken: FleetFact): void {
+  #applyFleetFact(fact: SliceFact, taken: FleetFact): void {
     const { event } = taken;
     if ('executor_id' in event) {
       const { executor_id } = event;
       if (event.type === 'ExecutorLost') this.#judge(fact, { executor_id }, lossOf(executor_id));
       else this.#comparison.overtake(this.#played.nowMs, executor_id, event.type);
     }
-    this.#played.takeFleetFact(taken);
+    this.#played.applyFleetFact(taken);
   }
 
   #judge(

@@ -51,7 +51,7 @@ export async function* playSlice(options: PlayOptions): AsyncGenerator<Step> {
   const played = new PlayedScheduler({ survey, settings, comparison });
   const foresight = new Foresight();
   const facts = new FactsOfScheduler(played, comparison);
-  const leadInMs = Date.parse(header.lead_in_from);
+  const warmUpMs = Date.parse(header.lead_in_from);
   const common = {
     header,
     assumptions: () => assumptionsOf(options, facts.olderRuns),
@@ -63,7 +63,7 @@ export async function* playSlice(options: PlayOptions): AsyncGenerator<Step> {
   };
   for await (const fact of foreseen(readSliceFile(path), ahead)) {
     const ms = Date.parse(fact.time);
-    if (ms >= leadInMs) played.passTime(ms);
+    if (ms >= warmUpMs) played.passTime(ms);
     facts.take(fact);
     if (lastOfTerms.has(placeOf(fact))) played.standBy();
     yield { fact, verdicts: comparison.takeVerdicts(), ...common };

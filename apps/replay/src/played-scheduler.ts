@@ -101,12 +101,12 @@ export class PlayedScheduler {
     this.#take({ type: 'stand_by' });
   }
 
-  takeRunFact(update: RunUpdate): void {
+  applyRunFact(update: RunUpdate): void {
     this.#comparison.close(update.key.run_id);
     this.#take({ type: 'run_fact', ...update });
   }
 
-  takeFleetFact(fact: FleetFact): void {
+  applyFleetFact(fact: FleetFact): void {
     const { event } = fact;
     if ('executor_id' in event) this.#comparison.close(event.executor_id);
     this.#heartbeats.onFleetFact(event, this.#nowMs);

@@ -28,7 +28,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'services/gateway/bench/search.ts': ['1000', '1'],
   'services/gateway/bench/streams.ts': ['10', '1', '10'],
   'services/notifier/bench/deferred.ts': ['100', '0', '20'],
-  'services/notifier/bench/left-in-log.ts': ['10', '1', '1', '4', '10'],
+  'services/notifier/bench/overflow.ts': ['10', '1', '1', '4', '10'],
   'services/notifier/bench/throughput.ts': ['20', '1', '1 host'],
   'services/scheduler/bench/decisions.ts': ['100', '8', '2', '20'],
   'services/scheduler/bench/queued-runs.ts': ['1000', '10'],

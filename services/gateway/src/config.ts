@@ -134,13 +134,13 @@ export type GatewayConfig = Static<typeof configSchema>;
 const DAY_MS = 86_400_000;
 
 /** How long a file is kept from its last use on. */
-export const fileKeptMs = ({ RUNLEDGER_FILE_KEEP_DAYS: days }: GatewayConfig): number => days * DAY_MS;
+export const fileRetentionMs = ({ RUNLEDGER_FILE_KEEP_DAYS: days }: GatewayConfig): number => days * DAY_MS;
 
 /** How long things are kept that only the gateway's settings decide about. */
 export const lifetimesOf = (config: GatewayConfig): Partial<Lifetimes> => ({
   webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
   views: config.RUNLEDGER_RUN_RETENTION_DAYS * DAY_MS,
-  files: fileKeptMs(config),
+  files: fileRetentionMs(config),
   ...(config.RUNLEDGER_OUTPUTS === 'directory' && { outputs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS }),
 });
 

@@ -47,7 +47,7 @@ import { cancelManyRoute, cancelRoute } from './runs/cancel.ts';
 import { countRunsRoute, listRunsRoute } from './runs/list.ts';
 import { deleteRoutes, tombstoneRoute } from './runs/delete.ts';
 import { eventsRoute } from './runs/events.ts';
-import type { SeenPosition } from './runs/facts/log-room.ts';
+import type { SeenPosition } from './runs/facts/log-capacity.ts';
 import { getRoute } from './runs/get.ts';
 import { historyRoute } from './runs/history.ts';
 import { logsRoute } from './runs/logs.ts';

@@ -59,7 +59,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     log,
     targets,
     handle: core.handle,
-    takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
+    consumedUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
   const holding = { log, now, finishWithinMs, subscription, ...core };
   const age = watchLogAge(log, core.handle, stop.signal);

@@ -23,7 +23,7 @@ export interface ReconciliationOptions {
   readonly targets: WebhookTargets;
   readonly partitions: () => IteratorObject<Partition>;
   readonly hasFinal: (run: RunId) => boolean;
-  /** Whether a delivery that was left in the log has to wait there. */
+  /** Whether a delivery in the overflow has to wait there. */
   readonly waitsInLog: (message: EndMessage) => boolean;
   /** How many deliveries are being given up right now. */
   readonly countExpiring: () => number;

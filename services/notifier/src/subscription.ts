@@ -15,7 +15,7 @@ interface SubscriptionOptions {
   readonly targets: WebhookTargets;
   readonly handle: (input: NotifierInput) => void;
   /** Up to where a partition has taken a stream; undefined for one that is not held. */
-  readonly takenUpTo: (partition: number, stream: Stream) => number | undefined;
+  readonly consumedUpTo: (partition: number, stream: Stream) => number | undefined;
 }
 
 /** Reads what happens to the runs whose webhooks belong to the partitions of this process. */
@@ -28,14 +28,14 @@ export interface Subscription extends AsyncDisposable {
 type Batch = readonly StoredMessage[];
 
 export const openSubscription = (options: SubscriptionOptions): Subscription => {
-  const { log, handle, takenUpTo } = options;
+  const { log, handle, consumedUpTo } = options;
   const stop = new AbortController();
   const open = (stream: Stream, noticesOf: (messages: Batch) => Noticed[]) =>
     openStreamReader(
       {
         log,
         stream,
-        takenUpTo: (partition) => takenUpTo(partition, stream),
+        consumedUpTo: (partition) => consumedUpTo(partition, stream),
         onBatch: async (messages, partitions) => {
           await takeAll(options, stream, noticesOf(messages), partitions);
           const sequence = messages.at(-1)?.sequence;
@@ -125,7 +125,7 @@ interface ReaderOptions {
   readonly log: EventLog;
   readonly stream: Stream;
   /** Up to where a partition has taken everything; undefined for one that is not held. */
-  readonly takenUpTo: (partition: number) => number | undefined;
+  readonly consumedUpTo: (partition: number) => number | undefined;
   readonly onBatch: (messages: readonly StoredMessage[], partitions: ReadonlySet<number>) => Promise<void>;
   /** The log ends before what was taken: it was restored from an older copy. */
   readonly onShortened: (lastSequence: number) => void;
@@ -214,12 +214,12 @@ const readForever = async (reading: Reading): Promise<void> => {
 };
 
 const readUntilWoken = async (reading: Reading): Promise<void> => {
-  const { log, stream, signal, takenUpTo, onBatch, wake } = reading;
+  const { log, stream, signal, consumedUpTo, onBatch, wake } = reading;
   if (signal.aborted) return;
   // A partition that is added later gets nothing of this reading: earlier messages would be missing.
   const present = new Set(reading.partitions);
   reading.present = present;
-  const after = Math.min(...[...present].map((partition) => takenUpTo(partition) ?? Infinity));
+  const after = Math.min(...[...present].map((partition) => consumedUpTo(partition) ?? Infinity));
   if (!Number.isFinite(after)) return wake.promise;
   try {
     await using following = await follow(log, {

@@ -31,7 +31,7 @@ export class CoreJudge {
   readonly #core: JudgedCore;
   readonly #fairness = new Fairness();
   #isLeading = false;
-  #hasRoom = true;
+  #hasCapacity = true;
   /** The broker's clock at the last tick, and the latest of all ticks: it may have been set back. */
   #now = 0;
   #latest = 0;
@@ -60,7 +60,7 @@ export class CoreJudge {
 
   readonly isDrained = (name: string): boolean => this.#drained.has(name);
 
-  onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
+  onInput(input: SchedulerInput, decisions: readonly Decision[]): void {
     if ('connectedMs' in input) this.#connectedMs = input.connectedMs;
     this.#remember(input);
     for (const decision of decisions) this.#judgeDecision(decision);
@@ -120,7 +120,7 @@ export class CoreJudge {
         this.#latest = Math.max(this.#latest, input.now);
         return;
       case 'log_size':
-        this.#hasRoom = input.maxBytes < 0;
+        this.#hasCapacity = input.maxBytes < 0;
         return;
       case 'settled':
         // It may be decided again.
@@ -230,7 +230,7 @@ export class CoreJudge {
       violate('slots', `${name} is ${is}, and the leader takes it for ${judged}`);
     }
     const circumstances = { shareOf, isDrained: this.isDrained, clock: this.clock };
-    const found = this.#hasRoom ? waitsBesideSlot(scheduling, circumstances) : undefined;
+    const found = this.#hasCapacity ? waitsBesideSlot(scheduling, circumstances) : undefined;
     if (found) {
       const run = `run ${nameOf(found.run.key.run_id)}`;
       violate('idle-slots', `${run} waits, and ${found.executor} has a free slot that could take it`);

@@ -30,7 +30,7 @@ export interface FollowLogOptions {
   /** Each fact of a run that was accepted, and the run after it. */
   readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message of RUNS, once it is taken. */
-  readonly onTaken: (message: StoredMessage) => void;
+  readonly onInput: (message: StoredMessage) => void;
   /** A name was drained or resumed. */
   readonly onDrain: () => void;
   readonly onHeartbeat: () => void;
@@ -50,25 +50,25 @@ export interface FollowedLog extends AsyncDisposable {
   readonly isCurrent: () => boolean;
   /** The sequence in FLEET of the last fact that was taken. */
   readonly fleetReadUpTo: () => number;
-  readonly takeFleetFact: (fact: FleetFact) => void;
+  readonly applyFleetFact: (fact: FleetFact) => void;
   readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
 }
 
 /** Follows RUNS, FLEET and the heartbeats until it is disposed of. @throws what `whenAvailable` throws */
 export const followLog = async (log: EventLog, options: FollowLogOptions): Promise<FollowedLog> => {
   await using opened = new AsyncDisposableStack();
-  const { whenAvailable, scheduling, take, requests, clock, restoredUpTo, onFact, onTaken } = options;
+  const { whenAvailable, scheduling, take, requests, clock, restoredUpTo, onFact, onInput } = options;
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
   const terms = termReader();
   let replaying = true;
   void bothCaughtUp.then(() => (replaying = false));
 
-  const { takeFleetFact, fleetReadUpTo } = fleetReader(options);
+  const { applyFleetFact, fleetReadUpTo } = fleetReader(options);
   const fleet = opened.use(
     await whenAvailable(() =>
       followFleet(log, {
-        take: takeFleetFact,
+        take: applyFleetFact,
         onTerm: terms.onTerm,
         onCaughtUp: caughtUp.fleet.resolve,
         storesDeadLetters: () => !replaying,
@@ -83,9 +83,9 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
         take,
         requests,
         onFact,
-        onTaken: (message) => {
+        onInput: (message) => {
           clock.sample(Date.parse(message.time), performance.now());
-          onTaken(message);
+          onInput(message);
         },
         onCaughtUp: caughtUp.runs.resolve,
         storesDeadLetters: () => restoredUpTo !== undefined || !replaying,
@@ -109,7 +109,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
     state,
     isCurrent: () => !replaying && state().ok,
     fleetReadUpTo,
-    takeFleetFact,
+    applyFleetFact,
     onHeartbeat,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
@@ -150,11 +150,11 @@ const readEnds = async (log: EventLog): Promise<Ends> => {
 const fleetReader = ({
   take,
   onDrain,
-}: FollowLogOptions): Pick<FollowedLog, 'takeFleetFact' | 'fleetReadUpTo'> => {
+}: FollowLogOptions): Pick<FollowedLog, 'applyFleetFact' | 'fleetReadUpTo'> => {
   let readUpTo = 0;
   return {
     fleetReadUpTo: () => readUpTo,
-    takeFleetFact: (fact) => {
+    applyFleetFact: (fact) => {
       take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });
       readUpTo = Math.max(readUpTo, fact.sequence);
       if ('executor_name' in fact.event) onDrain();

@@ -34,7 +34,7 @@ export interface FollowRunsOptions {
   /** Each fact of a run that was accepted, and the run after it. */
   readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message, once it is taken. */
-  readonly onTaken: (message: StoredMessage) => void;
+  readonly onInput: (message: StoredMessage) => void;
   readonly onCaughtUp: () => void;
   /** False while old messages are read again: an earlier process has stored their dead letters. */
   readonly storesDeadLetters: () => boolean;
@@ -55,7 +55,7 @@ export const followRuns = (log: EventLog, options: FollowRunsOptions): Promise<F
         if (message.sequence <= taken || isTermAnnouncement(message.subject)) continue;
         await takeMessage(log, options, message);
         taken = message.sequence;
-        options.onTaken(message);
+        options.onInput(message);
       }
     },
   });

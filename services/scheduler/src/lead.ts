@@ -89,7 +89,7 @@ const decide = async (
 ): Promise<void> => {
   const { loop, followed, snapshots } = options;
   const { take } = loop;
-  await takeLogSize(log, take);
+  await applyLogSize(log, take);
   if (over.aborted) return;
   const executor = executeDecisions(
     {
@@ -189,7 +189,7 @@ const tickUntilAborted = async (
       clock.sample(brokerMs, connectedMs, sentMs);
       if (connectedMs - sizeReadMs >= LOG_SIZE_EVERY_MS) {
         sizeReadMs = connectedMs;
-        await takeLogSize(log, take);
+        await applyLogSize(log, take);
         if (signal.aborted) return;
       }
       const now = clock.at(connectedMs);
@@ -200,7 +200,7 @@ const tickUntilAborted = async (
 };
 
 /** Without a response, the last size stays. */
-const takeLogSize = async (log: EventLog, take: DecisionLoop['take']): Promise<void> => {
+const applyLogSize = async (log: EventLog, take: DecisionLoop['take']): Promise<void> => {
   const fill = await streamFill(log, 'RUNS');
   if (fill) take({ type: 'log_size', bytes: fill.bytes, maxBytes: fill.maxBytes ?? -1 });
 };

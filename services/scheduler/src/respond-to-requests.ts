@@ -62,8 +62,8 @@ export const respondToSchedulerRedrives = (
   respondToRedrives(log, 'scheduler', async (request) => {
     if (!followed.isCurrent()) return undefined;
     const { scheduling, take } = loop;
-    const { takeFleetFact } = followed;
-    const response = await redrive(log, { scheduling, take, takeFleetFact }, request);
+    const { applyFleetFact } = followed;
+    const response = await redrive(log, { scheduling, take, applyFleetFact }, request);
     onRedriven();
     return loop.leading() ? response : undefined;
   });
@@ -71,7 +71,7 @@ export const respondToSchedulerRedrives = (
 export interface RedriveTarget {
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
-  readonly takeFleetFact: (fact: FleetFact) => void;
+  readonly applyFleetFact: (fact: FleetFact) => void;
 }
 
 /** A run may get facts faster than they can be read. */
@@ -152,11 +152,14 @@ const redriveRun = async (
   return refused(`Run ${key.run_id} changed each time that it was read. Try again in a moment.`);
 };
 
-const redriveFleetFact = ({ scheduling, takeFleetFact }: RedriveTarget, fact: FleetFact): RedriveResponse => {
+const redriveFleetFact = (
+  { scheduling, applyFleetFact }: RedriveTarget,
+  fact: FleetFact,
+): RedriveResponse => {
   const { event, sequence } = fact;
   if (!scheduling.isNew(event, sequence)) {
     return refused(`${event.type} is known, or a later fact is.`);
   }
-  takeFleetFact(fact);
+  applyFleetFact(fact);
   return taken(`${event.type} counts from now on.`);
 };

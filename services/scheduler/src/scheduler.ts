@@ -83,7 +83,7 @@ export const openScheduler = async (
       onFact: (type, run) => {
         if (loop.leading()) counted.onFact(type, run);
       },
-      onTaken: (message) => snapshots.taken(message.sequence, eventIdOf(message)),
+      onInput: (message) => snapshots.taken(message.sequence, eventIdOf(message)),
       onDrain: snapshots.changed,
       onHeartbeat: counted.heartbeat,
     }),

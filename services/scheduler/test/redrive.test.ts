@@ -116,7 +116,7 @@ describe('a dead letter that a scheduler redrives', () => {
     const redriving = {
       scheduling,
       take: (input: SchedulerInput) => core.take(input),
-      takeFleetFact: () => undefined,
+      applyFleetFact: () => undefined,
     };
     const redriveRun = (): Promise<RedriveResponse> =>
       redriveMessage(bed.log, redriving, { stream: 'RUNS', sequence: 1 });

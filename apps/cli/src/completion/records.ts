@@ -2,7 +2,7 @@ import { ApiKeyList } from '@runledger/contracts/http/api-keys';
 import { ExecutorPage } from '@runledger/contracts/http/executors';
 import type { Client } from '../command/command-context.ts';
 import { type Environment, LOCAL, readContexts } from '../api/connection.ts';
-import { ShownRuns } from '../runs/shown-run.ts';
+import { RunListResponse } from '../runs/run-response.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { schedules } from '../catalogue/named-records.ts';
 import { machines } from '../catalogue/machines.ts';
@@ -79,7 +79,7 @@ const recordsOf = async (
     }
     case 'run': {
       const { call } = await client();
-      const { runs } = await call(ShownRuns, { method: 'GET', path: '/runs', query: { limit: RUNS } });
+      const { runs } = await call(RunListResponse, { method: 'GET', path: '/runs', query: { limit: RUNS } });
       return runs.map(({ id, status, created_at }) => ({
         id,
         name: null,

@@ -82,11 +82,11 @@ const spanOf = ({ from, to, leadIn }: CaptureOptions, hasRuns: boolean): SliceSp
     );
   const [fromMs, toMs] = [timeOf('--from', from), timeOf('--to', to)];
   if (fromMs >= toMs) throw new CommandError(`--from ${plain(from)} must be before --to ${plain(to)}.`);
-  const leadInMs = (secondsOf('--lead-in', leadIn) ?? 0) * 1_000;
+  const warmUpMs = (secondsOf('--lead-in', leadIn) ?? 0) * 1_000;
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
-    lead_in_from: new Date(Math.max(0, fromMs - leadInMs)).toISOString(),
+    lead_in_from: new Date(Math.max(0, fromMs - warmUpMs)).toISOString(),
   };
 };
 

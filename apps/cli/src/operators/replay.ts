@@ -9,7 +9,7 @@ import { factSentence } from '@runledger/contracts/events/fact-sentence';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { TERMS } from '@runledger/contracts/events/leader-terms';
 import { CommandError, EXIT, type ExitCode, plain } from '../command/command-error.ts';
-import { asCommandError, playOptions, type ReplayContext, describeVerdict, shownSentence } from './shadow.ts';
+import { asCommandError, playOptions, type ReplayContext, describeVerdict, plainSentence } from './shadow.ts';
 
 export interface ReplayOptions {
   readonly tolerance: string;
@@ -140,7 +140,7 @@ const factText = ({ subject, event }: SliceFact): string => {
   const parsed = run.kind === 'event' ? run : parseWebhookEvent(event);
   if (parsed.kind === 'event') {
     const { type, run_id } = parsed.event;
-    return `${type} of run ${run_id}: ${shownSentence(factSentence(parsed.event))}`;
+    return `${type} of run ${run_id}: ${plainSentence(factSentence(parsed.event))}`;
   }
   const delivery = runOfDeliverySubject(subject);
   if (delivery && event !== null) return plain(`${deliveryText(event)} of run ${delivery.run_id}`);

@@ -58,10 +58,10 @@ const KINDS: Readonly<Record<Verdict['kind'], string>> = {
   not_compared: 'is not compared',
 };
 
-const textOf = ({ type, sentence }: Decided): string => `${type}: ${shownSentence(sentence)}`;
+const textOf = ({ type, sentence }: Decided): string => `${type}: ${plainSentence(sentence)}`;
 
 /** A slice leaves out texts for people, such as the message at the end of a sentence. */
-export const shownSentence = (sentence: string): string => plain(sentence).replace(/:$/, '');
+export const plainSentence = (sentence: string): string => plain(sentence).replace(/:$/, '');
 
 const whyOf = (verdict: Verdict): string[] => {
   switch (verdict.kind) {

@@ -12,7 +12,7 @@ import type { ApiConnection } from '../api/connection.ts';
 import { textResponse } from '../api/streams.ts';
 import { plain, CommandError } from '../command/command-error.ts';
 import { followRun } from './watch-run.ts';
-import { ShownRun } from './shown-run.ts';
+import { RunResponse } from './run-response.ts';
 
 /** The commands about what happened to a run, and how it was. */
 export const addHistoryCommands = (program: Command, { withClient, add }: CommandContext): void => {
@@ -57,8 +57,8 @@ export const historyPicture = (connection: ApiConnection, run: string): Promise<
   textResponse(connection, { method: 'GET', path: at`/run/${run}/history.svg` });
 
 /** `logLines`: of the beginning and of the end of each log; the service's default when left out. */
-const historyOf = ({ call }: Client, run: string, logLines?: number): Promise<ShownHistory> =>
-  call(ShownHistory, {
+const historyOf = ({ call }: Client, run: string, logLines?: number): Promise<HistoryResponse> =>
+  call(HistoryResponse, {
     method: 'GET',
     path: at`/run/${run}/history`,
     query: { log_lines: logLines },
@@ -70,7 +70,7 @@ const NOTIFIED_EVERY_MS = 2_000;
 /** Its log is for `runledger logs`: what is new of it is more than lines of its end. */
 const follow = async (client: Client, run: string, options: HistoryOptions): Promise<void> => {
   const printed = new Set<string>();
-  const printNew = async (): Promise<ShownHistory> => {
+  const printNew = async (): Promise<HistoryResponse> => {
     const read = await retryForAMinute(() => historyOf(client, run, 0), client.screen);
     for (const entry of read.entries) {
       const name = nameOf(entry);
@@ -87,13 +87,13 @@ const follow = async (client: Client, run: string, options: HistoryOptions): Pro
   while (isNotifying(await printNew())) await pause(NOTIFIED_EVERY_MS);
 };
 
-const isNotifying = ({ webhook_status }: ShownHistory): boolean =>
+const isNotifying = ({ webhook_status }: HistoryResponse): boolean =>
   webhook_status === 'not-started' || webhook_status === 'running';
 
-const nameOf = (entry: ShownEntry): string =>
+const nameOf = (entry: HistoryEntry): string =>
   entry.kind === 'fact' ? `fact ${entry.sequence}` : JSON.stringify([entry.kind, entry.time, entry]);
 
-const printEntry = ({ screen }: Client, entry: ShownEntry, { changes = false }: HistoryOptions): void => {
+const printEntry = ({ screen }: Client, entry: HistoryEntry, { changes = false }: HistoryOptions): void => {
   if (screen.isJson()) return screen.printJson(entry);
   const [first = '', ...rest] = wordsOf(entry);
   screen.print(first);
@@ -104,7 +104,7 @@ const printEntry = ({ screen }: Client, entry: ShownEntry, { changes = false }: 
 };
 
 /** The lines of an entry. Nothing is cut off: the end of a message is often what matters. */
-const wordsOf = (entry: ShownEntry): string[] => {
+const wordsOf = (entry: HistoryEntry): string[] => {
   switch (entry.kind) {
     case 'fact': {
       const [first = '', ...rest] = linesOf(entry.sentence);
@@ -122,7 +122,7 @@ const wordsOf = (entry: ShownEntry): string[] => {
 };
 
 const row = (
-  { time, ...entry }: ShownEntry,
+  { time, ...entry }: HistoryEntry,
   what: string,
   words: string,
   [writer, change]: readonly [string, string] = ['', ''],
@@ -136,7 +136,7 @@ const row = (
 const linesOf = (text: string): string[] => text.split('\n').map(plain);
 
 /** The change of the run's status, or of its notifications. */
-const changeOf = ({ changes }: Extract<ShownEntry, { kind: 'fact' }>): string => {
+const changeOf = ({ changes }: Extract<HistoryEntry, { kind: 'fact' }>): string => {
   for (const [member, name] of [
     ['status', ''],
     ['webhook_status', 'webhook '],
@@ -149,7 +149,7 @@ const changeOf = ({ changes }: Extract<ShownEntry, { kind: 'fact' }>): string =>
   return '';
 };
 
-const logWords = (log: Extract<ShownEntry, { kind: 'log' }>['log']): string => {
+const logWords = (log: Extract<HistoryEntry, { kind: 'log' }>['log']): string => {
   if ('line' in log) return `attempt ${log.attempt}: ${plain(log.line)}`;
   if ('cut' in log) return `attempt ${log.attempt}: [${log.cut.lines} more lines, ${log.cut.bytes} bytes]`;
   return `attempt ${log.attempt}: ${plain(log.notice)}`;
@@ -174,8 +174,8 @@ const showChanges = async (
   if (changes.length === 0) screen.hint('Nothing differs.');
 };
 
-const runAt = (call: ApiCall, run: string, moment: string): Promise<ShownRun> =>
-  call(ShownRun, {
+const runAt = (call: ApiCall, run: string, moment: string): Promise<RunResponse> =>
+  call(RunResponse, {
     method: 'GET',
     path: at`/run/${run}`,
     query: momentOf(moment),
@@ -233,12 +233,12 @@ const Gap = Type.Object({
 
 /** What commands show of an entry. `--json` prints all members of the answer. */
 const Entry = Type.Union([Fact, Delivery, Log, Gap]);
-type ShownEntry = Static<typeof Entry>;
+type HistoryEntry = Static<typeof Entry>;
 
-const ShownHistory = Type.Object({
+const HistoryResponse = Type.Object({
   status: nullable(Type.String()),
   finished: Type.Boolean(),
   webhook_status: nullable(Type.String()),
   entries: Type.Array(Entry),
 });
-type ShownHistory = Static<typeof ShownHistory>;
+type HistoryResponse = Static<typeof HistoryResponse>;

@@ -3,13 +3,13 @@ import { counted } from '@runledger/contracts/events/fact-sentence';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { ANSWER_WITHIN_MS, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
-import { errorLines, isWorthALine, ShownRuns, type ShownRun } from './shown-run.ts';
+import { errorLines, isWorthALine, RunListResponse, type RunResponse } from './run-response.ts';
 import { listPages, type ListOptions, type Page } from '../command/list-pages.ts';
 import { inColumns, headLine, rowLine, type Column } from '../command/table.ts';
 import { wholeNumberIn } from '../command/option-values.ts';
 import type { Screen } from '../command/screen.ts';
 
-const runColumns: readonly Column<ShownRun>[] = [
+const runColumns: readonly Column<RunResponse>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
   { title: 'CREATED', width: 24, is: 'time', of: ({ created_at }) => created_at },
   { title: 'STATUS', width: 10, is: 'status', of: ({ status }) => status },
@@ -36,8 +36,8 @@ export const listRuns = (client: Client, query: RunQuery, options: ListOptions):
   });
 
 /** A page of runs. */
-const readRuns = async ({ call, screen }: Client, query: RunQuery): Promise<Page<ShownRun>> => {
-  const page = await call(ShownRuns, {
+const readRuns = async ({ call, screen }: Client, query: RunQuery): Promise<Page<RunResponse>> => {
+  const page = await call(RunListResponse, {
     method: 'GET',
     path: '/runs',
     query,
@@ -84,7 +84,7 @@ export const watchRuns = async (
   }
 };
 
-type Show = (runs: readonly ShownRun[]) => void;
+type Show = (runs: readonly RunResponse[]) => void;
 
 /** The empty line below it is where the shell goes on after Ctrl-C. */
 const table =
@@ -101,7 +101,7 @@ const table =
 
 const changes = (screen: Screen): Show => {
   const json = screen.isJson();
-  let before: ReadonlyMap<string, ShownRun> | undefined;
+  let before: ReadonlyMap<string, RunResponse> | undefined;
   return (runs) => {
     if (before === undefined && !json) screen.print(headLine(screen, runColumns));
     // The newest comes last, as in a log.
@@ -115,5 +115,5 @@ const changes = (screen: Screen): Show => {
 };
 
 /** Progress adds up until it is worth a line. */
-const keptOf = (before: ShownRun | undefined, now: ShownRun, json: boolean): ShownRun =>
+const keptOf = (before: RunResponse | undefined, now: RunResponse, json: boolean): RunResponse =>
   before === undefined || json || isWorthALine(before, now) ? now : before;

@@ -2,7 +2,7 @@ import { isJsonObject, readJsonText } from '@runledger/contracts/json';
 import { isJsonNumber } from '@runledger/contracts/exact-number';
 import { at, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
-import { RunInputs, ShownRun } from './shown-run.ts';
+import { RunInputs, RunResponse } from './run-response.ts';
 import { uploadFile } from './files.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 import { readJsonOption, type ReadJsonFile } from '../command/option-values.ts';
@@ -158,7 +158,7 @@ export const typesOfDeployment = (client: Client, id: string): Promise<DeclaredT
 /** Of the version that a run has. */
 const typesOfRun = (client: Client, run: string): Promise<DeclaredTypes> =>
   unlessRefused(client, async () =>
-    typesOf(client, await client.call(ShownRun, { method: 'GET', path: at`/run/${run}` })),
+    typesOf(client, await client.call(RunResponse, { method: 'GET', path: at`/run/${run}` })),
   );
 
 const typesOf = async (

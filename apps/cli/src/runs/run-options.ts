@@ -1,4 +1,4 @@
-import { RunOrigin } from '@runledger/contracts/events/run-event-data';
+import { RunSource } from '@runledger/contracts/events/run-event-data';
 import { RunStatus } from '@runledger/contracts/http/runs/run-attempt';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -51,7 +51,7 @@ const addOtherConditions = (command: Command): Command =>
     .option('--workflow <workflow>', 'of any version of this workflow')
     .option('--schedule <schedule>', 'queued by this schedule')
     .option('--gpu <model>', 'on this GPU model')
-    .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
+    .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunSource.enum))
     .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags)
     .option(
       '--search <text>',

@@ -21,8 +21,8 @@ import {
   progressSentence,
   placementLine,
   hasEnded,
-  ShownRun,
-} from './shown-run.ts';
+  RunResponse,
+} from './run-response.ts';
 import { secondsOf } from '../command/option-values.ts';
 import { queueSettingsOf, type QueueSettings } from './run-options.ts';
 import { typesOfDeployment, changedInputs, givenInputs, type InputOptions } from './run-inputs.ts';
@@ -111,7 +111,7 @@ interface GetOptions {
 
 export const get = async ({ call, screen }: Client, run: string, options: GetOptions): Promise<void> => {
   const wait = waitSeconds(options.wait);
-  const shown = await call(ShownRun, {
+  const shown = await call(RunResponse, {
     method: 'GET',
     path: at`/run/${run}`,
     query: { wait },
@@ -120,7 +120,7 @@ export const get = async ({ call, screen }: Client, run: string, options: GetOpt
   screen.result(shown, () => runLines(screen, shown));
 };
 
-export const runLines = (screen: Screen, shown: ShownRun): string[] =>
+export const runLines = (screen: Screen, shown: RunResponse): string[] =>
   rowLines(screen, [
     ['run', shown.id],
     ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown), 'status'],

@@ -14,8 +14,8 @@ import {
   hasEnded,
   isWorthALine,
   warningLines,
-  ShownRun,
-} from './shown-run.ts';
+  RunResponse,
+} from './run-response.ts';
 import type { Client } from '../command/command-context.ts';
 import type { Screen } from '../command/screen.ts';
 import { at, retryForAMinute } from '../api/api-call.ts';
@@ -26,7 +26,7 @@ import { COMMENT, eventStream, notUnderstood } from '../api/streams.ts';
 /** Shows a run until it has ended, and returns the exit code for its end. Waits while the service is unavailable. */
 export const watchRun = async (client: Client, run: string): Promise<ExitCode> => {
   const { screen } = client;
-  let shown: ShownRun | undefined;
+  let shown: RunResponse | undefined;
   let code: ExitCode = EXIT.done;
   for await (const now of followRun(client, run)) {
     code = exitCodeOf(now);
@@ -45,16 +45,16 @@ export const watchRun = async (client: Client, run: string): Promise<ExitCode> =
   return code;
 };
 
-const printEnd = (run: ShownRun, screen: Screen): void => {
+const printEnd = (run: RunResponse, screen: Screen): void => {
   const warnings = warningLines(run).map((line) => `warning: ${line}`);
   for (const line of [endSentence(run), ...errorLines(run), ...warnings, ...outputLines(run)])
     screen.print(line);
 };
 
-const differs = (before: ShownRun | undefined, now: ShownRun): boolean =>
+const differs = (before: RunResponse | undefined, now: RunResponse): boolean =>
   before === undefined || JSON.stringify(before) !== JSON.stringify(now);
 
-const exitCodeOf = (run: ShownRun): ExitCode => {
+const exitCodeOf = (run: RunResponse): ExitCode => {
   if (run.status === 'success') return EXIT.done;
   return run.status === 'cancelled' ? EXIT.cancelled : EXIT.negative;
 };
@@ -68,9 +68,9 @@ const RECONNECT_AFTER_MS = 1_000;
 export const followRun = async function* (
   { connection, call, screen }: Client,
   run: string,
-): AsyncGenerator<ShownRun> {
-  const read = (): Promise<ShownRun> =>
-    retryForAMinute(() => call(ShownRun, { method: 'GET', path: at`/run/${run}` }), screen);
+): AsyncGenerator<RunResponse> {
+  const read = (): Promise<RunResponse> =>
+    retryForAMinute(() => call(RunResponse, { method: 'GET', path: at`/run/${run}` }), screen);
   let shown = await read();
   yield shown;
   let after: string | undefined;
@@ -146,6 +146,6 @@ const untilDisconnected = async function* (
 
 /** The run that was read may be ahead of the first events of the stream. A new attempt starts with a fact. */
 const withProgress = (
-  shown: ShownRun,
+  shown: RunResponse,
   { progress, live_status }: Extract<RunEventNotice, { kind: 'progress' }>,
-): ShownRun => (progress < shown.progress ? shown : { ...shown, progress, live_status });
+): RunResponse => (progress < shown.progress ? shown : { ...shown, progress, live_status });

@@ -123,7 +123,7 @@ const LONGEST = 160;
 const LONGEST_WHY = 400;
 
 /** An attempt to deliver the final notification, or the last intermediate one. */
-type Attempt = ShownAttempt & { readonly intermediate?: boolean };
+type Attempt = AttemptResponse & { readonly intermediate?: boolean };
 
 /** One delivery attempt: its time, number, result, the time of each phase, and the answer. */
 const attemptColumns: readonly Column<Attempt>[] = [
@@ -141,15 +141,15 @@ const attemptColumns: readonly Column<Attempt>[] = [
   },
 ];
 
-const messageOf = ({ message }: ShownAttempt): string => shorten(plain(message), LONGEST);
+const messageOf = ({ message }: AttemptResponse): string => shorten(plain(message), LONGEST);
 
 const wordsOf = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('  ');
 
-const attemptName = ({ round, try: number }: ShownAttempt): string =>
+const attemptName = ({ round, try: number }: AttemptResponse): string =>
   round === 1 ? `attempt ${number}` : `round ${round}, attempt ${number}`;
 
 /** The phases that happened, such as `dns 2 ms, connect 1 ms, wait 15.0 s`. */
-const phaseWords = ({ phases }: ShownAttempt): string =>
+const phaseWords = ({ phases }: AttemptResponse): string =>
   (['dns', 'connect', 'tls', 'wait', 'body'] as const)
     .flatMap((phase) => {
       const seconds = phases[phase];
@@ -161,7 +161,7 @@ const duration = (seconds: number): string =>
   seconds < 1 ? `${Math.round(seconds * 1_000)} ms` : `${seconds.toFixed(1)} s`;
 
 /** Empty for an accepted attempt, whose answer explains nothing. */
-const answerWords = ({ reason, answer }: ShownAttempt): string => {
+const answerWords = ({ reason, answer }: AttemptResponse): string => {
   const text = plain(answer ?? '');
   return reason === 'accepted' || text === '' ? '' : `answered "${shorten(text, LONGEST)}"`;
 };
@@ -222,7 +222,7 @@ const Phases = Type.Object({
 });
 
 /** One request to the receiver. */
-const ShownAttempt = Type.Object({
+const AttemptResponse = Type.Object({
   webhook_id: Type.String(),
   round: Type.Integer(),
   try: Type.Integer(),
@@ -234,7 +234,7 @@ const ShownAttempt = Type.Object({
   status: nullable(Type.Integer()),
   answer: nullable(Type.String()),
 });
-type ShownAttempt = Static<typeof ShownAttempt>;
+type AttemptResponse = Static<typeof AttemptResponse>;
 
 const deliveryState = {
   webhook_status: nullable(Type.String()),
@@ -250,9 +250,9 @@ const RunDeliveries = Type.Object({
   run_id: Type.String(),
   webhook: nullable(Type.String()),
   ...deliveryState,
-  tries: Type.Array(ShownAttempt),
+  tries: Type.Array(AttemptResponse),
   /** The latest intermediate notification. */
-  intermediate: nullable(ShownAttempt),
+  intermediate: nullable(AttemptResponse),
 });
 type RunDeliveries = Static<typeof RunDeliveries>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { progressLine, progressSentence, type ShownRun } from '../../src/runs/shown-run.ts';
+import { progressLine, progressSentence, type RunResponse } from '../../src/runs/run-response.ts';
 
-const run: ShownRun = {
+const run: RunResponse = {
   id: 'r',
   status: 'running',
   progress: 0.4,

@@ -14,7 +14,7 @@ interface Page {
   readonly searchedTo: string | null;
 }
 
-export interface ShownRuns {
+export interface VisibleRuns {
   readonly rows: readonly RunRow[];
   /** Undefined when all older runs are there, or some are on their way. */
   readonly more: (() => void) | undefined;
@@ -34,7 +34,7 @@ export interface ShownRuns {
 export const useRuns = (
   filter: RunFilter,
   seen: { readonly first: number; readonly last: number },
-): ShownRuns => {
+): VisibleRuns => {
   const key = JSON.stringify(filter);
   const [begun, setBegun] = useState({ key, since: now(), cursors: FIRST });
   if (begun.key !== key) setBegun({ key, since: now(), cursors: FIRST });

@@ -13,7 +13,7 @@ export const keepBegunSignIn = (begun: BegunSignIn): void =>
   localStorage.setItem(NAME, JSON.stringify(begun));
 
 /** Undefined when none was begun, or it was taken already. */
-export const takeBegunSignIn = (): BegunSignIn | undefined => {
+export const consumeBegunSignIn = (): BegunSignIn | undefined => {
   const text = localStorage.getItem(NAME);
   localStorage.removeItem(NAME);
   return text === null ? undefined : JSON.parse(text);

@@ -6,12 +6,12 @@ import type { Schemas } from '../api/schemas.ts';
 import { Loading, Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
 import { ProviderButton } from './provider-button.tsx';
-import { takeFromAddress } from './take-from-address.ts';
+import { consumeFromAddress } from './consume-from-address.ts';
 import { showSession, useSession } from './use-session.ts';
 
 /** Accepts an invitation: with the account that the e-mail has, or with a new one, where the link may make it. */
 export const InvitationPage = (): ReactNode => {
-  const [token] = useState(() => takeFromAddress('token'));
+  const [token] = useState(() => consumeFromAddress('token'));
   const preview = useMutation({
     mutationFn: async (token: string) => answered(api.POST('/invitations/preview', { body: { token } })),
   });

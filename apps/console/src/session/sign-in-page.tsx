@@ -5,15 +5,15 @@ import { answered, api } from '../api/client.ts';
 import { Refused } from '../api/refused.ts';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
-import { takeBegunSignIn } from './begun-sign-in.ts';
+import { consumeBegunSignIn } from './begun-sign-in.ts';
 import { ProviderButton } from './provider-button.tsx';
-import { takeFromAddress } from './take-from-address.ts';
+import { consumeFromAddress } from './consume-from-address.ts';
 import { showSession, useSession, type Session } from './use-session.ts';
 
 /** Where a sign-in link leads, and a provider back. Who comes without them and is signed in goes on. */
 export const SignInPage = (): ReactNode => {
-  const [token, setToken] = useState(() => takeFromAddress('token'));
-  const [answer, setAnswer] = useState(() => takeFromAddress('answer'));
+  const [token, setToken] = useState(() => consumeFromAddress('token'));
+  const [answer, setAnswer] = useState(() => consumeFromAddress('answer'));
   const { data: session } = useSession();
   const navigate = useNavigate();
   const byLink = useLink();
@@ -65,7 +65,7 @@ const useProviderAnswer = (): UseMutationResult<string, Error, string> => {
   const { history } = useRouter();
   return useMutation({
     mutationFn: async (answer) => {
-      const begun = takeBegunSignIn();
+      const begun = consumeBegunSignIn();
       if (begun === undefined) throw new Refused(NOT_BEGUN, 0);
       const body = { pending: begun.pending, answer };
       showSession(await answered(api.POST('/session/oidc/answer', { body })));

@@ -26,7 +26,7 @@ export class Broker {
   /** Appends are refused: its disk is full. */
   isFull = false;
   /** The stream is so full that no new run and no new attempt fits, only what is reserved. */
-  hasRoom = true;
+  hasCapacity = true;
 
   constructor(timeline: Timeline, delayMs: number) {
     this.#timeline = timeline;

@@ -101,13 +101,13 @@ export class DeliveryStore {
       this.onSettled(run);
       return 'stored';
     }
-    if (!this.#hasRoom(delivery)) return 'no_room';
+    if (!this.#hasCapacity(delivery)) return 'no_room';
     this.#store({ ...delivery, ...conclusion.progress }, 'wait', conclusion.at);
     return 'stored';
   }
 
   defer(delivery: FinalDelivery, reminder: StoredOpening | undefined): 'stored' | 'no_room' {
-    if (!this.#hasRoom(delivery)) return 'no_room';
+    if (!this.#hasCapacity(delivery)) return 'no_room';
     if (reminder) this.open(reminder);
     const isNew = delivery.source.kind !== 'deferred';
     if (isNew && !(delivery.mayBeSuperseded && this.isSuperseded(delivery)))
@@ -151,7 +151,7 @@ export class DeliveryStore {
   }
 
   /** An organisation may have as many as are free. */
-  #hasRoom(delivery: FinalDelivery): boolean {
+  #hasCapacity(delivery: FinalDelivery): boolean {
     if (isInTimers(delivery)) return true;
     const own = this.timers().filter((timer) => timer.delivery.key.org_id === delivery.key.org_id);
     return this.#room - this.#timers.size >= Math.max(own.length, 1);

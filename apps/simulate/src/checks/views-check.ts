@@ -4,7 +4,7 @@ import { isDeleted, isEnded, type EndedRun, type RunState } from '@runledger/con
 import { READ_CHAIN, type Stored } from '../broker/run-log.ts';
 import type { World } from '../broker/world.ts';
 import { messagesOf } from '../gateway/archiver.ts';
-import { foldRest, isArchiveDown, shownRun } from '../gateway/shown-run.ts';
+import { foldRest, isArchiveDown, visibleRun } from '../gateway/visible-run.ts';
 import { runOf } from '../plan/ids.ts';
 import type { Violate } from './violation.ts';
 
@@ -82,7 +82,7 @@ export class ViewsCheck {
   }
 
   #look(run_id: string): void {
-    const run = shownRun(this.#world, run_id);
+    const run = visibleRun(this.#world, run_id);
     if (run === undefined && isArchiveDown(this.#world, run_id)) return;
     const before = this.#shown.get(run_id);
     const now = describe(run);

@@ -87,7 +87,7 @@ export class Clients {
   #append(event: RunEvent, then: () => void): void {
     const { broker, log } = this.#world;
     const again = (ms: number): void => this.#gateway.after(ms, () => this.#append(event, then));
-    if (!broker.hasRoom) return again(REFUSED_AFTER_MS);
+    if (!broker.hasCapacity) return again(REFUSED_AFTER_MS);
     broker.ask(
       this.#gateway,
       APPEND_WITHIN_MS,

@@ -25,7 +25,7 @@ export class Projection {
 
   constructor(world: World, process: Process) {
     this.#world = world;
-    this.#reader = new LogReader(world, process, { takeNext: () => this.#takeNext(), batch: BATCH });
+    this.#reader = new LogReader(world, process, { readNext: () => this.#readNext(), batch: BATCH });
     this.onFact();
   }
 
@@ -43,7 +43,7 @@ export class Projection {
     if (this.#at?.missed?.up_to === up_to) this.#at = this.#move(this.#at, { ...this.#at, missed: null });
   }
 
-  #takeNext(): boolean {
+  #readNext(): boolean {
     const { log } = this.#world;
     this.#at ??= this.#begin();
     const message = log.nextFrom(this.#at.sequence + 1);

@@ -67,8 +67,8 @@ export class NotifierLife implements Life {
       instantOf: Date.parse,
     };
     this.#state = createNotifierState(settings, process.clock);
-    this.#log = new LogReader(world, process, { takeNext: () => this.#takeNextMessage(), batch: 8 });
-    this.#timers = new LogReader(world, process, { takeNext: () => this.#takeNextDue(), batch: 4 });
+    this.#log = new LogReader(world, process, { readNext: () => this.#takeNextMessage(), batch: 8 });
+    this.#timers = new LogReader(world, process, { readNext: () => this.#takeNextDue(), batch: 4 });
     const { deliveries, log } = world;
     for (let number = 0; number < PARTITIONS; number += 1) {
       const start = { number, created: CREATED, lastSequence: log.lastSequence, lastReport: 0 };

@@ -3,7 +3,7 @@ import type { Process } from '../virtual-time.ts';
 
 export interface LogReaderOptions {
   /** Takes the next one. False when there is none. */
-  readonly takeNext: () => boolean;
+  readonly readNext: () => boolean;
   /** The most that are taken at once. */
   readonly batch: number;
 }
@@ -39,7 +39,7 @@ export class LogReader {
     if (awayMs > 0) return this.#deliverAfter(awayMs + broker.delayMs(random));
     const count = 1 + random.integer(0, this.#options.batch - 1);
     let hasMore = true;
-    for (let taken = 0; taken < count && hasMore; taken += 1) hasMore = this.#options.takeNext();
+    for (let taken = 0; taken < count && hasMore; taken += 1) hasMore = this.#options.readNext();
     if (hasMore) this.#deliverAfter(broker.deliveryMs(this.#process));
     else this.#isUnderWay = false;
   }

@@ -70,8 +70,8 @@ export class SchedulerLife implements Life, WatchedScheduler {
       },
     });
     watcher.onStarted(this);
-    const readBy = (takeNext: () => boolean, batch: number): LogReader =>
-      new LogReader(world, process, { takeNext, batch });
+    const readBy = (readNext: () => boolean, batch: number): LogReader =>
+      new LogReader(world, process, { readNext, batch });
     this.#runs = readBy(() => this.#takeNextRunFact(), RUNS_BATCH);
     this.#fleet = readBy(() => this.#takeNextFleetFact(), 4);
     this.#beats = readBy(() => this.#takeNextHeartbeat(), RUNS_BATCH);
@@ -163,7 +163,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
 
   #take(input: SchedulerInput): void {
     const decisions = this.scheduling.take(input);
-    this.#watcher.onTaken(this, input, decisions);
+    this.#watcher.onInput(this, input, decisions);
     if (decisions.length > 0) this.#executor?.begin(decisions);
   }
 
@@ -208,12 +208,12 @@ export class SchedulerLife implements Life, WatchedScheduler {
       return false;
     }
     this.#fleetRead = fact.sequence;
-    if ('event' in fact) this.#takeFleetFact(fact);
+    if ('event' in fact) this.#applyFleetFact(fact);
     else if (fact.sequence > (this.#leadership?.term ?? Infinity)) this.#resign();
     return true;
   }
 
-  #takeFleetFact(fact: FleetFact): void {
+  #applyFleetFact(fact: FleetFact): void {
     this.#take({ type: 'fleet_fact', ...fact, connectedMs: this.process.clock });
   }
 
@@ -319,13 +319,13 @@ export class SchedulerLife implements Life, WatchedScheduler {
     const { broker } = this.#world;
     this.#askAsLeader(
       leadership,
-      () => ({ hasRoom: broker.hasRoom }),
-      ({ hasRoom }) => this.#decide(leadership, hasRoom),
+      () => ({ hasCapacity: broker.hasCapacity }),
+      ({ hasCapacity }) => this.#decide(leadership, hasCapacity),
     );
   }
 
-  #decide(leadership: Leadership, hasRoom: boolean): void {
-    this.#takeLogSize(hasRoom);
+  #decide(leadership: Leadership, hasCapacity: boolean): void {
+    this.#applyLogSize(hasCapacity);
     this.#executor = new DecisionExecutor({
       world: this.#world,
       process: this.process,
@@ -360,7 +360,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
     broker.ask(
       this.process,
       TICK_WITHIN_MS,
-      () => ({ clock: broker.clock, hasRoom: broker.hasRoom }),
+      () => ({ clock: broker.clock, hasCapacity: broker.hasCapacity }),
       (answer) => {
         if (this.#executor !== term) return;
         const connectedMs = this.process.clock;
@@ -369,7 +369,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
         }
         if (answer) {
           this.#clock.sample(answer.clock, connectedMs, sentMs);
-          this.#takeLogSize(answer.hasRoom);
+          this.#applyLogSize(answer.hasCapacity);
           const now = this.#clock.at(connectedMs);
           if (now !== undefined) this.#take({ type: 'tick', now, connectedMs });
         }
@@ -378,8 +378,8 @@ export class SchedulerLife implements Life, WatchedScheduler {
     );
   }
 
-  #takeLogSize(hasRoom: boolean): void {
-    this.#take({ type: 'log_size', ...(hasRoom ? EMPTY : FULL) });
+  #applyLogSize(hasCapacity: boolean): void {
+    this.#take({ type: 'log_size', ...(hasCapacity ? EMPTY : FULL) });
   }
 
   #saveOften(leadership: Leadership): void {

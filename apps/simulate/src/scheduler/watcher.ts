@@ -23,7 +23,7 @@ export interface SchedulerWatcher {
   /** Its state is empty: it was started. */
   readonly onStarted: (scheduler: WatchedScheduler) => void;
   /** The core took an input, and decided. */
-  readonly onTaken: (
+  readonly onInput: (
     scheduler: WatchedScheduler,
     input: SchedulerInput,
     decisions: readonly Decision[],

@@ -50,10 +50,10 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
       });
     case 'no_room':
     case 'full':
-      broker.hasRoom = false;
+      broker.hasCapacity = false;
       broker.isFull = kind === 'full';
       return during(world, forMs, () => {
-        broker.hasRoom = true;
+        broker.hasCapacity = true;
         broker.isFull = false;
       });
     case 'short_log':

@@ -73,12 +73,12 @@ export const watchSchedulers = (
       });
       checks.set(scheduler, judge);
     },
-    onTaken: (scheduler, input, decisions) => {
+    onInput: (scheduler, input, decisions) => {
       if (input.type === 'lead') {
         counts.takeovers += 1;
         leadsSince.set(scheduler.name, timeline.now);
       }
-      checks.get(scheduler)?.onTaken(input, decisions);
+      checks.get(scheduler)?.onInput(input, decisions);
     },
     // An executor is lost after a whole period without a heartbeat in which the scheduler led and was connected.
     onLoss: ({ name, process }, { executor, readAtMs, lastAtMs = 0 }) => {

@@ -5,7 +5,7 @@ import { deletions, inputFiles, logs } from './contents.ts';
 import { fullStores, permissions, refusals, serviceHealth, tenancy } from './edges.ts';
 import { readsNeverGoBack } from './reads-never-go-back.ts';
 import { acceptedRuns, attempts, cancels, expiry, queuedOnce, soundRuns } from './runs.ts';
-import { notifications, streams, views } from './shown.ts';
+import { notifications, streams, views } from './responses.ts';
 import { drains, fairShare, slots, violationsInFacts } from './slots.ts';
 
 /** Which observations show which invariant. */

@@ -10,7 +10,7 @@ export const archive: Check = (evidence) => [
   ...wronglyRefused(evidence),
   ...wrongHistories(evidence),
   ...wronglyNamed(evidence),
-  ...notKept(evidence),
+  ...notArchived(evidence),
 ];
 
 /** A late answer, and what a gateway that was paused takes for one. */
@@ -84,7 +84,7 @@ const wronglyNamed = ({
 };
 
 /** Of each run that nobody deleted the archive has every fact that it did not lose for good, and of the others nothing. */
-const notKept = ({ runs, archive: { kept, faults } }: Evidence): Finding[] =>
+const notArchived = ({ runs, archive: { kept, faults } }: Evidence): Finding[] =>
   kept === undefined
     ? []
     : [...runs].flatMap(([run, logged]) => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { wasBrokerAway } from '../cluster/outages.ts';
 import type { Exchange } from '../clients/client-records.ts';
-import type { Check, Evidence, Finding, ShownLogs } from '../evidence/evidence.ts';
+import type { Check, Evidence, Finding, LogsResponse } from '../evidence/evidence.ts';
 import {
   type LoggedRun,
   factsUntilEnd,
@@ -158,7 +158,7 @@ export const logs: Check = ({ logs: shown, runs }) =>
   });
 
 /** The check of deletions is about deleted runs. */
-const wrongLogIn = ({ status, items }: ShownLogs, logged: LoggedRun): string | undefined => {
+const wrongLogIn = ({ status, items }: LogsResponse, logged: LoggedRun): string | undefined => {
   if (logged.isDeleted) return undefined;
   if (status !== 200) return `answers ${status} for the logs.`;
   const last = lastOf(logged);

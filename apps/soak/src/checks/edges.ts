@@ -104,7 +104,7 @@ const MAY_BE: ReadonlySet<number> = new Set([404, 408, 503]);
 
 /** A stranger gets 404 for every run and deployment, or no answer, and its lists are empty. */
 export const tenancy: Check = (evidence) => {
-  const { records, shownToStranger, runs, org_id } = evidence;
+  const { records, strangerResponses, runs, org_id } = evidence;
   const others = unplannedIn(evidence);
   const violations: Finding[] = [];
   for (const { kind, run, gateway, answer } of records.exchanges) {
@@ -113,7 +113,7 @@ export const tenancy: Check = (evidence) => {
     const what = answer.kind === 'refused' ? `${answer.status}: ${answer.why}` : answer.kind;
     violations.push({ run, message: `${gateway} answered a stranger with ${what}` });
   }
-  for (const { gateway, listed, read } of shownToStranger) {
+  for (const { gateway, listed, read } of strangerResponses) {
     for (const { run } of [...listed, ...read.filter(({ shown }) => shown !== null)])
       violations.push({ run, message: `${gateway} shows it to a stranger.` });
   }

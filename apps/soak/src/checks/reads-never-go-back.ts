@@ -1,7 +1,7 @@
 import type { Check, Finding } from '../evidence/evidence.ts';
 import { type LoggedRun, factsUntilEnd } from '../evidence/logged-run.ts';
 import { wasUnknown } from './archive.ts';
-import type { Exchange, ClientRecords, ShownRun } from '../clients/client-records.ts';
+import type { Exchange, ClientRecords, RunResponse } from '../clients/client-records.ts';
 import { wasBrokerAway, type Outage } from '../cluster/outages.ts';
 
 export const readsNeverGoBack: Check = ({ records, runs, faults, archive }) => {
@@ -116,7 +116,7 @@ const findRegression = (observations: readonly Observation[]): Regression | unde
 /** The positions at which the run was as it is shown; undefined if it never was. */
 const positionsOf = (
   { situations, facts, isDeleted }: LoggedRun,
-  shown: ShownRun,
+  shown: RunResponse,
 ): PositionRange | undefined => {
   const end = isDeleted ? facts.at(-1)?.sequence : undefined;
   const fits = situations.flatMap(({ sequence, run }, at) => {

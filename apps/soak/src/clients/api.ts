@@ -16,7 +16,7 @@ import { Type } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { now } from '../cluster/clock.ts';
 import type { Caller } from '../cluster/organisation.ts';
-import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
+import type { Answer, Exchange, RequestKind, RunResponse } from './client-records.ts';
 
 const File = compiledSchema(UploadedFile);
 const Created = compiledSchema(CreateRunResponse);
@@ -134,7 +134,7 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
       return Created.Check(body) ? { kind: 'queued', run: body.run_id } : undefined;
     case 'get':
     case 'wait':
-      return Run.Check(body) ? { kind: 'shown', shown: shownRun(body) } : undefined;
+      return Run.Check(body) ? { kind: 'shown', shown: runResponse(body) } : undefined;
     case 'cancel':
       return Cancelled.Check(body) ? { kind: 'cancelled', outcome: body.outcome } : undefined;
     case 'cancel_many':
@@ -154,7 +154,7 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
       return Deleted.Check(body) ? { kind: 'deleted', outcome: body.outcome } : undefined;
     case 'list':
       return Page.Check(body)
-        ? { kind: 'listed', runs: body.runs.map((run) => ({ run: run.id, shown: shownRun(run) })) }
+        ? { kind: 'listed', runs: body.runs.map((run) => ({ run: run.id, shown: runResponse(run) })) }
         : undefined;
     case 'history':
       return History.Check(body) ? historyOf(body) : undefined;
@@ -171,7 +171,7 @@ const historyOf = ({ entries }: RunHistory): Answer => ({
   hasGap: entries.some(({ kind }) => kind === 'gap'),
 });
 
-export const shownRun = (run: WorkflowRun): ShownRun => ({
+export const runResponse = (run: WorkflowRun): RunResponse => ({
   status: run.status,
   updated_at: run.updated_at,
   created_at: run.created_at,

@@ -17,7 +17,7 @@ export interface Taking {
 }
 
 /** The members of a GET answer that the log confirms. */
-export interface ShownRun {
+export interface RunResponse {
   readonly status: RunStatus;
   readonly updated_at: string;
   readonly created_at: string;
@@ -39,7 +39,7 @@ export interface ShownRun {
 
 export type Answer =
   | { readonly kind: 'queued'; readonly run: string }
-  | { readonly kind: 'shown'; readonly shown: ShownRun }
+  | { readonly kind: 'shown'; readonly shown: RunResponse }
   | { readonly kind: 'cancelled'; readonly outcome: 'cancelled' | 'cancellation_requested' | 'already_ended' }
   | { readonly kind: 'cancelled_many'; readonly body: string }
   | { readonly kind: 'redelivered'; readonly round: number }
@@ -47,7 +47,10 @@ export type Answer =
   | { readonly kind: 'created'; readonly id: string }
   | { readonly kind: 'uploaded'; readonly id: string }
   | { readonly kind: 'deleted'; readonly outcome: 'deleted' | 'already_deleted' }
-  | { readonly kind: 'listed'; readonly runs: readonly { readonly run: string; readonly shown: ShownRun }[] }
+  | {
+      readonly kind: 'listed';
+      readonly runs: readonly { readonly run: string; readonly shown: RunResponse }[];
+    }
   /** Its facts, such as `12 RunQueued`. */
   | { readonly kind: 'history'; readonly facts: readonly string[]; readonly hasGap: boolean }
   /** A record of the catalogue was archived or deleted. */

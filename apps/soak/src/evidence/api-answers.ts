@@ -10,8 +10,14 @@ import { Value } from 'typebox/value';
 import { QueuesPage } from '@runledger/contracts/http/queues';
 import { atOnce } from '@runledger/testing/at-once';
 import type { Pool } from '@runledger/contracts/requests/pools';
-import { send, shownRun } from '../clients/api.ts';
-import { type ShownByGateway, type ShownFile, type ShownLogs, isIdle, type ShownRecord } from './evidence.ts';
+import { send, runResponse } from '../clients/api.ts';
+import {
+  type GatewayResponses,
+  type FileResponse,
+  type LogsResponse,
+  isIdle,
+  type RecordResponse,
+} from './evidence.ts';
 import { filesOf, type LoggedRuns, linesRequestedBy } from './logged-run.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { CreatedRecord } from '../clients/client-records.ts';
@@ -47,26 +53,29 @@ async function* pagesOf(
 }
 
 /** What a gateway shows of every run, in its list and one by one. @throws Error for an unexpected answer */
-export const shownByGateway = async (
+export const gatewayResponses = async (
   gateway: string,
   apiKey: string,
   runs: readonly string[],
-): Promise<ShownByGateway> => {
-  const listed: ShownByGateway['listed'][number][] = [];
+): Promise<GatewayResponses> => {
+  const listed: GatewayResponses['listed'][number][] = [];
   for await (const { status, body } of pagesOf(`${gateway}/runs?limit=${PAGE}`, apiKey)) {
     if (status !== 200 || !Page.Check(body)) throw new Error(`${gateway} answered its list with ${status}`);
-    listed.push(...body.runs.map((run) => ({ run: run.id, shown: shownRun(run) })));
+    listed.push(...body.runs.map((run) => ({ run: run.id, shown: runResponse(run) })));
   }
   const read = await atOnce(AT_ONCE, runs, async (run) => {
     const { status, body } = await getJson(`${gateway}/run/${run}?include=inputs,workflow_api`, apiKey);
     if (status !== 404 && !Run.Check(body)) throw new Error(`${gateway} answered run ${run} with ${status}`);
-    return { run, shown: Run.Check(body) ? shownRun(body) : null };
+    return { run, shown: Run.Check(body) ? runResponse(body) : null };
   });
   return { gateway, listed, read };
 };
 
 /** What all gateways answer for each file that the ends of runs list. */
-export const shownFiles = (gateways: readonly string[], runs: LoggedRuns): Promise<readonly ShownFile[]> => {
+export const fileResponses = (
+  gateways: readonly string[],
+  runs: LoggedRuns,
+): Promise<readonly FileResponse[]> => {
   const wanted = [...runs].flatMap(([run, logged]) =>
     filesOf(logged).flatMap((file) => gateways.map((gateway) => ({ gateway, run, ...file }))),
   );
@@ -81,11 +90,11 @@ export const shownFiles = (gateways: readonly string[], runs: LoggedRuns): Promi
 const Items = Type.Array(Type.Union([RunLogLine, RunLogCut, RunLogNotice]));
 
 /** The logs of each run that was to write some, at one gateway after the other. @throws Error for an unexpected answer */
-export const shownLogs = (
+export const logsResponses = (
   gateways: readonly string[],
   apiKey: string,
   runs: LoggedRuns,
-): Promise<readonly ShownLogs[]> => {
+): Promise<readonly LogsResponse[]> => {
   const wanted = [...runs].flatMap(([run, logged], at) => {
     const gateway = gateways[at % gateways.length];
     return gateway !== undefined && linesRequestedBy(logged) > 0 ? [{ gateway, run }] : [];
@@ -104,7 +113,7 @@ const POOLS_WITHIN_MS = 60_000;
 const AGAIN_AFTER_MS = 1_000;
 
 /** Who waits and who holds slots, as soon as nobody does or the time is up; undefined if no gateway has said so. */
-export const shownPools = async ({
+export const poolsResponse = async ({
   gateways,
   operatorKey,
 }: Pick<Cluster, 'gateways' | 'operatorKey'>): Promise<readonly Pool[] | undefined> => {
@@ -129,10 +138,10 @@ const RecordsPage = compiledSchema(
 );
 
 /** What all gateways answer for each record that clients created, and whether they list it. */
-export const shownRecords = async (
+export const recordResponses = async (
   { gateways, organisation: { api_key } }: Cluster,
   records: readonly CreatedRecord[],
-): Promise<readonly ShownRecord[]> => {
+): Promise<readonly RecordResponse[]> => {
   const idsListedAt = async (gateway: string): Promise<ReadonlySet<string>> => {
     const ids = new Set<string>();
     for (const list of new Set(records.map((record) => dirname(record.path))))

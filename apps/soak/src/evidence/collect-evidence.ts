@@ -6,7 +6,7 @@ import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { unpackRun } from '@runledger/gateway/archive/run-object';
 import { archive as archiveCheck } from '../checks/archive.ts';
 import { deletions } from '../checks/contents.ts';
-import { views } from '../checks/shown.ts';
+import { views } from '../checks/responses.ts';
 import { reasonOf } from '../clients/api.ts';
 import type { ClientRecords } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
@@ -18,7 +18,7 @@ import type {
   Evidence,
   ProgramStart,
   SharingEvidence,
-  ShownByGateway,
+  GatewayResponses,
   Promises,
 } from './evidence.ts';
 import { foldRuns, runsOf, type LoggedRuns, everyMessage, vanishedFrom } from './logged-run.ts';
@@ -27,7 +27,13 @@ import { brokerRefusals } from '../faults/trespass.ts';
 import type { InjectedTrouble } from '../faults/trouble.ts';
 import type { Size } from '../size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
-import { shownByGateway, shownPools, shownFiles, shownLogs, shownRecords } from './api-answers.ts';
+import {
+  gatewayResponses,
+  poolsResponse,
+  fileResponses,
+  logsResponses,
+  recordResponses,
+} from './api-answers.ts';
 
 interface CollectionOptions {
   readonly cluster: Cluster;
@@ -67,10 +73,10 @@ export const collectEvidence = async ({
     files: [],
     logs: [],
     catalogue: [],
-    shownToStranger: await shownToStranger(cluster, runs),
+    strangerResponses: await strangerResponses(cluster, runs),
     org_id: cluster.organisation.org_id,
     glutton_id: cluster.glutton.org_id,
-    sharing: sharingOf(cluster, await shownPools(cluster)),
+    sharing: sharingOf(cluster, await poolsResponse(cluster)),
     programStarts: await readProgramStarts(programStartsPath(folder)),
     deadLetters: await listDeadLetters(cluster.log, { limit: MAX_DEAD_LETTERS }),
     faults: cluster.journal,
@@ -84,19 +90,19 @@ export const collectEvidence = async ({
   };
   const { gateways, organisation } = cluster;
   const keys = [...runsOf(evidence, evidence.org_id).keys()];
-  const caughtUp = await untilKept(views, async () => {
-    const shown = await shownWith(organisation.api_key, gateways, keys);
+  const caughtUp = await untilPassing(views, async () => {
+    const shown = await responsesFor(organisation.api_key, gateways, keys);
     // The log may have got a late fact meanwhile, which gateways show.
     return { ...evidence, shown, runs: runsNow() };
   });
   const ownRuns = runsOf(caughtUp, evidence.org_id);
-  const catalogue = await shownRecords(cluster, records.catalogue);
-  const logs = await shownLogs(gateways, organisation.api_key, ownRuns);
-  const erased = await untilKept(deletions, async () => ({
+  const catalogue = await recordResponses(cluster, records.catalogue);
+  const logs = await logsResponses(gateways, organisation.api_key, ownRuns);
+  const erased = await untilPassing(deletions, async () => ({
     ...caughtUp,
-    files: await shownFiles(gateways, ownRuns),
+    files: await fileResponses(gateways, ownRuns),
   }));
-  return untilKept(archiveCheck, async () => ({
+  return untilPassing(archiveCheck, async () => ({
     ...erased,
     catalogue,
     logs,
@@ -135,14 +141,14 @@ const sharingOf = (
   pools,
 });
 
-const shownWith = (
+const responsesFor = (
   apiKey: string,
   gateways: readonly string[],
   runs: readonly string[],
-): Promise<ShownByGateway[]> =>
+): Promise<GatewayResponses[]> =>
   Promise.all(
     gateways.map((gateway) =>
-      shownByGateway(gateway, apiKey, runs).catch((error: unknown) => {
+      gatewayResponses(gateway, apiKey, runs).catch((error: unknown) => {
         return { gateway, listed: [], read: [], failure: reasonOf(error) };
       }),
     ),
@@ -151,14 +157,14 @@ const shownWith = (
 /** A sample of the runs is enough: clients tried others while they ran. */
 const STRANGER_READS = 50;
 
-const shownToStranger = (
+const strangerResponses = (
   { gateways, stranger }: Cluster,
   runs: LoggedRuns,
-): Promise<readonly ShownByGateway[]> =>
-  shownWith(stranger.api_key, gateways, [...runs.keys()].slice(0, STRANGER_READS));
+): Promise<readonly GatewayResponses[]> =>
+  responsesFor(stranger.api_key, gateways, [...runs.keys()].slice(0, STRANGER_READS));
 
 /** What is looked at, as soon as it is correct or the time is up. */
-const untilKept = async (check: Check, look: () => Promise<Evidence>): Promise<Evidence> => {
+const untilPassing = async (check: Check, look: () => Promise<Evidence>): Promise<Evidence> => {
   for (const deadline = performance.now() + CORRECT_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
     const evidence = await look();
     if (performance.now() > deadline || check(evidence).length === 0) return evidence;

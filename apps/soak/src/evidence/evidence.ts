@@ -2,7 +2,7 @@ import type { Pool } from '@runledger/contracts/requests/pools';
 import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { InvariantName } from '@runledger/testing/invariants';
-import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
+import type { ClientRecords, RunResponse } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { FaultRecords } from '../cluster/outages.ts';
 import type { ArchiveFailure } from '../cluster/archive-store.ts';
@@ -14,18 +14,18 @@ import type { Size } from '../size.ts';
 import type { LoggedRuns } from './logged-run.ts';
 
 /** What one gateway shows after everything has ended. */
-export interface ShownByGateway {
+export interface GatewayResponses {
   readonly gateway: string;
   /** All pages of its list. */
-  readonly listed: readonly { readonly run: string; readonly shown: ShownRun }[];
+  readonly listed: readonly { readonly run: string; readonly shown: RunResponse }[];
   /** One read for each run, with its inputs and its workflow; null where the answer is 404. */
-  readonly read: readonly { readonly run: string; readonly shown: ShownRun | null }[];
+  readonly read: readonly { readonly run: string; readonly shown: RunResponse | null }[];
   /** Why the gateway did not show everything in time. */
   readonly failure?: string;
 }
 
 /** What a gateway answers for an output file, long after the last fault. */
-export interface ShownFile {
+export interface FileResponse {
   readonly gateway: string;
   readonly run: string;
   readonly key: string;
@@ -35,7 +35,7 @@ export interface ShownFile {
 }
 
 /** What a gateway answers for the logs of a run that has ended. */
-export interface ShownLogs {
+export interface LogsResponse {
   readonly gateway: string;
   readonly run: string;
   readonly status: number;
@@ -43,7 +43,7 @@ export interface ShownLogs {
 }
 
 /** The same for a record of the catalogue. */
-export interface ShownRecord {
+export interface RecordResponse {
   readonly gateway: string;
   readonly path: string;
   readonly status: number;
@@ -88,15 +88,15 @@ export interface Evidence {
   readonly runs: LoggedRuns;
   /** Messages that were in the log once, and are missing or different now. */
   readonly vanished: readonly StoredMessage[];
-  readonly shown: readonly ShownByGateway[];
+  readonly shown: readonly GatewayResponses[];
   /** Every file that the log names, also those that were deleted. */
-  readonly files: readonly ShownFile[];
+  readonly files: readonly FileResponse[];
   /** Of each run that was to write lines to its log, at one gateway. */
-  readonly logs: readonly ShownLogs[];
+  readonly logs: readonly LogsResponse[];
   /** Every record that clients created. */
-  readonly catalogue: readonly ShownRecord[];
+  readonly catalogue: readonly RecordResponse[];
   /** The same as `shown` with the API key of another organisation, which has no run. */
-  readonly shownToStranger: readonly ShownByGateway[];
+  readonly strangerResponses: readonly GatewayResponses[];
   /** Of the clients. */
   readonly org_id: string;
   /** Of the glutton. */

@@ -36,7 +36,7 @@ export const OpenBreaker = Type.Object({
 });
 export type OpenBreaker = Static<typeof OpenBreaker>;
 
-/** The position of a partition: everything before it is settled, has a message in TIMERS, or was left in the log. Sequences, 0 for none. */
+/** The position of a partition: everything before it is settled, has a message in TIMERS, or is in the overflow. Sequences, 0 for none. */
 export const PartitionPosition = Type.Object({
   version: Type.Literal(1),
   /** The broker's time of the creation of RUNS: another stream has other facts at the same sequences. */
@@ -47,7 +47,7 @@ export const PartitionPosition = Type.Object({
   activity: Type.Integer({ minimum: 0 }),
   /** Of RUNS: everything before it is settled. The reconciliation begins here. */
   swept: Type.Integer({ minimum: 0 }),
-  /** Of RUNS: from here on deliveries were left in the log, because TIMERS had no room for them. 0 when there are none. */
+  /** Of RUNS: from here on deliveries are in the overflow, because TIMERS had no capacity for them. 0 when there are none. */
   left: Type.Integer({ minimum: 0 }),
 });
 export type PartitionPosition = Static<typeof PartitionPosition>;

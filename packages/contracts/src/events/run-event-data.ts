@@ -32,7 +32,7 @@ const Seconds = Type.Number({ exclusiveMinimum: 0 });
 /** The broker's timestamp of a fact. */
 const Time = Type.String({ format: 'date-time' });
 
-export const RunOrigin = enumInWords(
+export const RunSource = enumInWords(
   {
     api: 'A request or a schedule.',
     manual: 'Reserved for runs that people begin by hand. No service queues such a run yet.',
@@ -40,7 +40,7 @@ export const RunOrigin = enumInWords(
   },
   { description: 'What queued it.' },
 );
-export type RunOrigin = Static<typeof RunOrigin>;
+export type RunSource = Static<typeof RunSource>;
 
 /** Those of files and of secrets together have at most `MAX_FILE_INPUTS_BYTES` as JSON. */
 const InputNames = Type.Array(Type.String(), { minItems: 1 });
@@ -49,7 +49,7 @@ const InputNames = Type.Array(Type.String(), { minItems: 1 });
 export const RunQueuedData = Type.Object(
   {
     user_id: Uuid,
-    origin: RunOrigin,
+    origin: RunSource,
     deployment_id: Uuid,
     workflow_id: Uuid,
     workflow_version_id: Uuid,

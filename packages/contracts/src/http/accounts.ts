@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Role } from '../catalogue/records.ts';
 import { enumInWords, nullable, optional, unchanged } from '../schemas.ts';
-import { ShownScope } from './api-keys.ts';
+import { VisibleScope } from './api-keys.ts';
 import { Name, NewName, OrganisationUuid, time, UserUuid } from './fields.ts';
 
 /** As people write it. It is compared in lower case. */
@@ -83,7 +83,7 @@ export const SessionItem = Type.Object(
       Type.Object(
         {
           ...membership,
-          scopes: Type.Array(ShownScope, {
+          scopes: Type.Array(VisibleScope, {
             description: 'What requests with the session may do.',
             examples: [['admin']],
           }),

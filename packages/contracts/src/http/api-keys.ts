@@ -17,7 +17,7 @@ const ORGANISATION_SCOPES =
   '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.';
 
 /** A scope, as responses show it. */
-export const ShownScope = {
+export const VisibleScope = {
   ...KeyScope,
   description: `${ORGANISATION_SCOPES} \`operator\` lists, drains and resumes the executors, which all organisations share, and checks and renews how stored values are sealed. It implies no other scope, and no other scope implies it.`,
 };
@@ -43,7 +43,7 @@ const shown = {
     description: 'The first characters of the key, for people to recognise it.',
     examples: ['rl_9c1b2f'],
   }),
-  scopes: Type.Array(ShownScope, {
+  scopes: Type.Array(VisibleScope, {
     description: 'What the key permits. `runs:write` implies `runs:read`, and `admin` implies both.',
     examples: [['runs:write']],
   }),

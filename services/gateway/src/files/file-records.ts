@@ -56,14 +56,15 @@ const kept = ({ id, filename, content_type, bytes, sha256, stored_at }: StoredFi
   sha256,
   stored_at,
 });
-export type KeptFile = ReturnType<typeof kept>;
+export type RetainedFile = ReturnType<typeof kept>;
 
 /** The order of the list of files. */
-export const fileSortKey = ({ id, stored_at }: KeptFile): string => sortKeyOf({ id, created_at: stored_at });
+export const fileSortKey = ({ id, stored_at }: RetainedFile): string =>
+  sortKeyOf({ id, created_at: stored_at });
 
 /** Records by `<kind>.<organisation>.<id>`. Each change is a compare-and-set, and counts as a use: records expire in the order of changes. */
 export interface FileRecords {
-  readonly files: Tables<StoredFile, KeptFile>;
+  readonly files: Tables<StoredFile, RetainedFile>;
   readonly uploads: Bucket<Upload>;
 }
 
@@ -110,16 +111,16 @@ export const UPLOAD_KEPT_MS = 24 * 3_600_000;
 
 export interface FileTimes {
   /** How long a file is kept from its last use on. */
-  readonly fileKeptMs: number;
+  readonly fileRetentionMs: number;
   /** How long the output store keeps a part. */
-  readonly partKeptMs: number;
+  readonly partRetentionMs: number;
 }
 
 /** Milliseconds since 1970. */
 export const fileExpiresAt = (
-  { value, changedAt }: Entry<KeptFile>,
-  { fileKeptMs, partKeptMs }: FileTimes,
-): number => Math.min(changedAt.getTime() + fileKeptMs, Date.parse(value.stored_at) + partKeptMs);
+  { value, changedAt }: Entry<RetainedFile>,
+  { fileRetentionMs, partRetentionMs }: FileTimes,
+): number => Math.min(changedAt.getTime() + fileRetentionMs, Date.parse(value.stored_at) + partRetentionMs);
 
 export const uploadExpiresAt = ({ changedAt }: Entry<Upload>): number => changedAt.getTime() + UPLOAD_KEPT_MS;
 

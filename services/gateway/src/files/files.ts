@@ -3,7 +3,7 @@ import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { FileUpload, UploadedFile } from '@runledger/contracts/http/files';
 import { recordPage, type RecordPage, type RecordSpan } from '../records/catalogue/records.ts';
 import { Refused } from '../door/refusal.ts';
-import { fileKeptMs } from '../config.ts';
+import { fileRetentionMs } from '../config.ts';
 import { apiUrl, type Kit } from '../kit.ts';
 import type { OutputStore } from './output-store.ts';
 import {
@@ -16,7 +16,7 @@ import {
   removeParts,
   offsetOf,
   type FileTimes,
-  type KeptFile,
+  type RetainedFile,
   type FileRecords,
   type StoredFile,
   type Upload,
@@ -52,9 +52,9 @@ export interface Files {
   /** As clients see it. */
   shown(file: Entry<StoredFile>): Promise<UploadedFile>;
   /** `file`: once it is finished. */
-  shownUpload(upload: Entry<Upload>, file?: Entry<StoredFile>): Promise<FileUpload>;
+  uploadResponse(upload: Entry<Upload>, file?: Entry<StoredFile>): Promise<FileUpload>;
   /** How long a file is kept from its last use on. */
-  readonly keptMs: number;
+  readonly retentionMs: number;
 }
 
 type FileQuotas = BeginUpload['quotas'] & ReceiveUpload['quotas'];
@@ -73,7 +73,7 @@ export const openFiles = (
   brokerTime: () => Promise<Date>,
 ): Files => {
   const { config, clock, logger, metrics } = kit;
-  const keptMs = fileKeptMs(config);
+  const retentionMs = fileRetentionMs(config);
   const storing: Storing = {
     records,
     store,
@@ -86,8 +86,8 @@ export const openFiles = (
     onUploaded: metrics.uploaded,
   };
   const times = async (): Promise<FileTimes> => ({
-    fileKeptMs: keptMs,
-    partKeptMs: await store.keepsForMs(),
+    fileRetentionMs: retentionMs,
+    partRetentionMs: await store.keepsForMs(),
   });
   const now = async (): Promise<number> => (await brokerTime()).getTime();
   const find: Files['find'] = async (org_id, id) => {
@@ -96,9 +96,9 @@ export const openFiles = (
   };
   const shown: Files['shown'] = async (file) => presentFile(file, await times(), apiUrl(kit));
   return {
-    keptMs,
+    retentionMs,
     shown,
-    shownUpload: async (upload, file) => ({
+    uploadResponse: async (upload, file) => ({
       id: upload.value.id,
       url: `${apiUrl(kit)}/files/uploads/${upload.value.id}`,
       offset: offsetOf(upload.value),
@@ -133,9 +133,9 @@ export const openFiles = (
       untilUnchanged(id, async () => {
         const file = await find(org_id, id);
         if (!file) return 'unknown';
-        const [present, { partKeptMs }] = await Promise.all([now(), times()]);
-        if (Date.parse(file.value.stored_at) + partKeptMs < present + keptMs) return 'expires_soon';
-        const isRecent = present < file.changedAt.getTime() + keptMs * USE_WRITTEN_PART;
+        const [present, { partRetentionMs }] = await Promise.all([now(), times()]);
+        if (Date.parse(file.value.stored_at) + partRetentionMs < present + retentionMs) return 'expires_soon';
+        const isRecent = present < file.changedAt.getTime() + retentionMs * USE_WRITTEN_PART;
         if (isRecent && !file.value.of_one_run) return 'kept';
         const revision = await records.files.update(file.key, shared(file.value), file.revision);
         return revision === false ? 'changed' : 'kept';
@@ -188,7 +188,7 @@ const removeUpload = async (
   if (file_id === null) await removeParts(store, [...parts, ...(coming ? [coming] : [])]);
 };
 
-const presentFile = (entry: Entry<KeptFile>, times: FileTimes, apiUrl: string): UploadedFile => {
+const presentFile = (entry: Entry<RetainedFile>, times: FileTimes, apiUrl: string): UploadedFile => {
   const { id, filename, bytes, sha256, content_type } = entry.value;
   const expires_at = new Date(fileExpiresAt(entry, times)).toISOString();
   return { id, url: `${apiUrl}/files/${id}/content`, filename, bytes, sha256, content_type, expires_at };

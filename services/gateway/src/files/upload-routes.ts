@@ -115,7 +115,7 @@ export const uploadRoutes = (files: Files): Route[] => [
     const metadata = readUploadMetadata(headers['Upload-Metadata'] ?? '');
     if (!metadata) throw invalidRequest(WRONG_METADATA);
     const upload = await files.begin(org_id, { ...metadata, bytes: headers['Upload-Length'] });
-    const presented = await files.shownUpload(upload);
+    const presented = await files.uploadResponse(upload);
     ctx.set({ ...headersOf(upload), Location: presented.url });
     return presented;
   }),
@@ -124,7 +124,7 @@ export const uploadRoutes = (files: Files): Route[] => [
     const file = isComplete(before.value) ? await files.finish(before) : undefined;
     const upload = (await files.findUpload(org_id, path.id)) ?? before;
     ctx.set(headersOf(upload));
-    return files.shownUpload(upload, file);
+    return files.uploadResponse(upload, file);
   }),
   route(continueUpload, async ({ path, headers }, { org_id }, ctx) => {
     const upload = found(await files.findUpload(org_id, path.id), 'Upload');

@@ -30,14 +30,14 @@ import {
 export interface ExpiringFiles {
   readonly records: FileRecords;
   readonly store: OutputStore;
-  readonly fileKeptMs: number;
+  readonly fileRetentionMs: number;
   readonly brokerTime: () => Promise<Date>;
 }
 
 /** Erases the files and uploads that have expired. A record goes before its parts: after a kill in between, the parts take room until the store expires them. */
 export const sweepFiles = async (
   { logger }: Kit,
-  { records, store, fileKeptMs, brokerTime }: ExpiringFiles,
+  { records, store, fileRetentionMs, brokerTime }: ExpiringFiles,
   stop: AbortSignal,
 ): Promise<void> => {
   const erase = async <Stored extends StoredFile | Upload>(
@@ -50,7 +50,7 @@ export const sweepFiles = async (
     const { org_id, id, bytes } = value;
     logger.info({ org_id, file: id, bytes }, 'a file that expired was erased');
   };
-  for await (const entry of expired(records.files, FILES, fileKeptMs, brokerTime, stop))
+  for await (const entry of expired(records.files, FILES, fileRetentionMs, brokerTime, stop))
     await erase(records.files, entry, entry.value.parts);
   for await (const entry of expired(records.uploads, UPLOADS, UPLOAD_KEPT_MS, brokerTime, stop))
     await erase(records.uploads, entry, await ownParts(records, entry.value));
@@ -60,12 +60,12 @@ export const sweepFiles = async (
 async function* expired<Stored>(
   bucket: Bucket<Stored>,
   kind: string,
-  keptMs: number,
+  retentionMs: number,
   brokerTime: () => Promise<Date>,
   stop: AbortSignal,
 ): AsyncGenerator<Entry<Stored>> {
   for await (const entry of everyEntry((behind) => bucket.next(kind, behind))) {
-    if (stop.aborted || (await brokerTime()).getTime() < entry.changedAt.getTime() + keptMs) return;
+    if (stop.aborted || (await brokerTime()).getTime() < entry.changedAt.getTime() + retentionMs) return;
     yield entry;
   }
 }

@@ -1,5 +1,5 @@
 import { recoverMissed } from '../archive/recover-missed.ts';
-import { shareLogs } from '../files/kept-logs.ts';
+import { shareLogs } from '../files/stored-logs.ts';
 import type { Kit } from '../kit.ts';
 import { SWEEP_EVERY_MS } from '../records/quotas/sweep-times.ts';
 import { expireNotification, expireRun } from '../runs/facts/expire-run.ts';
@@ -38,7 +38,7 @@ export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Kept): void => {
   const expiring = {
     records: kept.fileRecords,
     store: outputs,
-    fileKeptMs: files.keptMs,
+    fileRetentionMs: files.retentionMs,
     brokerTime: kept.brokerTimeOfFiles,
   };
   every(MINUTE_MS, 'expired files could not be erased', (stop) => sweepFiles(kit, expiring, stop));

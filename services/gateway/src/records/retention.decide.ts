@@ -30,8 +30,8 @@ export const retentionOf = (
   const runsDays = Math.max(Math.min(chosen.runs_days ?? runs, runs), least);
   const mostOutputs = Math.max(Math.min(Math.ceil(outputs), runsDays), 1);
   return {
-    runs_days: keptDays({ days: runsDays, chosen: chosen.runs_days, least, most: runs }),
-    outputs_days: keptDays({
+    runs_days: retentionDays({ days: runsDays, chosen: chosen.runs_days, least, most: runs }),
+    outputs_days: retentionDays({
       days: Math.min(chosen.outputs_days ?? mostOutputs, mostOutputs),
       chosen: chosen.outputs_days,
       least: 1,
@@ -40,7 +40,7 @@ export const retentionOf = (
   };
 };
 
-const keptDays = ({ days, chosen, least, most }: KeptDays): KeptDays => ({
+const retentionDays = ({ days, chosen, least, most }: KeptDays): KeptDays => ({
   days: finite(days),
   chosen,
   least: finite(least),

@@ -2,7 +2,7 @@ import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { LoggedAttempt } from '@runledger/contracts/run-logs';
 import type { Kit } from '../kit.ts';
 import { readLog } from '@runledger/event-log/streams/logs';
-import { readKeptLogs, type FoundLogs } from '../files/kept-logs.ts';
+import { readStoredLogs, type FoundLogs } from '../files/stored-logs.ts';
 import type { ReadCurrentRun } from './facts/current-run.ts';
 import {
   countLines,
@@ -42,14 +42,14 @@ export type ReadAttemptLog = (run: Run, of: RunAttemptLog) => Promise<AttemptLin
 export const attemptLogs =
   ({ log, stores: { blobs } }: Kit, current: ReadCurrentRun): ReadAttemptLog =>
   async (run, of) => {
-    const kept = await readKeptLogs(blobs, run);
+    const kept = await readStoredLogs(blobs, run);
     const known = keptOf(kept, of);
     if (known) return known;
     const { chunks, isCleared } = await readLog(log, of);
     if (!isCleared) return { chunks, ...(isEnded(run) && { notice: noticeOf(kept, chunks.length > 0) }) };
     // The attempt has ended since the run was read.
     const found = await current(of);
-    const moved = found.kind === 'found' ? await readKeptLogs(blobs, found.run) : kept;
+    const moved = found.kind === 'found' ? await readStoredLogs(blobs, found.run) : kept;
     return keptOf(moved, of) ?? { chunks: [], notice: noticeOf(moved, false) };
   };
 

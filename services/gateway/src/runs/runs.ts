@@ -28,7 +28,7 @@ import { deploymentQueue } from './facts/deployment-queue.ts';
 import { expireRun } from './facts/expire-run.ts';
 import { inputSecrets } from './facts/input-secrets.ts';
 import { prepareRun } from './facts/prepare-run.ts';
-import { logRoom, openCountedRuns, type SeenPosition } from './facts/log-room.ts';
+import { logCapacity, openCountedRuns, type SeenPosition } from './facts/log-capacity.ts';
 import { openRunNumbers } from '../records/run-numbers.ts';
 import { latestWebhooks } from './facts/latest-webhooks.ts';
 import { selectRuns } from './filter.ts';
@@ -76,7 +76,7 @@ const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
     ),
   );
   const secrets = inputSecrets(secretBox(secretKeys), signer(secretKeys, 'idempotent-request'));
-  const room = logRoom(kit, open.use(openCountedRuns(kit, below.seenPosition)));
+  const room = logCapacity(kit, open.use(openCountedRuns(kit, below.seenPosition)));
   const longest = longestRun(kit);
   const numbers = open.use(openRunNumbers(kit));
   const accept = acceptRun(kit, {

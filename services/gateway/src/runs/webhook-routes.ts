@@ -11,7 +11,7 @@ import { RunDeliveries, DeliveryPage, DeliveryQuery } from '@runledger/contracts
 import { operation, route, type Route } from '../door/operation.ts';
 import { Refused } from '../door/refusal.ts';
 import type { Kit } from '../kit.ts';
-import type { LogRoom } from './facts/log-room.ts';
+import type { LogCapacity } from './facts/log-capacity.ts';
 import type { Runs } from './runs.ts';
 import { redeliverManyRoute, redeliverRoute, redeliverRun, type RedeliverRun } from './redeliver.ts';
 import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
@@ -43,7 +43,7 @@ export const webhookRoutes = (kit: Kit, runs: Runs): Route[] => {
 
 /** Redeliveries may not use the room that accepted runs need for their ends. @throws {Refused} */
 const inRoom =
-  (room: LogRoom, redeliver: RedeliverRun): RedeliverRun =>
+  (room: LogCapacity, redeliver: RedeliverRun): RedeliverRun =>
   async (...request) => {
     const redelivery = await room.within(() => redeliver(...request));
     if (redelivery !== 'log_nearly_full') return redelivery;

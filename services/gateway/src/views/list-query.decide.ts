@@ -1,5 +1,5 @@
 import { allRead } from '@runledger/contracts/all-read';
-import type { RunOrigin } from '@runledger/contracts/events/run-event-data';
+import type { RunSource } from '@runledger/contracts/events/run-event-data';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
@@ -26,7 +26,7 @@ export interface CountQuery extends CreatedRange {
   /** Of the schedule that queued them. */
   readonly scheduleId?: string;
   readonly gpu?: GpuModel;
-  readonly origin?: RunOrigin;
+  readonly origin?: RunSource;
   /** The runs have all of them. */
   readonly tags?: readonly string[];
   readonly search?: RunSearch;

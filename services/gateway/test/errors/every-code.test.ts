@@ -41,7 +41,7 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   too_many_uploads: 'records/quotas/quotas',
   internal_error: 'runs/webhooks/webhook-secret',
   log_unavailable: 'system/door/server/log-unavailable',
-  log_full: 'runs/facts/log-room',
+  log_full: 'runs/facts/log-capacity',
   audit_not_stored: 'records/audit/audit-limits',
   rights_changed_too_often: 'records/audit/never-locked-out',
   views_unavailable: 'runs/webhooks/webhook-lists',

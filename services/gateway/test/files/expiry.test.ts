@@ -42,7 +42,7 @@ const after = (days: number) => {
   const quotas = { files: bound, file_bytes: bound, uploads };
   const kit = aKit({ config, log, logger: silentLogger, clock });
   const files: Files = openFiles(kit, records, store, quotas, brokerTime);
-  const expiring = { records, store, fileKeptMs: files.keptMs, brokerTime };
+  const expiring = { records, store, fileRetentionMs: files.retentionMs, brokerTime };
   const sweep = () => sweepFiles(kit, expiring, new AbortController().signal);
   return { files, sweep, records };
 };

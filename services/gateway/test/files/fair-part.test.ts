@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fairPart } from '../../src/files/kept-logs.ts';
+import { fairPart } from '../../src/files/stored-logs.ts';
 
 describe('the fair part of a room', () => {
   it.each([

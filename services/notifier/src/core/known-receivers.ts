@@ -14,7 +14,7 @@ import { instantOf } from './outboxes.ts';
 
 /** All that a notifier has in memory of one receiver. */
 export interface KnownReceiver extends Receiver {
-  readonly breaker: ShownBreaker;
+  readonly breaker: ReportedBreaker;
   readonly record: ReceiverRecord;
   /** Final notifications that only the memory has: TIMERS does not hold them. */
   readonly unstored: number;
@@ -110,7 +110,7 @@ const maxInFlight = ({ breakers }: NotifierState, receiver: Receiver, limit: num
   }, limit);
 
 /** The breaker that decides whether a receiver gets attempts. Times in milliseconds since 1970. */
-interface ShownBreaker {
+interface ReportedBreaker {
   readonly state: 'closed' | 'open' | 'probing';
   /** It is that of the origin, which all organisations share. */
   readonly shared: boolean;
@@ -121,7 +121,7 @@ interface ShownBreaker {
 }
 
 /** Of the receiver's own breaker and that of its origin the one that lets less through, or for longer. */
-const shownBreaker = (notifier: NotifierState, receiver: Receiver): ShownBreaker => {
+const shownBreaker = (notifier: NotifierState, receiver: Receiver): ReportedBreaker => {
   const { breakers } = notifier;
   const own = breakers.find(receiverKey(receiver));
   const shared = breakers.find(receiver.origin);

@@ -14,7 +14,7 @@ import {
 import { enqueue, withdraw, schedule } from './queueing.ts';
 import type { ReceiverQueue } from './receiver-queues.ts';
 import type { StoredOpening } from './inputs-and-effects.ts';
-import { alsoLeft } from './partition.ts';
+import { withOverflowAt } from './partition.ts';
 
 /** A final notification is to be sent. It replaces an intermediate one that waits, and waits for one in flight, which could otherwise arrive after it. */
 export const addFinal = (state: NotifierState, delivery: FinalDelivery): void => {
@@ -177,9 +177,9 @@ export const settle = (state: NotifierState, { source, partition }: FinalDeliver
 export const leaveInLog = (state: NotifierState, delivery: FinalDelivery): void => {
   const held = state.partitions.get(delivery.partition);
   // What the reconciliation found counts as left until it is settled.
-  if (held && delivery.source.kind === 'fact') held.left = alsoLeft(held.left, delivery.fact);
+  if (held && delivery.source.kind === 'fact') held.left = withOverflowAt(held.left, delivery.fact);
   if (held?.round && delivery.source.kind === 'fact')
-    held.round.left = alsoLeft(held.round.left, delivery.fact);
+    held.round.left = withOverflowAt(held.round.left, delivery.fact);
   settle(state, delivery);
 };
 

@@ -14,7 +14,7 @@ export interface Partition {
   /** The present round of the reconciliation. */
   round: Round | undefined;
   /** What only the log holds. The reconciliation sends it. */
-  left: LeftInLog;
+  left: Overflow;
   /** Attempts and deferrals under way. */
   busy: number;
   /** It is being handed over: no more work starts. */
@@ -25,7 +25,7 @@ export interface Partition {
 }
 
 /** Deliveries that are neither in TIMERS nor, as a rule, in memory. */
-interface LeftInLog {
+interface Overflow {
   /** The lowest sequence of RUNS; Infinity for none. */
   readonly from: number;
   readonly count: number;
@@ -37,12 +37,12 @@ interface Round {
   readonly upTo: number;
   /** The first unsettled one that it found; Infinity until there is one. */
   firstUnsettled: number;
-  left: LeftInLog;
+  left: Overflow;
 }
 
-export const NOTHING_LEFT: LeftInLog = { from: Infinity, count: 0 };
+export const NO_OVERFLOW: Overflow = { from: Infinity, count: 0 };
 
-export const alsoLeft = ({ from, count }: LeftInLog, sequence: number): LeftInLog => ({
+export const withOverflowAt = ({ from, count }: Overflow, sequence: number): Overflow => ({
   from: Math.min(from, sequence),
   count: count + 1,
 });
@@ -71,7 +71,7 @@ export const startPartition = (start: PartitionStart): Partition => {
     sweptUpTo: position?.swept ?? 0,
     round: undefined,
     // How many is known after a round.
-    left: position?.left ? { from: position.left, count: 0 } : NOTHING_LEFT,
+    left: position?.left ? { from: position.left, count: 0 } : NO_OVERFLOW,
     busy: 0,
     closing: false,
     stored: position,

@@ -4,7 +4,7 @@ import { NO_RECORD, receiverKey, type Receiver } from './receiver.ts';
 import {
   LowWatermark,
   isSamePosition,
-  NOTHING_LEFT,
+  NO_OVERFLOW,
   positionOf,
   startPartition,
   type PartitionStart,
@@ -60,7 +60,7 @@ export const shortenLog = (state: NotifierState, stream: 'runs' | 'activity', la
       partition.runs = new LowWatermark(0);
       partition.sweptUpTo = 0;
       partition.round = undefined;
-      partition.left = NOTHING_LEFT;
+      partition.left = NO_OVERFLOW;
       partition.mayBeSupersededUpTo = Infinity;
     }
   }

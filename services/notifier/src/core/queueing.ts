@@ -15,7 +15,7 @@ export const isBlocked = ({ breakers }: NotifierState, receiver: Receiver): bool
   breakers.state(receiverKey(receiver)).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
 
 /** Whether the reconciliation may add a delivery that only the log holds. Those in TIMERS are older and go first. */
-export const takesFromLog = (state: NotifierState, receiver: Receiver): boolean => {
+export const readsFromLog = (state: NotifierState, receiver: Receiver): boolean => {
   if (isBlocked(state, receiver) || state.waiting >= MAX_WAITING) return false;
   const queue = state.queues.find(receiver);
   if (!queue) return true;

@@ -2,12 +2,12 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { FinalDelivery } from './delivery.ts';
 import { receiverKey } from './receiver.ts';
 import type { EndMessage, ReconciliationInput } from './inputs-and-effects.ts';
-import { alsoLeft, NOTHING_LEFT, type Partition } from './partition.ts';
+import { withOverflowAt, NO_OVERFLOW, type Partition } from './partition.ts';
 import { hasFinal, type NotifierState } from './state.ts';
 import { beginAttempt } from './attempts.ts';
 import { expectDeferred } from './dispatching.ts';
 import { addFinal, putInOutbox } from './outboxes.ts';
-import { isBlocked, takesFromLog } from './queueing.ts';
+import { isBlocked, readsFromLog } from './queueing.ts';
 import { expiresAtOf } from './partitions.ts';
 
 type Input<Type> = Extract<ReconciliationInput, { type: Type }>;
@@ -16,7 +16,7 @@ export const roundBegun = (state: NotifierState, { partitions }: Input<'round_be
   state.roundWanted = false;
   for (const number of partitions) {
     const held = state.partitions.get(number);
-    if (held) held.round = { upTo: held.runs.low(), firstUnsettled: Infinity, left: NOTHING_LEFT };
+    if (held) held.round = { upTo: held.runs.low(), firstUnsettled: Infinity, left: NO_OVERFLOW };
   }
 };
 
@@ -29,30 +29,30 @@ export const unsettledFound = (state: NotifierState, input: Input<'unsettled_fou
   round.firstUnsettled = Math.min(round.firstUnsettled, sequence);
   const receiver = { org_id: key.org_id, origin };
   if (hasFinal(state, key.run_id)) {
-    if (isFromLog(state, key.run_id)) round.left = alsoLeft(round.left, sequence);
+    if (isFromLog(state, key.run_id)) round.left = withOverflowAt(round.left, sequence);
   } else if (found.kind === 'timer') {
     // Its reminder may have been lost with a process.
     if (found.isDeferred) expectDeferred(state, receiver);
   } else if (found.kind === 'overdue') addFinal(state, found.delivery);
   else if (found.kind === 'outside') {
-    round.left = alsoLeft(round.left, sequence);
+    round.left = withOverflowAt(round.left, sequence);
     const delivery = fromLog(state, held, input, found.round);
     const isOver = isGivenUp(state, delivery);
     const isEarly = isBeforeRetry(state, key.run_id);
     // The next round sends more of them, or sees that these are settled.
     if (isOver || !(isEarly || isBlocked(state, receiver))) state.roundWanted = true;
     if (isOver) expiredFound(state, delivery);
-    else if (!isEarly && takesFromLog(state, receiver)) addFinal(state, delivery);
+    else if (!isEarly && readsFromLog(state, receiver)) addFinal(state, delivery);
   }
 };
 
-/** Whether a delivery that was left in the log has to wait there: it or its receiver takes no attempt now, and its time is not over. */
+/** Whether a delivery in the overflow has to wait there: it or its receiver takes no attempt now, and its time is not over. */
 export const waitsInLog = (state: NotifierState, message: EndMessage): boolean => {
   const { partition, key, origin, sequence } = message;
   const held = state.partitions.get(partition);
   if (!held || sequence < held.left.from) return false;
   const receiver = { org_id: key.org_id, origin };
-  if (takesFromLog(state, receiver) && !isBeforeRetry(state, key.run_id)) return false;
+  if (readsFromLog(state, receiver) && !isBeforeRetry(state, key.run_id)) return false;
   return !isGivenUp(state, {
     key,
     origin,

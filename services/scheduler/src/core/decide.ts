@@ -180,9 +180,9 @@ export const fillAllSlots = (state: SchedulerState): Assign[] => {
 
 /** Remembers that a run waits for room. */
 const isRoomFor = (state: SchedulerState): boolean => {
-  const hasRoom = fitsAnotherAttempt(state);
-  if (!hasRoom) state.capacity.isShort = true;
-  return hasRoom;
+  const hasCapacity = fitsAnotherAttempt(state);
+  if (!hasCapacity) state.capacity.isShort = true;
+  return hasCapacity;
 };
 
 /** The run has left the slot. Others may be within their limits now, and fit into slots that were free before. */

@@ -43,7 +43,7 @@ export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which neither began it within the start deadline of ` +
   `${request.start_deadline_s} s nor ended it. The log of that executor says why.`;
 
-export const noRoomFor = ({ request }: QueuedRun): string =>
+export const noCapacityFor = ({ request }: QueuedRun): string =>
   `The log of runs had no room for an attempt within the start deadline of ${request.start_deadline_s} s. ` +
   'Queue it again when runs have ended or old ones have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS.';
 

@@ -6,7 +6,7 @@ import {
   unresponsive,
   cancelExpired,
   neverBegan,
-  noRoomFor,
+  noCapacityFor,
   nobodyCan,
   ranTooLong,
   storedTooLong,
@@ -89,11 +89,13 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
     return has;
   };
   const { cancelEnforceMs } = settings;
-  const hasRoom = fitsAnotherAttempt(state);
+  const hasCapacity = fitsAnotherAttempt(state);
   const decisions: RunDecision[] = [];
   for (const run of runs.takeExpired(now)) {
     const limit = runs.limitFor(run);
-    decisions.push(...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasRoom, limit })));
+    decisions.push(
+      ...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasCapacity, limit })),
+    );
   }
   return decisions;
 };
@@ -103,7 +105,7 @@ interface ExpiryCircumstances {
   /** Whether an executor is registered that can take such a run as soon as a slot is free. */
   readonly hasCapacityFor: (requirements: Requirements) => boolean;
   /** Whether the log has room for an attempt. */
-  readonly hasRoom: boolean;
+  readonly hasCapacity: boolean;
   /** What keeps a waiting run from a slot, beside the slots that are taken. */
   readonly limit: Limit | undefined;
 }
@@ -111,7 +113,7 @@ interface ExpiryCircumstances {
 /** The end of a run whose deadline has passed. */
 const expired = (
   known: KnownRun,
-  { cancelEnforceMs, hasCapacityFor, hasRoom, limit }: ExpiryCircumstances,
+  { cancelEnforceMs, hasCapacityFor, hasCapacity, limit }: ExpiryCircumstances,
 ): TimeOut | EnforceCancel => {
   const { run, requirements } = known;
   const base = { ...decisionBase(known), run };
@@ -119,7 +121,8 @@ const expired = (
     if (!hasCapacityFor(requirements)) {
       return { ...base, type: 'time_out', reason: 'no_capacity', message: nobodyCan(requirements) };
     }
-    if (!hasRoom) return { ...base, type: 'time_out', reason: 'storage_full', message: noRoomFor(run) };
+    if (!hasCapacity)
+      return { ...base, type: 'time_out', reason: 'storage_full', message: noCapacityFor(run) };
     const message = limit
       ? waitedAtLimit(run, limit)
       : waitedTooLong(run.request.start_deadline_s, requirements);

@@ -263,7 +263,7 @@ describe('a random history', { timeout: 240_000 }, () => {
           isWhole: () => true,
         });
         simulation.onDecided = (input, decisions) => {
-          judge.onTaken(input, decisions);
+          judge.onInput(input, decisions);
           queries.check();
           for (const { type } of decisions) {
             if (type === 'assign') assigned += 1;

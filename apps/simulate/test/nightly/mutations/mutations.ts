@@ -254,7 +254,7 @@ export const MUTATIONS: readonly Mutation[] = [
     defect: 'a delivery that only the log holds, and that nobody sends',
     seed: 2,
     file: `${NOTIFIER}/reconciling.ts`,
-    text: 'else if (!isEarly && takesFromLog(state, receiver)) addFinal(state, delivery);',
+    text: 'else if (!isEarly && readsFromLog(state, receiver)) addFinal(state, delivery);',
     instead: '',
     check: 'notifications',
   },

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RunError } from '../../events/run-error.ts';
-import { ErasedContent, RunOrigin } from '../../events/run-event-data.ts';
+import { ErasedContent, RunSource } from '../../events/run-event-data.ts';
 import { RunWarning } from '../../events/run-warning.ts';
 import { GpuModel } from '../../gpu.ts';
 import type { JsonValue } from '../../json.ts';
@@ -42,7 +42,7 @@ export const WorkflowRun = Type.Object(
       examples: [null],
     }),
     machine_id: MachineUuid,
-    origin: RunOrigin,
+    origin: RunSource,
     status: RunStatus,
     created_at: CreatedAt,
     updated_at: time('The time of the last fact about the run.'),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { RunOrigin } from '../../events/run-event-data.ts';
+import { RunSource } from '../../events/run-event-data.ts';
 import { GpuName } from '../../gpu.ts';
 import { MAX_INLINE_BYTES } from '../../limits.ts';
 import { MAX_TAGS, Tag, TAG_RULE, TAGS_PATTERN } from '../../run-options.ts';
@@ -29,7 +29,7 @@ const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
 const OfDeployment = { ...DeploymentUuid, description: 'Runs of this deployment.' };
 const OfWorkflow = { ...WorkflowUuid, description: 'Runs of this workflow, of any version.' };
 const OfGpu = { ...GpuName, description: 'Runs whose `gpu` is this model, in upper or lower case.' };
-const OfOrigin = { ...RunOrigin, description: `Only runs of this origin. ${RunOrigin.description}` };
+const OfOrigin = { ...RunSource, description: `Only runs of this origin. ${RunSource.description}` };
 const OfSchedule = { ...ScheduleUuid, description: 'Runs that this schedule queued, also a deleted one.' };
 
 /** Of a search. */

@@ -8,7 +8,7 @@ import { changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentParts } from './deployment-rules.decide.ts';
 import { partsOf, refusedDeployment } from './deployments.ts';
 import {
-  newOrigin,
+  newIdentity,
   withinRecordQuota,
   withinWorkflowQuota,
   type CatalogueOperations,
@@ -47,7 +47,7 @@ export const checkDeploymentRoute = ({ now }: Kit, operations: CatalogueOperatio
       const asked = { ...plan, workflow_version_id: NEW, machine_id: NEW };
       const decided = present
         ? changedDeployment(present, asked, parts)
-        : newDeployment({ ...asked, name: name ?? '' }, parts, newOrigin(org_id, now));
+        : newDeployment({ ...asked, name: name ?? '' }, parts, newIdentity(org_id, now));
       if (decided.kind === 'refused') throw refusedDeployment(decided.why);
       const bytes = plan.workflow === undefined ? 0 : jsonBytes(plan.workflow) + jsonBytes(plan.inputs ?? []);
       await withinRecordQuota(quotas, org_id, recordsOf(body), () =>

@@ -6,7 +6,7 @@ import type {
   NewDeployment,
 } from '@runledger/contracts/http/catalogue/deployments';
 import { gpuModel } from '@runledger/contracts/gpu';
-import type { DecidedRecord, RecordOrigin } from './records.ts';
+import type { DecidedRecord, RecordIdentity } from './records.ts';
 import {
   tooLongLife,
   wrongMachine,
@@ -20,7 +20,7 @@ import {
 type Decision = DecidedRecord<Deployment, DeploymentRefusal>;
 type Settings = Omit<
   Deployment,
-  keyof RecordOrigin | 'name' | 'workflow_id' | 'workflow_version_id' | 'machine_id' | 'archived'
+  keyof RecordIdentity | 'name' | 'workflow_id' | 'workflow_version_id' | 'machine_id' | 'archived'
 >;
 
 const DEFAULTS: Settings = {
@@ -33,7 +33,7 @@ const DEFAULTS: Settings = {
 export const newDeployment = (
   { name, workflow_version_id, machine_id, ...requested }: NewDeployment,
   parts: DeploymentParts,
-  origin: RecordOrigin,
+  origin: RecordIdentity,
 ): Decision => {
   const settings = settingsAfter(DEFAULTS, requested);
   const wrong = [
@@ -137,7 +137,7 @@ const tooLong = (settings: Settings, { longestRunS }: DeploymentParts): WrongMem
 };
 
 /** As clients see it: with every member. */
-export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): ShownDeployment => ({
+export const deploymentResponse = ({ gpu_fallbacks, ...deployment }: Deployment): ShownDeployment => ({
   ...deployment,
   gpu: deployment.gpu ?? null,
   gpus: shownGpus({ ...deployment, ...(gpu_fallbacks && { gpu_fallbacks }) }),

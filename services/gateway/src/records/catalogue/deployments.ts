@@ -16,7 +16,7 @@ import type { Context } from 'koa';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers';
 import type { ShortageResponse } from '@runledger/contracts/requests/executors';
 import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
-import { shownDeployment, changedDeployment, newDeployment } from './deployment.decide.ts';
+import { deploymentResponse, changedDeployment, newDeployment } from './deployment.decide.ts';
 import type { DeploymentRefusal, DeploymentParts } from './deployment-rules.decide.ts';
 import { route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
@@ -25,14 +25,14 @@ import {
   changed,
   recordOperations,
   deleted,
-  newOrigin,
+  newIdentity,
   withinRecordQuota,
   checkRecordCursor,
   isNamed,
   recordSpan,
   type CatalogueOperations,
 } from './record-answers.ts';
-import type { RecordOrigin, ChangedRecord, CreatedRecord } from './records.ts';
+import type { RecordIdentity, ChangedRecord, CreatedRecord } from './records.ts';
 import { SchedulerUnavailable, type SchedulerClient } from '../operators/scheduler-client.ts';
 import { pathText } from '../../door/unknown-names.ts';
 import type { Kit } from '../../kit.ts';
@@ -67,12 +67,12 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
   const shownWithWarning = async (ctx: Context, deployment: StoredDeployment): Promise<Deployment> => {
     const machine = await records.machines.get(deployment.org_id, deployment.machine_id);
     if (machine && !deployment.archived) await warnOfShortage(ctx, scheduler, { deployment, machine });
-    return shownDeployment(deployment);
+    return deploymentResponse(deployment);
   };
   return [
     route(describedOperations.create, async ({ body }, { org_id }, ctx) => {
       const result = await withinRecordQuota(quotas, org_id, 1, () =>
-        createDeployment(operations, lowerCase(body), newOrigin(org_id, now)),
+        createDeployment(operations, lowerCase(body), newIdentity(org_id, now)),
       );
       return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
     }),
@@ -86,12 +86,12 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
           recordSpan({ archived, limit, cursor }),
           (one) => isNamed({ name })(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
         );
-        return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
+        return { deployments: page.items.map(deploymentResponse), next_cursor: cursorAt(page.end) };
       },
       checkRecordCursor,
     ),
     route(describedOperations.get, async ({ path }, { org_id }) =>
-      shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
+      deploymentResponse(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
     ),
     route(describedOperations.change, async ({ path, body }, { org_id }, ctx) => {
       const result = await changeDeployment(operations, { org_id, id: path.deployment_id }, lowerCase(body));
@@ -134,7 +134,7 @@ export const refusedDeployment = (refusal: DeploymentRefusal): Refused => {
 const createDeployment = async (
   parts: CatalogueOperations,
   request: NewDeployment,
-  origin: RecordOrigin,
+  origin: RecordIdentity,
 ): Promise<CreatedRecord<DeploymentRecord, DeploymentRefusal>> => {
   const decide = async () => newDeployment(request, await partsOf(parts, origin.org_id, request), origin);
   const decided = await decide();
@@ -148,7 +148,7 @@ const createDeployment = async (
 /** @throws {LogUnavailable} */
 const changeDeployment = (
   parts: CatalogueOperations,
-  { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
+  { org_id, id }: Pick<RecordIdentity, 'org_id' | 'id'>,
   change: DeploymentChange,
 ): Promise<ChangedRecord<DeploymentRecord, DeploymentRefusal>> =>
   parts.records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { Machine as MachineRecord } from '@runledger/contracts/catalogue/records';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/catalogue/runners';
-import type { RecordOrigin } from './records.ts';
+import type { RecordIdentity } from './records.ts';
 import { NamedRecordsQuery } from '@runledger/contracts/http/fields';
 import {
   Machine,
@@ -20,7 +20,7 @@ import {
   refusedBy,
   recordOperations,
   deleted,
-  newOrigin,
+  newIdentity,
   withinRecordQuota,
   checkRecordCursor,
   isNamed,
@@ -58,7 +58,7 @@ export const machineRoutes = (
   { records: { machines, deployments }, deletion, quotas }: CatalogueOperations,
 ): Route[] => [
   route(operations.create, async ({ body }, { org_id }) => {
-    const machine = newMachine(body, newOrigin(org_id, now));
+    const machine = newMachine(body, newIdentity(org_id, now));
     const result = await withinRecordQuota(quotas, org_id, 1, () => machines.create<Conflict>(machine));
     return changed(result, 'Machine', refusedBy);
   }),
@@ -86,7 +86,7 @@ export const machineRoutes = (
 
 export const newMachine = (
   { name, gpu, type, runner }: Static<typeof NewMachine>,
-  origin: RecordOrigin,
+  origin: RecordIdentity,
 ): MachineRecord => ({
   ...origin,
   name,

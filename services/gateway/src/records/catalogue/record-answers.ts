@@ -1,6 +1,6 @@
 import { newUuid, isUuid, type OrgId } from '@runledger/contracts/ids';
 import type { DeleteRecords } from './delete-records.ts';
-import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordOrigin, RecordSpan } from './records.ts';
+import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordIdentity, RecordSpan } from './records.ts';
 import type { Catalogue } from './catalogue.ts';
 import { notFound, Refused, sentence, type Conflict, type RecordKind } from '../../door/refusal.ts';
 import { withinQuota, type Quotas } from '../quotas/quotas.ts';
@@ -154,7 +154,7 @@ export const withinWorkflowQuota = <Result>(
   );
 
 /** What a record of the caller's organisation begins with. */
-export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
+export const newIdentity = (org_id: OrgId, now: () => Date): RecordIdentity => ({
   id: newUuid(),
   org_id,
   created_at: now().toISOString(),

@@ -142,7 +142,7 @@ export type DecidedRecord<Stored, No> =
   | { readonly kind: 'refused'; readonly why: No };
 
 /** The members that every new record begins with. */
-export interface RecordOrigin {
+export interface RecordIdentity {
   readonly id: string;
   readonly org_id: string;
   readonly created_at: string;

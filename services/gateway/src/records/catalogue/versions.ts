@@ -25,7 +25,7 @@ import {
   changed,
   refusedBy,
   deleted,
-  newOrigin,
+  newIdentity,
   tooBusy,
   withinRecordQuota,
   withinWorkflowQuota,
@@ -132,7 +132,7 @@ export const workflowVersionRoutes = (
         const workflow = await workflowOf(org_id, path);
         if (workflow.archived) throw new Refused(WORKFLOW_ARCHIVED);
         const version = {
-          ...newOrigin(org_id, now),
+          ...newIdentity(org_id, now),
           workflow_id: workflow.id,
           workflow: body.workflow,
           inputs: inputDefinitions(body.inputs),

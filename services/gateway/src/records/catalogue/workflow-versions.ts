@@ -47,7 +47,7 @@ export interface WorkflowVersions {
     decide: Decide<NumberedVersion, No>,
   ): Promise<ChangedRecord<NumberedVersion, No>>;
   /** The versions of a workflow, newest first. Numbers have gaps where versions were removed. */
-  ofWorkflow(org: string, workflow: string): Promise<readonly KeptVersion[]>;
+  ofWorkflow(org: string, workflow: string): Promise<readonly StoredVersion[]>;
   /** Its workflow stays until a sweep finds that no version has it. */
   remove<No>(version: NumberedName, refuse: RefuseRemoval<NumberedVersion, No>): Promise<RemovedRecord<No>>;
 }
@@ -87,7 +87,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     archived: false,
   });
   const read = async (key: string): Promise<NumberedVersion | undefined> => (await records.get(key))?.value;
-  const all = async (org: string): Promise<readonly KeptVersion[]> =>
+  const all = async (org: string): Promise<readonly StoredVersion[]> =>
     (await records.of(org).now()).newestFirst().map(({ value }) => value);
   const ofWorkflow: WorkflowVersions['ofWorkflow'] = async (org, workflow) =>
     (await records.of(org).now())
@@ -164,9 +164,9 @@ const kept = ({ id, workflow_id, number, sha256, bytes, archived, inputs }: Numb
   archived,
   inputsBytes: jsonBytes(inputs),
 });
-type KeptVersion = ReturnType<typeof kept>;
+type StoredVersion = ReturnType<typeof kept>;
 
-const bytesOf = (versions: readonly KeptVersion[]): number => {
+const bytesOf = (versions: readonly StoredVersion[]): number => {
   const workflows = new Map(versions.map(({ sha256, bytes }) => [sha256, bytes]));
   const inputs = versions.map(({ inputsBytes }) => inputsBytes);
   return [...workflows.values(), ...inputs].reduce((sum, bytes) => sum + bytes, 0);

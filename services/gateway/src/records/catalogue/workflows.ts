@@ -15,7 +15,7 @@ import {
   refusedBy,
   recordOperations,
   deleted,
-  newOrigin,
+  newIdentity,
   withinRecordQuota,
   checkRecordCursor,
   isNamed,
@@ -57,7 +57,7 @@ export const workflowRoutes = (
   { records: { workflows, deployments }, deletion, quotas }: CatalogueOperations,
 ): Route[] => [
   route(operations.create, async ({ body }, { org_id }) => {
-    const workflow = { ...newOrigin(org_id, now), name: body.name, archived: false };
+    const workflow = { ...newIdentity(org_id, now), name: body.name, archived: false };
     const result = await withinRecordQuota(quotas, org_id, 1, () => workflows.create<Conflict>(workflow));
     return changed(result, 'Workflow', refusedBy);
   }),

@@ -137,19 +137,22 @@ export const executorRoutes = ({ log, now, clock }: Kit, scheduler: SchedulerCli
       async ({ query: { limit = DEFAULT_LIMIT, cursor } }) => {
         const page = await scheduler.executors({ name: null, after: sortKeyIn(cursor), limit });
         const last = page.more ? page.executors.at(-1) : undefined;
-        return { executors: page.executors.map(shownExecutor), next_cursor: cursorAt(last && textOf(last)) };
+        return {
+          executors: page.executors.map(executorResponse),
+          next_cursor: cursorAt(last && textOf(last)),
+        };
       },
       checkCursor(isExecutorSortKey),
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
-      return { name, executors: (await executorsOf(name)).map(shownExecutor) };
+      return { name, executors: (await executorsOf(name)).map(executorResponse) };
     }),
     route(drainOperation, ({ path: { name } }, { key }) => request('ExecutorDrainRequested', name, key.id)),
     route(resumeOperation, ({ path: { name } }, { key }) => request('ExecutorResumeRequested', name, key.id)),
   ];
 };
 
-const shownExecutor = (executor: ExecutorState): Executor => ({
+const executorResponse = (executor: ExecutorState): Executor => ({
   ...executor,
   slots: executor.slots.map(({ run, ...slot }) => ({
     ...slot,

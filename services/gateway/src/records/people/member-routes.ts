@@ -148,7 +148,7 @@ export const invitationRoutes = (options: AccountOperations): Route[] => {
       };
       if (!(await invitations.create(invitation, at))) throw tooManyMembers();
       return {
-        ...shownInvitation(invitation),
+        ...invitationResponse(invitation),
         organisation_id: org_id,
         may_create_account: allows(caller.key.scopes, 'operator'),
         token,
@@ -156,7 +156,7 @@ export const invitationRoutes = (options: AccountOperations): Route[] => {
       };
     }),
     route(listInvitationsOperation, async (_request, { org_id }) => ({
-      invitations: (await invitations.list(org_id, await time())).map(shownInvitation),
+      invitations: (await invitations.list(org_id, await time())).map(invitationResponse),
     })),
     route(revokeOperation, async ({ path: { invitation_id } }, { org_id }) => {
       if (!(await invitations.revoke(org_id, invitation_id))) throw notFound('Invitation');
@@ -177,7 +177,7 @@ const invitedTo = async (
   return found(await catalogue(log).getOrganisation(id), 'Organisation').id;
 };
 
-const shownInvitation = ({
+const invitationResponse = ({
   id,
   email,
   role,

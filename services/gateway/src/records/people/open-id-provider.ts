@@ -114,18 +114,18 @@ const KEEP_FAILURE_MS = 1_000;
 
 interface Asked {
   readonly answer: Promise<OpenIdClient.Configuration>;
-  keptUntil: number;
+  retainedUntil: number;
 }
 
 /** Asks at the first use, and once an hour. All who need it at once wait for the same answer. */
 const openDiscovery = (settings: OidcSettings, clock: () => number): Discovered => {
   let asked: Asked | undefined;
   return (client) => {
-    if (asked !== undefined && clock() < asked.keptUntil) return asked.answer;
-    const asking: Asked = { answer: discover(client, settings), keptUntil: clock() + KEEP_MS };
+    if (asked !== undefined && clock() < asked.retainedUntil) return asked.answer;
+    const asking: Asked = { answer: discover(client, settings), retainedUntil: clock() + KEEP_MS };
     asked = asking;
     asking.answer.catch(() => {
-      asking.keptUntil = clock() + KEEP_FAILURE_MS;
+      asking.retainedUntil = clock() + KEEP_FAILURE_MS;
     });
     return asking.answer;
   };

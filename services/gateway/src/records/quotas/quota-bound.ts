@@ -34,7 +34,7 @@ export interface QuotaBound extends Disposable {
    * For an amount that the log has already, so that a count of fresh views has it too: whether the organisation is within
    * its quota with it.
    */
-  readonly hasRoom: (org_id: OrgId, amount: number) => Promise<boolean>;
+  readonly hasCapacity: (org_id: OrgId, amount: number) => Promise<boolean>;
   /** What the organisation uses now; undefined while the views are unavailable. */
   readonly used: (org_id: OrgId) => Promise<number | undefined>;
 }
@@ -74,7 +74,7 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
     account.wanted = Math.max(account.wanted, amount);
     return counting.call(account);
   };
-  const hasRoom: QuotaBound['hasRoom'] = async (org_id, amount) => {
+  const hasCapacity: QuotaBound['hasCapacity'] = async (org_id, amount) => {
     const account = accounts.memo(org_id);
     if ((await isCounted(account, amount)) && usedBy(account) > limit) {
       onRefused(org_id);
@@ -114,7 +114,7 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
       throw error;
     }
   };
-  return { limit, within, hasRoom, used, [Symbol.dispose]: () => counting[Symbol.dispose]() };
+  return { limit, within, hasCapacity, used, [Symbol.dispose]: () => counting[Symbol.dispose]() };
 };
 
 const useCounted = async <Result>(

@@ -175,7 +175,7 @@ export type AdmitUpload = (org_id: OrgId, bytes: number) => Promise<Disposable>;
 export const admitUpload =
   ({ output_bytes: outputBytes, uploads }: Quotas): AdmitUpload =>
   async (org_id, bytes) => {
-    if (!(await outputBytes.hasRoom(org_id, bytes))) {
+    if (!(await outputBytes.hasCapacity(org_id, bytes))) {
       throw new Refused({
         code: 'storage_quota_reached',
         why: `With the files of this run the organisation would have more output files than its quota of ${outputBytes.limit} bytes. An operator has to raise RUNLEDGER_QUOTA_OUTPUT_BYTES of the gateway, or wait until old files expire`,

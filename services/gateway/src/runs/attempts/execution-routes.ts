@@ -12,7 +12,7 @@ import type { Context, Middleware } from 'koa';
 import { Value } from 'typebox/value';
 import { bytesOf, jsonBody, requestBody } from '../../door/json-body.ts';
 import { invalid, invalidRequest, Refused } from '../../door/refusal.ts';
-import { compressLogs, readCompressed, readKeptLogs } from '../../files/kept-logs.ts';
+import { compressLogs, readCompressed, readStoredLogs } from '../../files/stored-logs.ts';
 import type { Kit } from '../../kit.ts';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
 import { isOutputKeyOf } from './attempt-files.ts';
@@ -88,7 +88,7 @@ const logRoute =
     const own = await readCompressed(AttemptLog, await bodyOf(ctx));
     if (!own) throw wrongBody('The body is not the compressed log of an attempt');
     const { org_id, run_id } = run;
-    const kept = await readKeptLogs(stores.blobs, run);
+    const kept = await readStoredLogs(stores.blobs, run);
     const before = kept.kind === 'found' ? kept.logs.attempts : [];
     const earlier = await Promise.all(
       run.earlier_attempts.map(async ({ number: attempt, executor_id }) => {

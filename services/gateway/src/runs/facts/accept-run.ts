@@ -9,7 +9,7 @@ import type { UnknownInput } from './check-inputs.ts';
 import type { Kit } from '../../kit.ts';
 import type { BlobQuota } from '../../records/quotas/blob-quota.ts';
 import type { Quotas } from '../../records/quotas/quotas.ts';
-import type { LogRoom } from './log-room.ts';
+import type { LogCapacity } from './log-capacity.ts';
 import { tooLongLife } from '../../records/catalogue/deployment-rules.decide.ts';
 import type { InputSecrets } from './input-secrets.ts';
 import type { LongestRun } from '../../records/catalogue/record-answers.ts';
@@ -72,7 +72,7 @@ export interface Acceptors {
   readonly current: ReadCurrentRun;
   readonly isNew: IsNewRun;
   readonly longestRun: LongestRun;
-  readonly room: LogRoom;
+  readonly room: LogCapacity;
   readonly quotas: Quotas;
   readonly numbers: RunNumbers;
   readonly secrets: InputSecrets;

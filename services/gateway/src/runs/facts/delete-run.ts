@@ -5,7 +5,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
 import { head as headOf } from '@runledger/event-log/read/read-run';
-import type { LogRoom } from './log-room.ts';
+import type { LogCapacity } from './log-capacity.ts';
 import type { Kit } from '../../kit.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 import { deletion, type Deletable, type DeletedBy, type DeletionRefusal } from './delete.decide.ts';
@@ -38,7 +38,7 @@ export const deleteRun =
     { log, writer, now, metrics }: Kit,
     current: ReadCurrentRun,
     lists: OutputLists,
-    room: LogRoom,
+    room: LogCapacity,
   ): DeleteRun =>
   async (what, key, { traceparent, ...by }) => {
     const store = () =>

@@ -8,7 +8,7 @@ import {
   type ScheduleOutcome,
 } from '@runledger/contracts/catalogue/schedules';
 import type { Schedule as ScheduleResponse } from '@runledger/contracts/http/catalogue/schedules';
-import type { RecordOrigin } from '../../records/catalogue/records.ts';
+import type { RecordIdentity } from '../../records/catalogue/records.ts';
 import type { ShowCallback } from '../run-response.ts';
 import { cronTimes, type CronSettings, type CronTimes } from './cron-times.decide.ts';
 
@@ -25,7 +25,7 @@ type TimingChange = { readonly [Member in keyof Timing]?: Timing[Member] | null 
 export const newSchedule = (
   requested: TimingChange & { readonly name: string; readonly cron: string },
   request: Schedule['request'],
-  origin: RecordOrigin & { readonly user_id: string },
+  origin: RecordIdentity & { readonly user_id: string },
   now: number,
 ): Schedule => {
   const { name, cron } = requested;

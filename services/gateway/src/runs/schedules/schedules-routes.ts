@@ -14,7 +14,7 @@ import { MAX_SCHEDULE_INPUTS_BYTES } from '@runledger/contracts/limits';
 import {
   changed,
   deleted,
-  newOrigin,
+  newIdentity,
   recordOperations,
   refusedBy,
   checkRecordCursor,
@@ -90,7 +90,7 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Sch
         await checkRequest(deployments, caller, request);
         const at = await brokerNow();
         const { org_id, user_id } = caller;
-        const schedule = newSchedule(body, request, { ...newOrigin(org_id, kit.now), user_id }, at);
+        const schedule = newSchedule(body, request, { ...newIdentity(org_id, kit.now), user_id }, at);
         const full = `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`;
         const result = await withinQuota(quota, org_id, 1, () => records.create(schedule), full);
         return responseFor(changed(result, 'Schedule', refusedBy), caller, at);

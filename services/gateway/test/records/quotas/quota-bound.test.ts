@@ -236,7 +236,7 @@ describe('a quota of large amounts', () => {
   it('has room while the counted amount is not above it', async () => {
     const org_id = orgId(newUuid());
     let used = 0;
-    const { hasRoom } = all.use(
+    const { hasCapacity } = all.use(
       openQuotaBound({
         count: async () => used,
         becomeFresh: async () => true,
@@ -247,10 +247,10 @@ describe('a quota of large amounts', () => {
     );
     const announce = (bytes: number): Promise<boolean> => {
       used += bytes;
-      return hasRoom(org_id, bytes);
+      return hasCapacity(org_id, bytes);
     };
     expect([await announce(GiB), await announce(3 * GiB), await announce(1)]).toEqual([true, true, false]);
     used -= 1;
-    expect(await hasRoom(org_id, 3 * GiB)).toBe(true);
+    expect(await hasCapacity(org_id, 3 * GiB)).toBe(true);
   });
 });

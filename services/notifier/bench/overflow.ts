@@ -1,7 +1,7 @@
 /**
  * One organisation's receivers fail, and many deliveries wait for them, more than TIMERS has room for if it is small: what that costs
  * healthy receivers and the notifier, what a restart costs, and how long it takes until all is delivered when the receivers recover.
- * `node scripts/run.mjs services/notifier/bench/left-in-log.ts [deliveries] [MiB of TIMERS] [seconds of a phase] [healthy a second] [ends a second]`
+ * `node scripts/run.mjs services/notifier/bench/overflow.ts [deliveries] [MiB of TIMERS] [seconds of a phase] [healthy a second] [ends a second]`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';

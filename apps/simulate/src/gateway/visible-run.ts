@@ -11,7 +11,7 @@ import { archivedRun } from './archiver.ts';
 type Readable = Pick<World, 'log' | 'views' | 'archive'>;
 
 /** As services/gateway/src/runs/facts/current-run.ts: what a client is shown of a run. Undefined for an unknown run, and for one that cannot be read now. */
-export const shownRun = (world: Readable, run_id: string): RunState | undefined => {
+export const visibleRun = (world: Readable, run_id: string): RunState | undefined => {
   const now = readNow(world, run_id);
   if (!now || !hasExpired(now) || isArchiveDown(world, run_id)) return now;
   // Former releases stored that for runs that had ended.

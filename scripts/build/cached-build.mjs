@@ -21,7 +21,7 @@ const KEPT = 3;
  * The folder of the newest build, which is made if there is none of the sources as they are. `maker` is a script that builds into the
  * folder that is its argument, and prints the files that it read, as JSON. @throws Error if it fails
  */
-export const keptBuild = ({ name, maker }) => {
+export const cachedBuild = ({ name, maker }) => {
   const home = join(root, 'node_modules', '.cache', name);
   return newest(home) ?? build(home, maker);
 };

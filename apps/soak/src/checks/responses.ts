@@ -1,5 +1,5 @@
 import { type EndedRun, type Run, displayNumber, isEnded } from '@runledger/contracts/fold/run';
-import type { Check, Finding, ShownByGateway } from '../evidence/evidence.ts';
+import type { Check, Finding, GatewayResponses } from '../evidence/evidence.ts';
 import {
   type LoggedRun,
   type LoggedRuns,
@@ -10,7 +10,7 @@ import {
   outputsDeletedAt,
   runsOf,
 } from '../evidence/logged-run.ts';
-import type { ReceivedNotification, RunStream, ShownRun } from '../clients/client-records.ts';
+import type { ReceivedNotification, RunStream, RunResponse } from '../clients/client-records.ts';
 import { isSettled } from '@runledger/contracts/fold/webhook';
 
 export const views: Check = ({ shown, ...evidence }) => {
@@ -22,7 +22,7 @@ export const views: Check = ({ shown, ...evidence }) => {
   );
 };
 
-const defectsAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): Finding[] => {
+const defectsAt = ({ gateway, listed, read }: GatewayResponses, runs: LoggedRuns): Finding[] => {
   const violations: Finding[] = [];
   const found = (run: string, message: string): void =>
     void violations.push({ run, message: `${gateway} ${message}` });
@@ -42,7 +42,7 @@ const defectsAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns):
   return violations;
 };
 
-const differenceIn = (logged: LoggedRun, shown: ShownRun | null): string | undefined => {
+const differenceIn = (logged: LoggedRun, shown: RunResponse | null): string | undefined => {
   if (logged.isDeleted) return shown === null ? undefined : 'it was deleted';
   const run = lastOf(logged);
   if (run === undefined) return 'the log has no such run';
@@ -60,7 +60,7 @@ const differenceIn = (logged: LoggedRun, shown: ShownRun | null): string | undef
 };
 
 /** Made from the fold, without the gateway's code. */
-const expectedOf = (run: Run, { webhook }: LoggedRun): Omit<ShownRun, 'files'> => ({
+const expectedOf = (run: Run, { webhook }: LoggedRun): Omit<RunResponse, 'files'> => ({
   status: run.status,
   updated_at: run.updated_at,
   created_at: run.created_at,

@@ -46,7 +46,7 @@ export type FoundLogs =
   | { readonly kind: 'none' | 'gone' | 'damaged' };
 
 /** The logs that are kept with a run. @throws {LogUnavailable} */
-export const readKeptLogs = async (blobs: BlobStore, { org_id, log_blob }: Run): Promise<FoundLogs> => {
+export const readStoredLogs = async (blobs: BlobStore, { org_id, log_blob }: Run): Promise<FoundLogs> => {
   if (!log_blob) return { kind: 'none' };
   try {
     const bytes = await blobs.get(org_id, log_blob.sha256);

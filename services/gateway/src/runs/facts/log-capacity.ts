@@ -19,7 +19,7 @@ import { readStart } from '../../views/project-batch.ts';
 import { ViewsUnavailable } from '../../views/run-views.ts';
 
 /** The room of the log for new runs. The facts of accepted runs always fit. */
-export interface LogRoom {
+export interface LogCapacity {
   /**
    * Calls `accept`, which stores one new run at most, if the log has room for it and for everything that it may write later.
    * @throws {LogUnavailable} and what `accept` throws
@@ -45,7 +45,7 @@ const COUNT_WITHIN_MS = 250;
  * Near the limit it is read for each request; concurrent requests share the next read. Facts that are not counted yet
  * count as what would reserve most.
  */
-export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
+export const logCapacity = ({ log, clock }: Kit, counted: CountedRuns): LogCapacity => {
   let read: { readonly at: number; readonly identity: RunsIdentity } | undefined;
   /** Runs that are being stored. */
   let pending = 0;
@@ -61,7 +61,7 @@ export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
     return identity;
   });
   /** In bytes: what is free for new runs, and what facts that are not counted yet may have reserved, which is not free. */
-  const roomIn = ({ created, bytes, maxBytes, firstSequence, lastSequence }: RunsIdentity) => {
+  const capacityIn = ({ created, bytes, maxBytes, firstSequence, lastSequence }: RunsIdentity) => {
     const { stream_created, sequence, counts } = counted.latest();
     const isCounted = stream_created === created;
     const before = Math.max(isCounted ? sequence : 0, firstSequence - 1);
@@ -70,7 +70,7 @@ export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
     return { free: newRunsLimit(maxBytes) - used - (pending + stored) * NEW_RUN_BYTES, unknown };
   };
   const isFar = (identity: RunsIdentity): boolean => {
-    const { free, unknown } = roomIn(identity);
+    const { free, unknown } = capacityIn(identity);
     const much = Math.max(newRunsLimit(identity.maxBytes) * FAR_PART, FAR_RUNS * NEW_RUN_BYTES);
     return free > much && unknown < much;
   };
@@ -84,12 +84,12 @@ export const logRoom = ({ log, clock }: Kit, counted: CountedRuns): LogRoom => {
     await counted.upTo(lastSequence, AbortSignal.timeout(COUNT_WITHIN_MS));
   };
   /** By the latest read, which every stored run that is not in it is added to. */
-  const hasRoom = (): boolean => read !== undefined && roomIn(read.identity).free >= NEW_RUN_BYTES;
+  const hasCapacity = (): boolean => read !== undefined && capacityIn(read.identity).free >= NEW_RUN_BYTES;
   return {
     within: async (accept) => {
       await refresh();
       // No await between check and increment: many requests may have waited for the same read.
-      if (!hasRoom()) return 'log_nearly_full';
+      if (!hasCapacity()) return 'log_nearly_full';
       pending += 1;
       try {
         return await accept();

@@ -2,20 +2,22 @@ import { nullable } from '@runledger/contracts/schemas';
 import { Type, type Static } from 'typebox';
 import { plain, shorten } from '../command/command-error.ts';
 
-const ShownError = nullable(Type.Object({ kind: Type.String(), message: Type.String() }));
+const ErrorResponse = nullable(Type.Object({ kind: Type.String(), message: Type.String() }));
 
-const ShownFile = Type.Object({ url: Type.String(), filename: Type.String() });
+const FileResponse = Type.Object({ url: Type.String(), filename: Type.String() });
 
 /** Texts and files by kind, and any values under `json`. */
-const ShownData = Type.Unsafe<Record<string, (string | Static<typeof ShownFile>)[]> & { json?: unknown[] }>(
+const ShownData = Type.Unsafe<
+  Record<string, (string | Static<typeof FileResponse>)[]> & { json?: unknown[] }
+>(
   Type.Object(
     { json: Type.Optional(Type.Array(Type.Unknown())) },
-    { additionalProperties: Type.Array(Type.Union([Type.String(), ShownFile])) },
+    { additionalProperties: Type.Array(Type.Union([Type.String(), FileResponse])) },
   ),
 );
 
 /** The members of a run that commands show. `--json` prints all members of the answer. */
-export const ShownRun = Type.Object({
+export const RunResponse = Type.Object({
   id: Type.String(),
   /** Left out by services that are not this one. */
   workflow_id: Type.Optional(Type.String()),
@@ -32,7 +34,7 @@ export const ShownRun = Type.Object({
   tags: Type.Optional(Type.Array(Type.String())),
   finished: Type.Optional(Type.Boolean()),
   end_reason: Type.Optional(nullable(Type.String())),
-  error: Type.Optional(ShownError),
+  error: Type.Optional(ErrorResponse),
   warnings: Type.Optional(Type.Array(Type.Object({ message: Type.String() }))),
   attempts: Type.Optional(
     Type.Array(
@@ -41,7 +43,7 @@ export const ShownRun = Type.Object({
         executor: Type.String(),
         placement: Type.Optional(nullable(Type.Object({ sentence: Type.String() }))),
         ended_at: nullable(Type.String()),
-        error: ShownError,
+        error: ErrorResponse,
       }),
     ),
   ),
@@ -51,10 +53,10 @@ export const ShownRun = Type.Object({
     }),
   ),
 });
-export type ShownRun = Static<typeof ShownRun>;
+export type RunResponse = Static<typeof RunResponse>;
 
-export const ShownRuns = Type.Object({
-  runs: Type.Array(ShownRun),
+export const RunListResponse = Type.Object({
+  runs: Type.Array(RunResponse),
   unknown_runs: Type.Optional(Type.Array(Type.String())),
   next_cursor: nullable(Type.String()),
 });
@@ -65,31 +67,31 @@ export type RunInputs = Static<typeof RunInputs>;
 
 const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'timeout', 'cancelled']);
 
-export const hasEnded = (run: ShownRun): boolean => run.finished ?? FINAL.has(run.status);
+export const hasEnded = (run: RunResponse): boolean => run.finished ?? FINAL.has(run.status);
 
 /** Why a run failed or timed out, and the last lines that its program wrote. */
-export const errorLines = ({ error }: ShownRun): string[] =>
+export const errorLines = ({ error }: RunResponse): string[] =>
   (error?.message ?? '').split('\n').flatMap((line) => plain(line) || []);
 
 /** What is odd about a run that succeeded, one line each. */
-export const warningLines = ({ warnings = [] }: ShownRun): string[] =>
+export const warningLines = ({ warnings = [] }: RunResponse): string[] =>
   warnings.map(({ message }) => plain(message));
 
 /** The attempts before the last one, one line each. */
-export const earlierAttemptLines = ({ attempts = [] }: ShownRun): string[] =>
+export const earlierAttemptLines = ({ attempts = [] }: RunResponse): string[] =>
   attempts.slice(0, -1).map(({ number, executor, ended_at, error }) => {
     const why = plain(error?.message.split('\n')[0] ?? '');
     return `${number} on ${plain(executor)}, until ${ended_at}: ${why}`;
   });
 
 /** Where the last attempt went, and why. */
-export const placementLine = ({ attempts = [] }: ShownRun): string | null => {
+export const placementLine = ({ attempts = [] }: RunResponse): string | null => {
   const { executor, placement } = attempts.at(-1) ?? {};
   return executor === undefined || !placement ? null : `on ${plain(executor)}, ${plain(placement.sentence)}`;
 };
 
 /** The files, texts and values of a run, one line each. */
-export const outputLines = (run: ShownRun): string[] =>
+export const outputLines = (run: RunResponse): string[] =>
   run.outputs.flatMap(({ data: { json = [], ...data } }) => [
     ...Object.entries(data).flatMap(([kind, items]) =>
       items.map((item) =>
@@ -104,7 +106,7 @@ export const outputLines = (run: ShownRun): string[] =>
 const BAR = 30;
 
 /** A run in one line: `[############..................]  40 %  running  row 200/500`. */
-export const progressLine = (run: ShownRun, columns: number): string => {
+export const progressLine = (run: RunResponse, columns: number): string => {
   const fraction = Math.min(1, Math.max(0, run.progress));
   const full = Math.round(fraction * BAR);
   const percent = `${Math.floor(fraction * 100)} %`.padStart(5);
@@ -114,22 +116,22 @@ export const progressLine = (run: ShownRun, columns: number): string => {
 };
 
 /** The same without a terminal: `running 40 % (row 200/500)`. */
-export const progressSentence = (run: ShownRun): string => {
+export const progressSentence = (run: RunResponse): string => {
   const live = liveWords(run);
   return `${run.status} ${Math.floor(run.progress * 100)} %${live === '' ? '' : ` (${live})`}`;
 };
 
-export const endSentence = (run: ShownRun): string => {
+export const endSentence = (run: RunResponse): string => {
   const took = run.duration === null ? '' : ` after ${run.duration.toFixed(1)} s`;
   const reason = run.end_reason ?? null;
   const why = reason === null || reason === 'completed' ? '' : ` (${reason})`;
   return `${run.status}${why}${took}`;
 };
 
-const statusWords = (run: ShownRun): string => `${run.status}  ${liveWords(run)}`.trimEnd();
+const statusWords = (run: RunResponse): string => `${run.status}  ${liveWords(run)}`.trimEnd();
 
 /** Empty if the live status repeats the status. */
-const liveWords = ({ status, live_status }: ShownRun): string => {
+const liveWords = ({ status, live_status }: RunResponse): string => {
   const live = plain(live_status ?? '');
   return live === status ? '' : live;
 };
@@ -137,5 +139,5 @@ const liveWords = ({ status, live_status }: ShownRun): string => {
 const STEP = 0.1;
 
 /** Without a terminal: a line for each tenth of the work. */
-export const isWorthALine = (before: ShownRun | undefined, now: ShownRun): boolean =>
+export const isWorthALine = (before: RunResponse | undefined, now: RunResponse): boolean =>
   before === undefined || before.status !== now.status || now.progress - before.progress >= STEP;
