@@ -1,12 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import {
-  newUserKey,
-  publicKeyOf,
-  InvalidSeed,
-  type UserKey,
-} from '@runledger/event-log/connect/broker-config';
+import { newUserKey, publicKeyOf, InvalidSeed, type UserKey } from '@runledger/event-log/connect/user-key';
 import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { Type } from 'typebox';
 import {

@@ -1,6 +1,6 @@
 import { operatorUser, type BrokerUser } from '../src/broker-user.ts';
 import { brokerConfiguration, type UserWithKey } from '../src/broker-configuration.ts';
-import { newUserKey, type UserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey, type UserKey } from '@runledger/event-log/connect/user-key';
 
 /** A user that may publish what is named, and nothing else. */
 export const aUser = (

@@ -7,7 +7,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { brokerConfiguration } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { NO_OBSERVER, silentLogger, type Logger } from '@runledger/event-log/connect/observability';
 import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';

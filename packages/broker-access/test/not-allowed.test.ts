@@ -2,7 +2,7 @@ import { aRun, queued } from '@runledger/testing/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNatsServer } from '@runledger/local-servers/find-nats-server';
 import { startNatsServer } from '@runledger/local-servers/nats-server';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';

@@ -7,7 +7,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { brokerConfiguration, type UserWithKey } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { NotAllowed } from '@runledger/event-log/connect/connect-broker';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';

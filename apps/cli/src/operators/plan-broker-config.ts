@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { executorToken } from '@runledger/contracts/ids';
 import { systemUser, type BrokerUser } from '@runledger/broker-access/broker-user';
-import type { UserKey } from '@runledger/event-log/connect/broker-config';
+import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers, readKeyFile, KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys';
 import { ROUTE_PORT, type BrokerNode, type NodeSettings } from '@runledger/broker-access/node-configuration';
 import { codeOf, messageOf } from '@runledger/resilience/errors';

@@ -1,6 +1,6 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { publicKeyOf } from '@runledger/event-log/connect/broker-config';
+import { publicKeyOf } from '@runledger/event-log/connect/user-key';
 import { describe, expect, it } from 'vitest';
 import { USERS, aFolder, mode } from '../fixtures/config-folder.ts';
 

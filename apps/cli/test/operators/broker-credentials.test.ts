@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import { operatorUser } from '@runledger/broker-access/broker-user';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliWith } from '../fixtures/run-cli.ts';

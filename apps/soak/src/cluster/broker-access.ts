@@ -1,6 +1,6 @@
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import { OPERATOR } from '@runledger/broker-access/broker-user';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers } from '@runledger/standalone/keys';
 
 /** The users of the broker whose permissions are limited. */

@@ -13,7 +13,7 @@ import {
   systemUser,
   type BrokerUser,
 } from '@runledger/broker-access/broker-user';
-import { newUserKey, type UserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey, type UserKey } from '@runledger/event-log/connect/user-key';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger, type Logger } from '@runledger/event-log/connect/observability';
 import { provision } from '@runledger/event-log/provision/provision';

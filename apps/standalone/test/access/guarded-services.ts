@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
-import { newUserKey } from '@runledger/event-log/connect/broker-config';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { provision } from '@runledger/event-log/provision/provision';
 import { freePort } from '@runledger/local-servers/free-port';
 import { findNatsServer } from '@runledger/local-servers/find-nats-server';

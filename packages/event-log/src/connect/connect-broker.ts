@@ -2,14 +2,14 @@ import {
   AuthorizationError,
   connect,
   NatsConnectionImpl,
-  nkeyAuthenticator,
   PermissionViolationError,
   type ConnectionOptions,
   type NatsConnection,
   type ReconnectToServerHandler,
 } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
-import { inboxOf, publicKeyOf, type BrokerSettings } from './broker-config.ts';
+import { inboxOf, type BrokerSettings } from './broker-config.ts';
+import { keyAuthenticator, publicKeyOf } from './user-key.ts';
 
 const HANDSHAKE_WITHIN_MS = 5_000;
 /**
@@ -65,7 +65,7 @@ const identity = (settings: BrokerSettings): ConnectionOptions => {
     return { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { pass: password }) };
   }
   return {
-    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())),
+    authenticator: keyAuthenticator(seed),
     inboxPrefix: inboxPrefixOf(settings),
   };
 };
