@@ -1,5 +1,4 @@
 import { configSchema as gatewaySchema, readGatewayConfig } from '@runledger/gateway/config';
-import { isServerAddress } from '@runledger/gateway/views/mongo/mongo-server';
 import { capabilityProblems } from '@runledger/gpu-executor/capabilities';
 import { configSchema as executorSchema, readExecutorConfig } from '@runledger/gpu-executor/config';
 import { configSchema as notifierSchema, readNotifierConfig } from '@runledger/notifier/config';
@@ -55,7 +54,7 @@ export const checkSettings = async (env: NodeJS.ProcessEnv): Promise<Settings> =
   for (const { prefixes, read } of SERVICES)
     problems = joinProblems(problems, await problemsOf(() => read(environmentOf(env, prefixes))));
   problems = joinProblems(problems, [
-    ...wrongDatabase(env['MONGODB_URL']),
+    ...(await wrongDatabase(env['MONGODB_URL'])),
     ...(await wrongCapabilities(env)),
   ]);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -77,9 +76,11 @@ export const withoutMisspelt = (
   return others;
 };
 
-/** The schema knows how an address begins. Its driver knows the rest. */
-const wrongDatabase = (url: string | undefined): readonly ConfigProblem[] =>
-  url === undefined || url === '' || isServerAddress(url)
+/** The schema knows how an address begins. Its driver knows the rest, and is loaded for that: most starts have no address. */
+const wrongDatabase = async (url: string | undefined): Promise<readonly ConfigProblem[]> => {
+  if (url === undefined || url === '') return [];
+  const { isServerAddress } = await import('@runledger/gateway/views/mongo/mongo-server');
+  return isServerAddress(url)
     ? []
     : [
         {
@@ -89,6 +90,7 @@ const wrongDatabase = (url: string | undefined): readonly ConfigProblem[] =>
             'an address such as mongodb://127.0.0.1:27017/runledger, with % and the hexadecimal code for special characters of a password',
         },
       ];
+};
 
 /** Of the slots and what runs on them, if the environment has settings for it: nvidia-smi may take seconds. */
 const wrongCapabilities = async (env: NodeJS.ProcessEnv): Promise<readonly ConfigProblem[]> => {

@@ -44,7 +44,7 @@ export const startGateway = async (
 ): Promise<{ http: string }> => {
   const { config, instance, logger, metrics, checks } = begun;
   const files = await consoleFiles(config.RUNLEDGER_CONSOLE);
-  const views = open.use(openViewStore(config, { version: VIEW_VERSION, clock }));
+  const views = open.use(await openViewStore(config, { version: VIEW_VERSION, clock }));
   const log = await openLog(begun, open, { views, stopping });
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { whyUnreachable, makeUser } from '@runledger/gateway/views/mongo/mongo-server';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb';
 import { describeExit } from '@runledger/local-servers/managed-process';
 import { sleep } from '@runledger/resilience/abort';
@@ -73,6 +72,7 @@ const whenReachable = async (
   print: (line: string) => void,
   stopping: AbortSignal,
 ): Promise<void> => {
+  const { whyUnreachable } = await import('@runledger/gateway/views/mongo/mongo-server');
   let isWaiting = false;
   for (;;) {
     const why = await whyUnreachable(url, ANSWER_WITHIN_MS);
@@ -118,6 +118,7 @@ const openMongodPassword = async (binary: string, dataDir: string): Promise<stri
   const password = randomBytes(32).toString('base64url');
   const open = await startMongod({ binary, dataDir });
   try {
+    const { makeUser } = await import('@runledger/gateway/views/mongo/mongo-server');
     await makeUser(open.url, MONGOD_USER, password);
   } finally {
     await open.stop();

@@ -48,6 +48,9 @@ export const nameLostRunsIn = async (
   say: Say,
   atMost: number,
 ): Promise<void> => {
-  await using views = openViewStore(settings, { version: VIEW_VERSION, clock: () => performance.now() });
+  await using views = await openViewStore(settings, {
+    version: VIEW_VERSION,
+    clock: () => performance.now(),
+  });
   await nameLostRuns(views, lost, say, atMost);
 };

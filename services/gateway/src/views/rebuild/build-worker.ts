@@ -29,7 +29,7 @@ const build = async ({
   await using open = new AsyncDisposableStack();
   const connected = await openEventLog(brokerSettings(config, `${instance}-builder`), logger, signal);
   const log = withFreshReads(open.use(connected), clock);
-  const next = open.use(await open.use(openNextSet(config, { version, clock })).open());
+  const next = open.use(await open.use(await openNextSet(config, { version, clock })).open());
   const options = {
     log,
     logger,

@@ -26,7 +26,7 @@ describe('a gateway that is killed again and again while it builds its views ane
     } as const;
     const settings = { ...where, MONGODB_URL: 'mongodb://127.0.0.1:1' };
     const keys = await storeRuns(log, 600);
-    const views = openViewStore(settings, { version: VIEW_VERSION, clock });
+    const views = await openViewStore(settings, { version: VIEW_VERSION, clock });
     const projection = project(log, views);
     await expectFolded(log, views, keys);
     const before = await views.listAll({ after: '', limit: 1_000 });
@@ -49,7 +49,7 @@ describe('a gateway that is killed again and again while it builds its views ane
     await waitFor('the new views', async () => (await derivation('state')) === 2);
     await gateway[Symbol.asyncDispose]();
 
-    const rebuilt = open.use(openViewStore(settings, { version: VIEW_VERSION, clock }));
+    const rebuilt = open.use(await openViewStore(settings, { version: VIEW_VERSION, clock }));
     expect(await rebuilt.next.exists()).toBe(false);
     expect(await rebuilt.listAll({ after: '', limit: 1_000 })).toEqual(before);
   });

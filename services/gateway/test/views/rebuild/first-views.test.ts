@@ -30,7 +30,7 @@ const firstViews = (
       const { log, nats } = open.use(await aLog());
       const where = await settings(open);
       const former = open.use(new AsyncDisposableStack());
-      const views = former.use(openViewStore(where, { version: 1, clock }));
+      const views = former.use(await openViewStore(where, { version: 1, clock }));
       former.use(project(log, views));
       const old = aRun();
       await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
@@ -41,7 +41,7 @@ const firstViews = (
       const [lost] = await views.load([old]);
       if (!mayServe) await former.disposeAsync();
 
-      const next = open.use(openViewStore(where, { version: 2, clock }));
+      const next = open.use(await openViewStore(where, { version: 2, clock }));
       await expect(next.find(old)).rejects.toThrow(ViewsUnavailable);
       const checks: Record<string, Check> = {};
       const config = { ...where, ...(nats.env as { NATS_URL: string }) };

@@ -34,13 +34,13 @@ const EXACT = { inputs: { seed: numberOf('6687881544318117707'), cfg: numberOf('
 const SLOW = { timeout: 90_000 };
 
 /** Views that a gateway keeps, and builds again. */
-const aGateway = (
+const aGateway = async (
   open: AsyncDisposableStack,
   { log, nats }: { readonly log: EventLog; readonly nats: BrokerAccess },
   settings: ViewSettings,
   archived: ViewSources['archived'] = async function* () {},
-): ViewStore => {
-  const views = open.use(openViewStore(settings, { version: VIEW_VERSION, clock }));
+): Promise<ViewStore> => {
+  const views = open.use(await openViewStore(settings, { version: VIEW_VERSION, clock }));
   const projection = open.use(openRunProjection({ log, views, logger: silentLogger, instance: 'test' }));
   const config = { ...settings, ...(nats.env as { NATS_URL: string }) };
   const order = { config, instance: 'test', level: 'silent', version: VIEW_VERSION } as const;
@@ -81,7 +81,7 @@ export const rebuildConformance = (
     it('makes the same views from the log, and puts them in the place of the live ones', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
-      const views = aGateway(open, { log, nats }, await settings(open));
+      const views = await aGateway(open, { log, nats }, await settings(open));
       const keys = await storeRuns(log, runs);
       await expectFolded(log, views, keys);
       const before = await everyRun(views);
@@ -99,7 +99,7 @@ export const rebuildConformance = (
     it('shows every run in each response meanwhile, while facts are stored', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
-      const views = aGateway(open, { log, nats }, await settings(open));
+      const views = await aGateway(open, { log, nats }, await settings(open));
       const keys = await storeRuns(log, 30);
       await expectFolded(log, views, keys);
       const over = new AbortController();
@@ -131,7 +131,7 @@ export const rebuildConformance = (
     it('keeps the runs that the log has lost', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
-      const views = aGateway(open, { log, nats }, await settings(open));
+      const views = await aGateway(open, { log, nats }, await settings(open));
       const old = aRun();
       await appendAll(log, queued(old, EXACT), assigned(old), started(old), succeeded(old));
       await untilOlder(log);
@@ -147,7 +147,7 @@ export const rebuildConformance = (
     it('names the runs whose live view is wrong, and replaces them when the operator accepts that', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
-      const views = aGateway(open, { log, nats }, await settings(open));
+      const views = await aGateway(open, { log, nats }, await settings(open));
       const [wrong, missing, ...others] = await storeRuns(log, 12);
       if (!wrong || !missing) throw new Error('twelve runs');
       await expectFolded(log, views, [wrong, missing, ...others]);
@@ -184,7 +184,7 @@ export const rebuildRules = (settings: Settings): void => {
       const archived = async function* () {
         yield messages;
       };
-      const views = aGateway(open, { log, nats }, await settings(open), archived);
+      const views = await aGateway(open, { log, nats }, await settings(open), archived);
       await untilOlder(log);
       const young = await storeRuns(log, 6);
       await expectFolded(log, views, [old, ...young]);
@@ -209,7 +209,7 @@ export const rebuildRules = (settings: Settings): void => {
       const unreadable = (): never => {
         throw new ArchiveUnavailable('the archived run is damaged');
       };
-      const views = aGateway(open, { log, nats }, await settings(open), async function* (isKnown) {
+      const views = await aGateway(open, { log, nats }, await settings(open), async function* (isKnown) {
         yield* (await isKnown(old)) ? [] : unreadable();
       });
       await untilOlder(log);
@@ -226,7 +226,7 @@ export const rebuildRules = (settings: Settings): void => {
     it('is gone when the operator stops it', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
-      const views = aGateway(open, { log, nats }, await settings(open));
+      const views = await aGateway(open, { log, nats }, await settings(open));
       await expectFolded(log, views, await storeRuns(log, 6));
       await ask(log, { action: 'start' });
       expect(await ask(log, { action: 'stop' })).toMatchObject({ state: 'none', derivation: 1 });
@@ -237,7 +237,7 @@ export const rebuildRules = (settings: Settings): void => {
     it('takes over what was erased of a deleted run', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
-      const views = aGateway(open, { log, nats }, await settings(open));
+      const views = await aGateway(open, { log, nats }, await settings(open));
       const key = aRun();
       await appendAll(log, queued(key), assigned(key), started(key), succeeded(key), deleted(key));
       await waitFor('the deletion', async () => (await views.load([key]))[0]?.head === 5);
