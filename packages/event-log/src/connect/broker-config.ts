@@ -12,6 +12,9 @@ export interface BrokerSettings {
   readonly name: string;
 }
 
+/** The form of the seed of a user's nkey. Blanks around it are ignored. */
+export const SEED_PATTERN = String.raw`^\s*SU[A-Z2-7]{56}\s*$`;
+
 /** The broker sends responses for the holder of the key to this subject. No other user may subscribe to it. */
 export const inboxOf = (publicKey: string): string => `_INBOX_${publicKey}`;
 

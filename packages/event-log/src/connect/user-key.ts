@@ -5,9 +5,7 @@ import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } 
 import { Codec } from '@nats-io/nkeys/lib/codec.js';
 import { Prefix } from '@nats-io/nkeys/lib/nkeys.js';
 import type { Authenticator } from '@nats-io/transport-node';
-
-/** The form of a seed, for schemas. Blanks around it are ignored. */
-export const SEED_PATTERN = String.raw`^\s*SU[A-Z2-7]{56}\s*$`;
+import { SEED_PATTERN } from './broker-config.ts';
 
 export interface UserKey {
   /** Secret, `SU…`. */
@@ -50,8 +48,8 @@ export class InvalidSeed extends TypeError {
 }
 
 const KEY_BYTES = 32;
-/** RFC 8410: the DER of a private Ed25519 key, before its 32 bytes. */
-const PKCS8_BEFORE_KEY = Buffer.from('302e020100300506032b657004220420', 'hex');
+/** RFC 8410: the DER of a private Ed25519 key, before its 32 bytes, in hexadecimal. No Buffer: browsers load this file for the simulator. */
+const PKCS8_BEFORE_KEY = '302e020100300506032b657004220420';
 
 const textOf = (encoded: Uint8Array): string => Buffer.from(encoded).toString();
 
@@ -59,7 +57,10 @@ const privateKeyOf = (seed: string): KeyObject => {
   try {
     const trimmed = seed.trim();
     if (!new RegExp(SEED_PATTERN).test(trimmed)) throw new InvalidSeed();
-    const key = Buffer.concat([PKCS8_BEFORE_KEY, Codec.decodeSeed(Buffer.from(trimmed)).buf]);
+    const key = Buffer.concat([
+      Buffer.from(PKCS8_BEFORE_KEY, 'hex'),
+      Codec.decodeSeed(Buffer.from(trimmed)).buf,
+    ]);
     return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   } catch {
     // Without the text, which may be a seed with a mistake, and without the library's error, which may have it.

@@ -5,14 +5,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Runledger } from '@runledger/client';
-import { freePort } from '@runledger/local-servers/free-port';
 import { killWithParent } from '@runledger/local-servers/kill-with-parent';
-import { testBrowser } from '@runledger/testing/browser';
 import { waitFor } from '@runledger/testing/wait-for';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { aClientService, type ClientService } from '../../fixtures/clients/client-service.ts';
-import { startNextSite } from '../../fixtures/clients/next-site.ts';
 import { installPackedClient, type PackedClient } from '../../fixtures/clients/packed-client.ts';
 import { installRuntimes, type Runtimes } from '../../fixtures/clients/runtimes.ts';
 import { tryProjects, type TriedProject, type TypedProject } from '../../fixtures/clients/typed-project.ts';
@@ -31,12 +28,10 @@ const PROJECTS: readonly TypedProject[] = [
 
 let packed: PackedClient;
 let service: ClientService;
-let sitePort: number;
 let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   packed = installPackedClient();
-  sitePort = await freePort();
-  service = await aClientService({ RUNLEDGER_CORS_ORIGINS: `http://127.0.0.1:${sitePort}` });
+  service = await aClientService();
   const { url, api_key } = service.standalone;
   env = { PATH: process.env['PATH'], RUNLEDGER_URL: url, RUNLEDGER_API_KEY: api_key };
 }, 180_000);
@@ -189,25 +184,5 @@ describe('the example of Next.js', () => {
     expect([response.status, await response.json()]).toEqual([200, JSON.parse(body)]);
     expect((await receive(post(`${body} `, headers))).status).toBe(400);
     vi.unstubAllEnvs();
-  });
-
-  it('shows a run live in a browser, to the end', { timeout: 300_000 }, async (context) => {
-    const browser = await testBrowser();
-    if (browser.kind === 'unavailable') return context.skip(browser.reason);
-    await using open = new AsyncDisposableStack();
-    open.use(browser);
-    const site = {
-      folder: join(packed.folder, 'next'),
-      client: `../${packed.tarball}`,
-      port: sitePort,
-      env: { ...env, RUNLEDGER_DEPLOYMENT: service.deployment },
-    };
-    open.use(await startNextSite(site));
-    const { page } = open.use(await browser.open({ width: 390 }));
-    await page.goto(`http://127.0.0.1:${sitePort}/`);
-    await page.getByRole('button', { name: 'Run' }).click();
-    const shown = page.getByText('100 % success');
-    await shown.waitFor({ timeout: 90_000 });
-    expect(await shown.isVisible()).toBe(true);
   });
 });
