@@ -1,8 +1,6 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { join } from 'node:path';
 import { freePort } from '@runledger/local-servers/free-port';
 import type { ServerProcess } from '@runledger/local-servers/server-process';
-import { serversFolder } from './servers-folder.ts';
+import { folderInMemory } from './servers-folder.ts';
 
 /** A server that the test may kill and pause. Dispose removes its folder. */
 export type PrivateServer = AsyncDisposable & {
@@ -27,7 +25,7 @@ export type Start = (
 
 export const privateServer = async (name: string, start: Start): Promise<PrivateServer> => {
   await using opened = new AsyncDisposableStack();
-  const folder = opened.use(await mkdtempDisposable(join(await serversFolder(), `runledger-test-${name}-`)));
+  const folder = opened.use(await folderInMemory(name));
   let server = await start(folder.path, await freePort());
   const { url, port } = server;
   const kill9 = async (): Promise<void> => {

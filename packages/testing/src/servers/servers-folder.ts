@@ -1,5 +1,6 @@
-import { statfs } from 'node:fs/promises';
+import { mkdtempDisposable, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 const IN_MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
@@ -15,3 +16,7 @@ export const serversFolder = async (): Promise<string> => {
   );
   return free >= ROOM_BYTES ? IN_MEMORY : tmpdir();
 };
+
+/** An empty folder there. Dispose removes it. */
+export const folderInMemory = async (name: string): ReturnType<typeof mkdtempDisposable> =>
+  mkdtempDisposable(join(await serversFolder(), `runledger-test-${name}-`));

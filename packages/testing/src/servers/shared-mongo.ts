@@ -1,5 +1,3 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   findMongod,
   startMongod,
@@ -12,7 +10,7 @@ import { readConfig } from '@runledger/service-kit/config';
 import { messageOf } from '@runledger/resilience/errors';
 import { MongoClient } from 'mongodb';
 import { Type } from 'typebox';
-import { serversFolder } from './servers-folder.ts';
+import { folderInMemory } from './servers-folder.ts';
 
 /** The pinned MongoDB image; docker-compose.yml names the same. */
 export const MONGO_IMAGE = 'mongo:8.0.15';
@@ -80,7 +78,7 @@ const checkGivenServer = async (url: string): Promise<void> => {
 };
 
 const temporaryFolder = async (open: AsyncDisposableStack): Promise<string> =>
-  open.use(await mkdtempDisposable(join(await serversFolder(), 'runledger-test-mongodb-'))).path;
+  open.use(await folderInMemory('mongodb')).path;
 
 const adopt = (server: MongoServer, open: AsyncDisposableStack): MongoServer => {
   // Killed and not stopped, because its data is not needed any more.

@@ -1,9 +1,9 @@
-import { mkdtempDisposable, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun } from '@runledger/testing/run-events';
 import { testBucket } from '@runledger/testing/servers/s3';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { describe, expect, it } from 'vitest';
 import { ArchiveUnavailable, type ArchiveObjects } from '../../src/archive/archive-objects.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
@@ -11,7 +11,7 @@ import { archivedIn, objectsOf } from './archived-runs.ts';
 
 const openObjects = async (open: AsyncDisposableStack, kind: string) => {
   const { log } = open.use(await aLog());
-  const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-objects-')));
+  const { path } = open.use(await folderInMemory('objects'));
   const bucket = kind === 's3' ? open.use(await testBucket()).env : {};
   const where = { RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
   return { log, path, objects: objectsOf(log, { ...bucket, ...where }) };

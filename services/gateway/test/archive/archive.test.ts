@@ -2,12 +2,10 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { readGatewayConfig } from '../../src/config.ts';
 import { openArchiveObjects } from '../../src/archive/archive-objects.ts';
 import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { testBucket } from '@runledger/testing/servers/s3';
 import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { describe, expect, it } from 'vitest';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
@@ -36,7 +34,7 @@ describe.each(['jetstream', 'directory', 's3'])(
       async () => {
         await using open = new AsyncDisposableStack();
         const bed = open.use(await openTestBed());
-        const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
+        const { path } = open.use(await folderInMemory('archive'));
         const bucket = kind === 's3' ? open.use(await testBucket()).env : {};
         const archive = { RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
         const environment = { ...ARCHIVES_AT_ONCE, ...bucket, ...archive };

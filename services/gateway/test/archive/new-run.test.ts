@@ -1,7 +1,6 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/wait-for';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -26,7 +25,7 @@ it(
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const { log, tenant } = bed;
-    const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-new-')));
+    const { path } = open.use(await folderInMemory('new'));
     await archiveAll(log);
     // Its mount is missing, so that every look fails.
     const environment = {

@@ -1,9 +1,9 @@
-import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { expect, it } from 'vitest';
 import type { Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
@@ -30,7 +30,7 @@ it(
   async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const { path: root } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
+    const { path: root } = open.use(await folderInMemory('archive'));
     const where = { RUNLEDGER_ARCHIVE: 'directory', RUNLEDGER_ARCHIVE_DIRECTORY: root };
     const other = await bed.newTenant();
     const endedRun = async ({ org_id }: Tenant): Promise<RunKey> => {

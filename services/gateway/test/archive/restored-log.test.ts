@@ -1,9 +1,7 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openSnapshot, restoreSnapshot } from '@runledger/event-log/migrate/copy-stream';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { expect, it } from 'vitest';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
@@ -30,7 +28,7 @@ it(
   async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
+    const { path } = open.use(await folderInMemory('archive'));
     const where = { RUNLEDGER_ARCHIVE: 'directory', RUNLEDGER_ARCHIVE_DIRECTORY: path };
     const environment = { ...ARCHIVES_AT_ONCE, ...where };
     const run = aRun(bed.tenant.org_id);

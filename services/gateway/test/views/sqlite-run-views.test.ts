@@ -1,5 +1,4 @@
-import { mkdtempDisposable, readdir, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isImpossible } from '@runledger/contracts/fold/chain';
@@ -7,6 +6,7 @@ import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { aRun, cancelRequested, deleted, queued } from '@runledger/testing/run-events';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/kit.ts';
 import { openSqliteRunViews } from '../../src/views/sqlite/sqlite-run-views.ts';
@@ -16,7 +16,7 @@ import { everyPage } from '../fixtures/requests/every-page.ts';
 import { aView, folded, timeOf } from '../fixtures/runs/folded-runs.ts';
 
 const aFile = async (open: AsyncDisposableStack): Promise<string> =>
-  join(open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-views-'))).path, 'views.sqlite');
+  join(open.use(await folderInMemory('views')).path, 'views.sqlite');
 
 const openViews = (path: string): ReturnType<typeof openSqliteRunViews> =>
   openSqliteRunViews({ path, clock });

@@ -1,3 +1,4 @@
+import { anyCharacter } from '@runledger/contracts/test/fixtures/any-character';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -19,7 +20,7 @@ const message = fc.record({
     'ended',
     'idle',
   ),
-  content: fc.string({ unit: 'binary' }),
+  content: fc.string({ unit: anyCharacter }),
 });
 
 /** The bytes in pieces of these sizes, over and over. */

@@ -1,3 +1,4 @@
+import { anyCharacter } from '@runledger/contracts/test/fixtures/any-character';
 import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/events/webhook-event';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
@@ -21,7 +22,7 @@ const part = fc.oneof(
     '5\r\nhello\r\n',
   ),
   fc.constantFrom('0\r\n\r\n', 'hello', 'HTTP/1.1 101 Switch\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'),
-  fc.string({ unit: 'binary', maxLength: 64 }),
+  fc.string({ unit: anyCharacter, maxLength: 64 }),
 );
 const talk = fc.record({
   parts: fc.array(part, { maxLength: 12 }),

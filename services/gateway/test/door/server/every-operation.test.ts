@@ -1,3 +1,4 @@
+import { anyCharacter } from '@runledger/contracts/test/fixtures/any-character';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
@@ -81,7 +82,7 @@ const valueOf = ({ in: source, schema }: Parameter): fc.Arbitrary<string> =>
     ? fc.oneof(
         { weight: 4, arbitrary: knownIds() },
         fc.uuid(),
-        fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((id) => id.isWellFormed()),
+        fc.string({ unit: anyCharacter, minLength: 1, maxLength: 60 }).filter((id) => id.isWellFormed()),
       )
     : nearly(document, schema).map(text);
 

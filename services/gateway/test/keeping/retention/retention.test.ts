@@ -1,6 +1,3 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -8,6 +5,7 @@ import { assigned, deleted, started, succeeded } from '@runledger/testing/run-ev
 import { webhookDelivered } from '@runledger/testing/webhook-events';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/wait-for';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
@@ -112,7 +110,7 @@ const retention = (
       let scene: Scene;
       beforeAll(async () => {
         const bed = open.use(await openTestBed());
-        const { path: root } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-retention-')));
+        const { path: root } = open.use(await folderInMemory('retention'));
         const environment = { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_DIRECTORY: root };
         const views = await openViews(open);
         const edge = await bed.gateway({ views, environment });

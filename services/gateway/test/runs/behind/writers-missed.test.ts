@@ -1,5 +1,3 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetStreamBlobStore } from '@runledger/blob-store/jetstream-blob-store';
 import type { BlobStore } from '@runledger/blob-store/blob-store';
@@ -9,6 +7,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned, deleted, started, succeeded } from '@runledger/testing/run-events';
 import { webhookGivenUp } from '@runledger/testing/webhook-events';
 import { waitFor } from '@runledger/testing/wait-for';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
@@ -150,7 +149,7 @@ describe.each(WAYS)('views that have missed facts, %s', (_way, take) => {
 
   describe('while the archive, which has them, cannot be read', () => {
     beforeAll(async () => {
-      const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-missed-')));
+      const { path } = open.use(await folderInMemory('missed'));
       // Its mount is missing.
       const environment = {
         RUNLEDGER_ARCHIVE: 'directory',

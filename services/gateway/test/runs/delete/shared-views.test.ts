@@ -1,8 +1,7 @@
-import { mkdtempDisposable, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/wait-for';
+import { folderInMemory } from '@runledger/testing/servers/servers-folder';
 import { expect, it } from 'vitest';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call } from '../../fixtures/requests/requests.ts';
@@ -16,7 +15,7 @@ describeWithMongo('with a server', { timeout: 90_000 }, () => {
   it('two gateways delete runs of the views that they share: each once, shown by neither, and all files are erased', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const { path: root } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-shared-')));
+    const { path: root } = open.use(await folderInMemory('shared'));
     const environment = { RUNLEDGER_OUTPUTS: 'directory', RUNLEDGER_OUTPUTS_DIRECTORY: root };
     const url = mongoUrl(open.use(await testMongo()));
     const [one, other] = [open.use(openViews(url)), open.use(openViews(url))];

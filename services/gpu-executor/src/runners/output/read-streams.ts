@@ -139,14 +139,23 @@ export interface StderrTail {
 }
 
 export const stderrTail = (limit: number): StderrTail => {
-  let tail = Buffer.alloc(0);
+  // As long again as what is kept, which moves to the front only when nothing more fits behind it: a flood comes line by line.
+  const written = Buffer.alloc(2 * limit);
+  let length = 0;
   let begun = false;
   return {
     push: (chunk) => {
-      begun ||= tail.length + chunk.length > limit;
-      tail = Buffer.concat([tail, chunk.subarray(-limit)]).subarray(-limit);
+      begun ||= length + chunk.length > limit;
+      const added = chunk.subarray(-limit);
+      if (length + added.length > written.length) {
+        written.copyWithin(0, length - limit, length);
+        length = limit;
+      }
+      written.set(added, length);
+      length += added.length;
     },
     text: () => {
+      const tail = written.subarray(Math.max(0, length - limit), length);
       // The first character may be cut: its remaining bytes begin with the bits 10.
       const whole = begun ? tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80)) : tail;
       return withinBytes(printable(whole.toString('utf8')), limit).trim();

@@ -1,3 +1,4 @@
+import { anyCharacter } from '@runledger/contracts/test/fixtures/any-character';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cutLines } from '../../../src/runners/output/cut-lines.ts';
@@ -15,7 +16,7 @@ describe('the lines of a stream', () => {
     fc.assert(
       fc.property(
         fc.string({
-          unit: fc.oneof(fc.constantFrom('\r', '\n'), fc.string({ unit: 'binary', minLength: 1 })),
+          unit: fc.oneof(fc.constantFrom('\r', '\n'), fc.string({ unit: anyCharacter, minLength: 1 })),
         }),
         fc.array(fc.nat(40)),
         (text, cuts) => {

@@ -13,6 +13,14 @@ describe('the end of standard error', () => {
     expect(last(10, 'a long trace: ', 'no', ' memory')).toBe('no memory');
   });
 
+  it('is the same however it was written', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 40 })), (chunks) => {
+        expect(last(16, ...chunks)).toBe(chunks.join('').slice(-16));
+      }),
+    );
+  });
+
   it('begins with a whole character', () => {
     expect(last(5, '\u{1F600}\u{1F600}')).toBe('\u{1F600}');
     expect(last(3, 'aé€')).toBe('€');
