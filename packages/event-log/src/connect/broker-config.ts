@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { SEED_PATTERN } from './user-key.ts';
 
 export interface BrokerSettings {
   /** One server, or several separated by commas, each `nats://host:port`. */
