@@ -42,6 +42,9 @@ const queueUntil = async (
   return runs;
 };
 
+const endAll = async ({ log }: TestBed, runs: readonly RunKey[]): Promise<void> =>
+  void (await Promise.all(runs.map((key) => appendAll(log, cancelRequested(key)))));
+
 const bytesOf = async ({ log }: TestBed): Promise<number> => (await runsIdentity(log)).bytes;
 
 describe('a log with no room for another run', () => {
@@ -91,7 +94,7 @@ describe('a log with no room for another run', () => {
     await using bed = await openTestBed({ runsMaxBytes: MiB });
     const gateway = await bed.gateway();
     const { runs } = await fill(gateway, bed);
-    for (const key of runs) await appendAll(bed.log, cancelRequested(key));
+    await endAll(bed, runs);
     const more = await fill(gateway, bed);
     expect(more.runs.length).toBeGreaterThan(runs.length / 2);
   });
@@ -101,7 +104,7 @@ describe('a log with no room for another run', () => {
     const gateway = await bed.gateway();
     // Each round ends its runs, so that in the end nothing is reserved, and the log is full of what is stored.
     for (let round = await fill(gateway, bed); round.runs.length > 0; round = await fill(gateway, bed)) {
-      for (const key of round.runs) await appendAll(bed.log, cancelRequested(key));
+      await endAll(bed, round.runs);
     }
     expect((await ask(gateway, bed)).status).toBe(503);
     const live = async (number: number): Promise<boolean> =>
