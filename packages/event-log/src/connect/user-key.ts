@@ -54,16 +54,16 @@ const PKCS8_BEFORE_KEY = '302e020100300506032b657004220420';
 const textOf = (encoded: Uint8Array): string => Buffer.from(encoded).toString();
 
 const privateKeyOf = (seed: string): KeyObject => {
+  const trimmed = seed.trim();
+  if (!new RegExp(SEED_PATTERN).test(trimmed)) throw new InvalidSeed();
   try {
-    const trimmed = seed.trim();
-    if (!new RegExp(SEED_PATTERN).test(trimmed)) throw new InvalidSeed();
     const key = Buffer.concat([
       Buffer.from(PKCS8_BEFORE_KEY, 'hex'),
       Codec.decodeSeed(Buffer.from(trimmed)).buf,
     ]);
     return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   } catch {
-    // Without the text, which may be a seed with a mistake, and without the library's error, which may have it.
+    // Without the library's error, which may have the text: it may be a seed with a mistake.
     throw new InvalidSeed();
   }
 };

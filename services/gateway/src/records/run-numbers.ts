@@ -97,6 +97,6 @@ const numbersOf = ({ log, clock }: Kit, org: OrgId): OrgNumbers => {
   };
 };
 
-/** Runs of earlier releases show their position in the log instead, so the count begins behind all of these. */
+/** A count that was lost begins behind the last position of the log: each of its runs has taken one there, so none of their numbers comes twice. */
 const firstWithoutCount = async (log: EventLog): Promise<number> =>
   (await streamState(log, 'RUNS')).state.last_seq + 1;

@@ -50,12 +50,12 @@ export const directory: OutputStoreAdapter<typeof settings> = {
   needsLog: false,
   open: ({ RUNLEDGER_OUTPUTS_DIRECTORY, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays }, { logger, now }) => {
     const root = directoryOf(RUNLEDGER_OUTPUTS_DIRECTORY, 'RUNLEDGER_OUTPUTS');
-    return openDirectoryObjects({ root, keepMs: keepDays * DAY_MS, now, logger });
+    return openDirectoryFiles({ root, keepMs: keepDays * DAY_MS, now, logger });
   },
 };
 
 /** Files in this directory. What is older than `keepMs`, in milliseconds, expires. */
-const openDirectoryObjects = (options: ExpiryOptions): OutputStore & AsyncDisposable => {
+const openDirectoryFiles = (options: ExpiryOptions): OutputStore & AsyncDisposable => {
   const { root, keepMs, now } = options;
   const expiry = openExpiry(options);
   return {

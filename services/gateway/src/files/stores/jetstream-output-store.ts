@@ -29,7 +29,7 @@ export const jetstream: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: true,
   open: (_config, { log }) => {
-    const objects = jetstreamObjects(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' });
+    const objects = jetstreamFiles(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' });
     return {
       ...objects,
       find: async (key) => (isOutputKey(key) ? objects.find(key) : undefined),
@@ -45,7 +45,7 @@ export interface ObjectBucket {
 }
 
 /** Files in an object store of the broker. */
-export const jetstreamObjects = (log: EventLog, { bucket, limit }: ObjectBucket): OutputStore => {
+export const jetstreamFiles = (log: EventLog, { bucket, limit }: ObjectBucket): OutputStore => {
   let opened: Promise<ObjectStore> | undefined;
   const store = (): Promise<ObjectStore> => {
     opened ??= new Objm(log.js).open(bucket).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { listObjects } from '@runledger/event-log/read/read-pages';
 import { OutputStoreUnavailable } from '../output-store.ts';
-import { jetstreamObjects, type ObjectBucket } from './jetstream-output-store.ts';
+import { jetstreamFiles, type ObjectBucket } from './jetstream-output-store.ts';
 import { namesIn, orAbsent, placeWhole, removeIncomplete, writtenAt } from './whole-files.ts';
 
 export interface ListedObject {
@@ -26,7 +26,7 @@ export interface NamedObjects {
 
 /** The driver stores an object in one step, and cuts it where it is larger than a message. */
 export const brokerObjects = (log: EventLog, about: ObjectBucket): NamedObjects => {
-  const store = jetstreamObjects(log, about);
+  const store = jetstreamFiles(log, about);
   const get = async (key: string, tries = 3): Promise<Buffer | undefined> => {
     const found = await store.find(key);
     if (!found) return undefined;

@@ -182,6 +182,7 @@ const readBehind = async (
   view: RunView | undefined,
   areFresh: Promise<boolean>,
 ): Promise<ReadBehind> => {
+  // A log that did not answer is not asked again.
   await areFresh;
   const present = await lastOfRun(log, key);
   if (present === 0) return { kind: 'none', head: 0 };
