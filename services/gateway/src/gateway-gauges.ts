@@ -56,10 +56,10 @@ export const projectionGauges = (
   );
   gauge(
     'projection_missed_messages',
-    'Messages that left the log before the run views had them, until they are taken from the archive or known to be lost, at the gateway that keeps the views.',
+    'Messages that left the log before the run views had them, until they are taken from the archive or known to be lost, at the gateway that keeps the views; 1 while the archive may have runs of another log that they lack.',
     () => {
       const missed = seenPosition()?.missed;
-      return missed ? missed.up_to - missed.after : 0;
+      return missed ? Math.max(missed.up_to - missed.after, 1) : 0;
     },
   );
   gauge(

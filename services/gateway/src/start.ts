@@ -22,6 +22,7 @@ import { openKeeper } from './keeping/keeper.ts';
 import { clock, now } from './kit.ts';
 import { openGateway } from './gateway.ts';
 import { logGauges, projectionGauges } from './gateway-gauges.ts';
+import { archiveHasMore } from './archive/archive-walk.ts';
 import { openHttpServer } from './door/http-server.ts';
 import { commonHeaders } from './door/responses.ts';
 import { ownServices } from './own-services.ts';
@@ -46,10 +47,6 @@ export const startGateway = async (
   const files = await consoleFiles(config.RUNLEDGER_CONSOLE);
   const views = open.use(await openViewStore(config, { version: VIEW_VERSION, clock }));
   const log = await openLog(begun, open, { views, stopping });
-  const projection = open.use(openRunProjection({ log, views, logger, instance }));
-  checks['projection'] = () => projection.state();
-  const isProjecting = (): boolean => projection.position() !== undefined;
-  projectionGauges(metrics, log, projection);
   logGauges(metrics, log);
 
   const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
@@ -70,6 +67,11 @@ export const startGateway = async (
     now,
     clock,
   };
+  const projecting = { log, views, logger, instance, archiveHasMore: archiveHasMore(kit) };
+  const projection = open.use(openRunProjection(projecting));
+  checks['projection'] = () => projection.state();
+  const isProjecting = (): boolean => projection.position() !== undefined;
+  projectionGauges(metrics, log, projection);
   const gateway = open.use(
     openGateway(kit, {
       instance,

@@ -102,7 +102,7 @@ const readOrLost = (
       (identity) => {
         if (!identity) return then(undefined);
         const held = head === 0 ? 'nothing' : 'a part';
-        const areViewsComplete = areComplete(views.position, identity);
+        const areViewsComplete = areComplete(views.position, identity, log.orgOf(run_id));
         const view = views.find(run_id);
         readArchive(
           world,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { EMPTY_HISTORY, eventIdOf } from '@runledger/contracts/fold/chain';
 import type { RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { projectRuns, type Gap } from '@runledger/gateway/views/fold-run.decide';
@@ -38,9 +39,13 @@ export class Projection {
     if (this.#at) this.#at = this.#move(this.#at, withMissed(this.#at, log));
   }
 
-  /** Unless more was missed meanwhile. */
-  endMissed({ up_to }: Missed): void {
-    if (this.#at?.missed?.up_to === up_to) this.#at = this.#move(this.#at, { ...this.#at, missed: null });
+  /** But for these organisations, and unless more was missed meanwhile. */
+  endMissed(missed: Missed, of: ReadonlySet<string>): void {
+    if (!this.#at || !isDeepStrictEqual(this.#at.missed, missed)) return;
+    this.#at = this.#move(this.#at, {
+      ...this.#at,
+      missed: of.size === 0 ? null : { ...missed, of: [...of] },
+    });
   }
 
   #readNext(): boolean {

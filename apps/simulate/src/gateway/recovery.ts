@@ -33,29 +33,38 @@ export const openRecovery = (world: World, { process, projection, everyMs }: Rec
           () => hasAllUpTo(world, missed.up_to),
           (hasAll) => {
             if (!hasAll) return again();
-            const runs = archive?.runs ?? [];
+            const runs = (archive?.runs ?? []).filter(
+              (run_id) => missed.of?.includes(log.orgOf(run_id)) ?? true,
+            );
             const archivedTo = archive?.position.sequence ?? Infinity;
-            recover(runs, () => {
+            recover(runs, new Set(), (failed) => {
               // What left the log meanwhile was archived before the runs were read, or they are read again.
-              if (log.identity.firstSequence <= archivedTo + 1) projection.endMissed(missed);
+              if (log.identity.firstSequence <= archivedTo + 1) projection.endMissed(missed, failed);
+              again();
             });
           },
         );
       },
     );
-  const recover = (run_ids: readonly string[], then: () => void): void => {
-    const [now, later] = [run_ids.slice(0, RUNS_AT_ONCE), run_ids.slice(RUNS_AT_ONCE)];
+  /** Some runs of one organisation, then the others. One of which an object cannot be read waits for the next round. */
+  const recover = (
+    run_ids: readonly string[],
+    failed: ReadonlySet<string>,
+    then: (failed: ReadonlySet<string>) => void,
+  ): void => {
+    const [first] = run_ids;
+    if (first === undefined) return then(failed);
+    const org_id = log.orgOf(first);
+    const now = run_ids.filter((run_id) => log.orgOf(run_id) === org_id).slice(0, RUNS_AT_ONCE);
     const work = (): void => {
       for (const run_id of now) {
         const view = recoveredView(views.find(run_id), { life: messagesOf(world, run_id), webhook: [] });
         if (view) views.save([view]);
       }
     };
-    const org_ids = now.map((run_id) => log.orgOf(run_id));
-    readArchive(world, process, org_ids, work, (done) => {
-      if (done && later.length > 0) return recover(later, then);
-      if (done) then();
-      again();
+    readArchive(world, process, [org_id], work, (done) => {
+      const later = run_ids.filter((run_id) => (done ? !now.includes(run_id) : log.orgOf(run_id) !== org_id));
+      recover(later, done ? failed : new Set([...failed, org_id]), then);
     });
   };
   again();

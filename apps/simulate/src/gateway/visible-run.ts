@@ -46,7 +46,7 @@ const olderThanLog = (
   run_id: string,
   view: StoredView | undefined,
 ): RunState | undefined => {
-  if (view && areComplete(world.views.position, world.log.identity)) return view.run;
+  if (view && areComplete(world.views.position, world.log.identity, world.log.orgOf(run_id))) return view.run;
   if (isArchiveDown(world, run_id)) return undefined;
   const read = archivedRun(world, run_id, view);
   const isLater = read && (!view || (view.head <= read.head && (isOver(read.run) || !isOver(view.run))));

@@ -13,8 +13,9 @@ import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { Type, type Static } from 'typebox';
 import type { Kit } from '../kit.ts';
+import type { ProjectionStart } from '../views/projection-start.decide.ts';
 import { ViewsUnavailable } from '../views/run-views.ts';
-import { ArchiveUnavailable, type ArchiveObjects } from './archive-objects.ts';
+import { ArchiveUnavailable, openArchiveObjects, type ArchiveObjects } from './archive-objects.ts';
 import type { RunArchive } from './archive-run.ts';
 
 const Position = Type.Integer({ minimum: 0 });
@@ -27,8 +28,6 @@ export const ArchivePosition = Type.Object({
   /** The broker's time of that message, and the hash of what it says; null before the first, and for one that had left the log. */
   time: Type.Union([Type.String(), Type.Null()]),
   hash: Type.Union([Type.String(), Type.Null()]),
-  /** The archive has runs of another log, or of one that went on otherwise: views that are made from this one need not know them. */
-  has_others: Type.Boolean(),
 });
 export type ArchivePosition = Readonly<Static<typeof ArchivePosition>>;
 
@@ -67,8 +66,6 @@ export interface ArchiveWalk {
   readonly catchUp: (stop: AbortSignal) => Promise<void>;
   /** Up to this sequence of the log everything is archived, or has left it without that. Nobody archives it later. @throws {LogUnavailable} */
   readonly passedUpTo: () => Promise<number>;
-  /** Whether it has runs that complete views need not know, since they are of another log. @throws {LogUnavailable} */
-  readonly hasOthers: () => Promise<boolean>;
 }
 
 /** A part of the age of the log, so that there is time to repair what keeps facts from being archived. */
@@ -80,22 +77,16 @@ const BEHIND_AT_ONCE = 32;
 const RUNS_OF_EACH = 4;
 /** Runs whose later messages were archived with the first. */
 const REMEMBERED = 100_000;
-/** Each new run with a key asks whether the archive has runs of another log, and once there are some, they stay. */
-const KNOWN_FOR_MS = 30_000;
 const TAKEN = 'Another gateway archives the log.';
+const UNREAD = 'The log was restored, and the projection has not begun with it yet.';
 
-export const archiveWalk = (
-  kit: Kit,
-  objects: ArchiveObjects,
-  { archive, isWritten }: RunArchive,
-): ArchiveWalk => {
-  const { config, log, logger, metrics, clock } = kit;
+export const archiveWalk = (kit: Kit, { archive, isWritten }: RunArchive): ArchiveWalk => {
+  const { config, log, views, logger, metrics } = kit;
   const { positions, behind } = archiveRecords(log);
   const pageEveryMs = 1_000 / config.RUNLEDGER_ARCHIVE_PAGES_PER_S;
   /** Nobody passes a message while an organisation stops being behind. */
   const passing = pLimit(1);
   const archivedTo = new LRUCache<string, number>(atMost(REMEMBERED));
-  let foreign = { has: true, until: -Infinity };
 
   /** Resolves with what failed: each organisation ends with its first failure. */
   const archivePage = async (
@@ -150,11 +141,13 @@ export const archiveWalk = (
     const left = Math.max(identity.firstSequence - 1, 0);
     const begun = { log_created: identity.created, sequence: left, time: null, hash: null };
     if (!found) {
-      await positions.create(POSITION, { ...begun, has_others: await hasRuns() });
+      await positions.create(POSITION, begun);
       return readPosition();
     }
     const { value } = found;
-    if (!(await isOfThisLog(value, identity))) {
+    if (!(await isOfThisLog(log, value, identity))) {
+      const viewed = await views.position();
+      if (viewed?.stream_created === identity.created && viewed.missed === null) throw new Error(UNREAD);
       logger.error(
         { archived_to: value.sequence },
         'the log is another one than was archived, or was restored from an older copy: all of it is archived again',
@@ -162,33 +155,12 @@ export const archiveWalk = (
       archivedTo.clear();
       // All of it is walked, that of these organisations too.
       for (const { key, revision } of await behind.list(BEHIND)) await behind.eraseAt(key, revision);
-      return moveTo(found, { ...begun, has_others: true });
+      return moveTo(found, begun);
     }
     if (value.sequence >= left) return found;
     const moved = await moveTo(found, { ...value, ...begun });
     lose(left - value.sequence, {});
     return moved;
-  };
-
-  /** When all brokers were lost, a store elsewhere was not. One that is away may have some. */
-  const hasRuns = async (): Promise<boolean> => {
-    try {
-      for await (const page of objects.list()) if (page.length > 0) return true;
-      return false;
-    } catch (error) {
-      if (error instanceof ArchiveUnavailable) return true;
-      throw error;
-    }
-  };
-
-  /** A log that was restored from an older copy gives the same positions to other messages. */
-  const isOfThisLog = async (
-    { log_created, sequence, hash }: ArchivePosition,
-    { created, lastSequence }: RunsIdentity,
-  ): Promise<boolean> => {
-    if (log_created !== created || sequence > lastSequence) return false;
-    const stored = hash === null ? undefined : await readStored(log, sequence);
-    return stored === undefined || hashIn(stored) === hash;
   };
 
   const moveTo = async (from: Reached, value: ArchivePosition): Promise<Reached> => {
@@ -254,14 +226,41 @@ export const archiveWalk = (
       await isWritten();
       return value.sequence;
     },
-    hasOthers: async () => {
-      if (clock() <= foreign.until) return foreign.has;
-      const found = await positions.get(POSITION);
-      // Before it begins, nobody knows what is there.
-      foreign = { has: found?.value.has_others ?? true, until: found ? clock() + KNOWN_FOR_MS : -Infinity };
-      return foreign.has;
-    },
   };
+};
+
+/** A log that was restored from an older copy gives the same positions to other messages. */
+const isOfThisLog = async (
+  log: EventLog,
+  { log_created, sequence, hash }: ArchivePosition,
+  { created, lastSequence }: RunsIdentity,
+): Promise<boolean> => {
+  if (log_created !== created || sequence > lastSequence) return false;
+  const stored = hash === null ? undefined : await readStored(log, sequence);
+  return stored === undefined || hashIn(stored) === hash;
+};
+
+/**
+ * Whether the archive may have runs that views which begin so would lack: of a log that is another one than was archived, or has lost its
+ * end; and any at all, for views that are made again. A store that is away may have some. @throws {LogUnavailable}
+ */
+export const archiveHasMore =
+  (kit: Kit) =>
+  async (start: ProjectionStart['kind']): Promise<boolean> => {
+    const { log } = kit;
+    const found = await archiveRecords(log).positions.get(POSITION);
+    if (found && !(await isOfThisLog(log, found.value, await runsIdentity(log)))) return true;
+    return start === 'start_again' && hasRuns(openArchiveObjects(kit.config, kit));
+  };
+
+const hasRuns = async (objects: ArchiveObjects): Promise<boolean> => {
+  try {
+    for await (const page of objects.list()) if (page.length > 0) return true;
+    return false;
+  } catch (error) {
+    if (error instanceof ArchiveUnavailable) return true;
+    throw error;
+  }
 };
 
 type Reached = Entry<ArchivePosition>;

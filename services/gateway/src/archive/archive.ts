@@ -24,8 +24,8 @@ export interface Archive extends ArchiveWalk {
    * read now is left out if somebody else has all of it.
    */
   readonly runs: (isKnown: (key: RunKey) => Promise<boolean>) => AsyncIterable<MessagesOfRun>;
-  /** All runs, some at a time. */
-  readonly keys: () => AsyncIterable<readonly RunKey[]>;
+  /** All runs, or those of an organisation, some at a time. */
+  readonly keys: (org_id?: OrgId) => AsyncIterable<readonly RunKey[]>;
   readonly erase: RunArchive['erase'];
   readonly removeOld: (stop: AbortSignal) => Promise<void>;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
@@ -37,11 +37,11 @@ export const openArchive = (kit: Kit, keptSince: KeptSince): Archive => {
   const read = runMessages(kit, objects, keptSince);
   const writer = runArchive(kit, objects);
   return {
-    ...archiveWalk(kit, objects, writer),
+    ...archiveWalk(kit, writer),
     read,
     run: archivedRun(read),
     runs: (isKnown) => archivedRuns(objects, read, isKnown),
-    keys: () => objects.list(),
+    keys: (org_id) => objects.list(org_id),
     erase: writer.erase,
     removeOld: (stop) => removeOldRuns(kit, objects, keptSince, stop),
     eraseOrganisation: (org_id) => removeAllRuns(kit, objects, org_id),

@@ -1,8 +1,9 @@
-import type { OrgId } from '@runledger/contracts/ids';
+import { isDeepStrictEqual } from 'node:util';
+import { orgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { goPastMissed } from '../views/project-batch.ts';
-import { hasMissed, type ProjectionPosition } from '../views/projection-start.decide.ts';
+import { hasMissed, type Missed, type ProjectionPosition } from '../views/projection-start.decide.ts';
 import type { RunProjection } from '../views/run-projection.ts';
 import type { Kit } from '../kit.ts';
 import { ArchiveUnavailable } from './archive-objects.ts';
@@ -13,9 +14,12 @@ const RUNS_AT_ONCE = 32;
 /** Of the time that it took: a store that does not answer holds up the projection no more than a quarter of it. */
 const PAUSE = 3;
 
+/** More are everybody. */
+const MOST_NAMED = 1_000;
+
 /**
- * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has. An archive that cannot be read is waited for;
- * where that is an object of one organisation, only its runs wait.
+ * Makes the views of runs whose facts left the log before the projection had them, from the archive and what the log still has. An
+ * organisation of which an object cannot be read lacks facts until it can; the views of the others are whole.
  */
 export const recoverMissed = (
   kit: Kit,
@@ -36,7 +40,7 @@ export const recoverMissed = (
     const failed = new Map<OrgId, ArchiveUnavailable>();
     const began = clock();
     let runs = 0;
-    for await (const page of archive.keys()) {
+    for await (const page of keysOf(archive, missed)) {
       for (let from = 0; from < page.length; from += RUNS_AT_ONCE) {
         const recover = async (at: ProjectionPosition): Promise<ProjectionPosition> => {
           await recoverRuns(kit, archive, page.slice(from, from + RUNS_AT_ONCE), failed);
@@ -49,18 +53,25 @@ export const recoverMissed = (
     // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
     if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
     againAt = clock() + PAUSE * (clock() - began);
-    if (failed.size > 0)
-      throw new AggregateError(failed.values(), `views of ${failed.size} organisations lack facts`);
+    const of = failed.size > MOST_NAMED ? null : [...failed.keys()];
     await between(async (at) => {
-      // More was missed meanwhile.
-      if (at.missed?.up_to !== missed.up_to) return undefined;
-      const to = { ...at, missed: null };
+      const left = failed.size === 0 ? null : { ...missed, of };
+      // More was missed meanwhile, or nothing is left that could be read now.
+      if (!isDeepStrictEqual(at.missed, missed) || isDeepStrictEqual(left, missed)) return undefined;
+      const to = { ...at, missed: left };
       if (!(await views.advance([], at, to))) return undefined;
       logger.warn({ missed, runs }, 'the run views have what the archive has of the facts that they lacked');
       return to;
     });
+    if (failed.size > 0)
+      throw new AggregateError(failed.values(), `views of ${failed.size} organisations lack facts`);
   };
 };
+
+async function* keysOf({ keys }: Archive, { of }: Missed): AsyncGenerator<readonly RunKey[]> {
+  if (of === null) yield* keys();
+  else for (const org_id of of) yield* keys(orgId(org_id));
+}
 
 /** Each organisation ends with its first failure, so a store that does not answer is waited for once. */
 const recoverRuns = async (

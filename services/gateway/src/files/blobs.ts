@@ -2,6 +2,7 @@ import type { BlobStore, IsFree, StoredBlob, StoredBlobs } from '@runledger/blob
 import type { BlobRef, BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
+import { lacksOf } from '../views/projection-start.decide.ts';
 import type { RunViews } from '../views/run-views.ts';
 
 /**
@@ -46,13 +47,16 @@ const without = async (
   return free;
 };
 
-/** What no run refers to. */
+/** What no run refers to. While nothing is known of an organisation, its blobs are kept. */
 const withoutRuns =
   (views: RunViews, fresh: FreshViews, stream: BlobStream) =>
   (judged: (derivedFrom: string) => readonly StoredBlob[]): Promise<readonly StoredBlob[] | undefined> =>
-    ofCompleteViews(views, fresh, ({ derived_from }) =>
-      without(judged(derived_from), (org_id, hashes) => views.referredBlobs(org_id, stream, hashes)),
-    );
+    ofCompleteViews(views, fresh, 'each', async (at) => {
+      const blobs = judged(at.derived_from);
+      const known = blobs.filter(({ org_id }) => !lacksOf(at, org_id));
+      if (known.length === 0 && blobs.length > 0) return undefined;
+      return without(known, (org_id, hashes) => views.referredBlobs(org_id, stream, hashes));
+    });
 
 /**
  * Inputs and lists of outputs that no run refers to. Views that were derived again lack the runs that the log no longer had, and

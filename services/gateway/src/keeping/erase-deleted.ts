@@ -17,6 +17,7 @@ import { namedFiles, readFileValue } from '@runledger/contracts/catalogue/workfl
 import { isJsonObject } from '@runledger/contracts/json';
 import { actOnEach } from '../act-on-each.ts';
 import { ofCompleteViews, type FreshViews } from '../views/fresh-views.ts';
+import { lacksOf } from '../views/projection-start.decide.ts';
 import { outputsToErase, type StoredView } from '../views/run-view.ts';
 import type { RunViews } from '../views/run-views.ts';
 import type { Kit } from '../kit.ts';
@@ -99,7 +100,10 @@ const thatAreKnown = async (
   after: string,
 ): Promise<readonly StoredView[]> => {
   if (!page.some(namesNothing)) return page;
-  const known = await ofCompleteViews(views, fresh, () => views.listToErase({ after, limit: PAGE }));
+  const known = await ofCompleteViews(views, fresh, 'each', async (at) => {
+    const again: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
+    return again.filter((view) => !namesNothing(view) || !lacksOf(at, view.run.org_id));
+  });
   return known ?? page.filter((view) => !namesNothing(view));
 };
 

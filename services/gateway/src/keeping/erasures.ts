@@ -68,8 +68,9 @@ const eraseAgain = async (
   stop: AbortSignal,
 ): Promise<ProjectionPosition | undefined> => {
   if (without && isContinued(without, await views.position())) return without;
-  const found = await ofCompleteViews(views, fresh, async (at) => ({
-    at,
+  const found = await ofCompleteViews(views, fresh, 'each', async (at) => ({
+    // One whose object could not be read may come to have some.
+    at: at.missed === null ? at : undefined,
     again: await completeWithRuns(views, erasures, stop),
   }));
   for (const org_id of found?.again ?? []) {
@@ -131,7 +132,7 @@ const eraseOrganisation = async (
   const schedules = await eraseSubjects(log, 'KV_SCHEDULES', schedulesOf(org_id));
   const runs = await eraseRuns(kit, kept, org_id, requested_by, onUnreadable, stop);
   const hasNone = async () => (await haveNoRuns(views, org_id)) && !(await isErasing(views, org_id));
-  const isWithoutRuns = !stop.aborted && (await ofCompleteViews(views, fresh, hasNone)) === true;
+  const isWithoutRuns = !stop.aborted && (await ofCompleteViews(views, fresh, org_id, hasNone)) === true;
   const [files, stored] = isWithoutRuns
     ? [await eraseFilesOf(kept.fileRecords, kept.outputs, org_id), await eraseStored(kit, archive, org_id)]
     : [0, 0];

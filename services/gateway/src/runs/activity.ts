@@ -26,7 +26,7 @@ export const activityRoute = ({ views, now }: Kit, { fresh }: Runs): Route =>
     if (span.kind === 'invalid') throw invalidRequest(...span.problems);
     const { stepMs } = span;
     const [from, to] = [new Date(span.since), new Date(span.until)];
-    await fresh.becomeFresh();
+    await fresh.becomeFresh(caller.org_id);
     const activity = await views.runActivity({ org_id: caller.org_id, from, to, stepMs });
     if (!activity) throw invalidRequest(tooMany);
     const { queued, started, ended, waiting, running } = activity;

@@ -1,5 +1,6 @@
 import { allRead } from '@runledger/contracts/all-read';
 import type { Run } from '@runledger/contracts/fold/run';
+import type { OrgId } from '@runledger/contracts/ids';
 import type { AuditAction } from '@runledger/contracts/audit-actions';
 import type { AuditDetails } from '@runledger/contracts/audit-record';
 import type { ManyRunsRequest } from '@runledger/contracts/http/runs/runs';
@@ -23,9 +24,10 @@ export const BULK_PAGE = 1_000;
 export const completely = async <Listed>(
   views: RunViews,
   fresh: FreshViews,
+  org_id: OrgId,
   list: () => Promise<Listed>,
 ): Promise<Listed> => {
-  const listed = await ofCompleteViews(views, fresh, list);
+  const listed = await ofCompleteViews(views, fresh, org_id, list);
   if (listed !== undefined) return listed;
   throw new ViewsUnavailable(
     'the views lack facts of the log, so runs may be missing among those that match',
@@ -71,7 +73,7 @@ export const carryOutBulk = async <Counts extends { readonly matched: number }>(
     const { items, end }: Page<RunView> =
       statuses.length === 0
         ? { items: [], end: undefined }
-        : await completely(views, fresh, () => views.listRuns(query));
+        : await completely(views, fresh, caller.org_id, () => views.listRuns(query));
     const matching = items.filter(matches);
     const [newest] = items;
     return {

@@ -116,7 +116,7 @@ export const tombstoneRoute = ({ log, views }: Kit, { fresh }: Runs): Route =>
     const read = await readRun(log, key);
     if (read.kind !== 'deleted') throw notFound('Tombstone');
     const { run_id, number, created_at, deleted_at, deleted_by, erases } = read.run;
-    const isErased = await ofCompleteViews(views, fresh, async () =>
+    const isErased = await ofCompleteViews(views, fresh, key.org_id, async () =>
       hasNothingToErase(await views.find(key)),
     );
     const state = isErased === true ? ('erased' as const) : ('erasing' as const);

@@ -75,7 +75,7 @@ const listPresent = async (
   { current, fresh }: Runs,
   query: RunQuery,
 ): Promise<FoundRuns> => {
-  const isFresh = await fresh.becomeFresh();
+  const isFresh = await fresh.becomeFresh(query.org_id);
   const { items: viewed, end } = await views.listRuns(query);
   return { items: isFresh ? viewed : await presentRuns(log, current, viewed), unknown: [], end };
 };
@@ -87,7 +87,7 @@ const listPast = async (
   { statuses, ...query }: RunQuery,
   at: number,
 ): Promise<FoundRuns> => {
-  await runs.fresh.becomeFresh();
+  await runs.fresh.becomeFresh(query.org_id);
   const createdBefore = new Date(Math.min(at + 1, query.createdBefore?.getTime() ?? Infinity));
   const { items: viewed, end } = await views.listRuns({ ...query, createdBefore });
   const { known, unknown } = await pastRuns(runs, viewed, at);
@@ -161,7 +161,7 @@ const countRunsOperation = operation({
 export const countRunsRoute = ({ views }: Kit, { fresh, selectRuns }: Runs): Route =>
   route(countRunsOperation, async ({ query }, caller) => {
     const selected = await selectRuns(caller.org_id, query);
-    await fresh.becomeFresh();
+    await fresh.becomeFresh(caller.org_id);
     const { counts, isComplete } = await views.countRuns(selected);
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     return { counts, total, complete: isComplete };

@@ -181,7 +181,7 @@ export const redeliverManyRoute = ({ views }: Kit, { fresh }: Runs, redeliver: R
         ...listRange({ created_after, created_before }, sortKeyAt(cursor)),
         limit: BULK_PAGE,
       };
-      const { items, end } = await completely(views, fresh, () => views.listWebhooks(which));
+      const { items, end } = await completely(views, fresh, org_id, () => views.listWebhooks(which));
       const redelivered = await actOnEach(dry_run === true ? [] : items, ({ run_id }) =>
         redeliver({ org_id, run_id }, by, statuses),
       );

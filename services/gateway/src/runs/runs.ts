@@ -61,7 +61,6 @@ const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
     fresh,
     webhooks: latestWebhooks(),
     archived: archive.run,
-    archiveHasOthers: archive.hasOthers,
   };
   const current = currentRun(kit, reading);
   const secretKeys = config.RUNLEDGER_SECRET_KEYS;

@@ -1,10 +1,11 @@
+import type { OrgId } from '@runledger/contracts/ids';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/stream-identity';
 import { within } from '@runledger/resilience/within';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import { ViewsUnavailable, type PositionedViews, type RunViews } from './run-views.ts';
-import { areComplete, isContinued, type ProjectionPosition } from './projection-start.decide.ts';
+import { areComplete, isContinued, lacksOf, type ProjectionPosition } from './projection-start.decide.ts';
 
 interface FreshViewsOptions {
   readonly log: EventLog;
@@ -17,34 +18,37 @@ interface FreshViewsOptions {
   readonly clock: () => number;
 }
 
+/** Whose runs are asked for. Of `each`, the caller asks `lacksOf` at the position that it gets. */
+type Whose = OrgId | 'each';
+
 export interface FreshAt {
   /** As `becomeFresh`; resolves with the position at which they were, so that it can be compared with a later one. */
-  readonly freshAt: () => Promise<ProjectionPosition | undefined>;
+  readonly freshAt: (whose: Whose) => Promise<ProjectionPosition | undefined>;
 }
 
-/** Whether the views have every fact that was in the log at the time of the call, or that has left it. */
+/** Whether the views have every fact of an organisation that was in the log at the time of the call, or that has left it. */
 export interface FreshViews extends FreshAt {
   /**
    * Now, or in a moment: facts that have just been stored reach the views of this process sooner than the log can be asked for one run.
    * May say false of views that have every fact, and always does of shared ones: their position is a request away, as the log is, so it
    * would save nothing. @throws {LogUnavailable} @throws {ViewsUnavailable}
    */
-  readonly areFresh: () => Promise<boolean>;
+  readonly areFresh: (org_id: OrgId) => Promise<boolean>;
   /** Waits for it; false when they do not get there, have missed facts before, or when that is unknown. */
   readonly becomeFresh: BecomeFresh;
   /**
    * Whether the views have all that has left the log by now. Otherwise the archive may know more of a run of which the log holds nothing, or
    * not the beginning. What is read from the views afterwards has it too. @throws {LogUnavailable} @throws {ViewsUnavailable}
    */
-  readonly areComplete: () => Promise<boolean>;
+  readonly areComplete: (org_id: OrgId) => Promise<boolean>;
   /**
    * Whether they had every fact some seconds ago, and lost nothing since: then they have whatever leaves the log now, which keeps facts for
    * an hour at least. As a rule the log is not asked. @throws {LogUnavailable} @throws {ViewsUnavailable}
    */
-  readonly hadAllLately: () => Promise<boolean>;
+  readonly hadAllLately: (org_id: OrgId) => Promise<boolean>;
 }
 
-export type BecomeFresh = () => Promise<boolean>;
+export type BecomeFresh = (org_id: OrgId) => Promise<boolean>;
 
 const POLL_EVERY_MS = 25;
 const MOMENT_MS = 25;
@@ -69,10 +73,11 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
   let stuck: { readonly at: Position } | undefined;
 
   /** Undefined when waiting does not help, or when it is too late. It adds the positions that it sees to `seen`. */
-  const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<Position> => {
+  const caughtUp = async (whose: Whose, late: AbortSignal, seen: Position[]): Promise<Position> => {
     const { created, lastSequence: end } = await identity();
     const begin = await readPosition();
-    const ifAll = (position: Position): Position => (hasAll(position, created, end) ? position : undefined);
+    const ifAll = (position: Position): Position =>
+      hasAll(position, created, end, whose) ? position : undefined;
     if (stuck && isSame(stuck.at, begin)) return ifAll(begin);
     for (let position = begin; ; position = await readPositionLater()) {
       // What they missed before takes longer than a list can wait.
@@ -81,11 +86,11 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
       seen.push(position);
     }
   };
-  const freshAt: FreshViews['freshAt'] = async () => {
+  const freshAt: FreshViews['freshAt'] = async (whose) => {
     const late = new AbortController();
     const seen: Position[] = [];
     try {
-      const found = await within(timeoutMs, caughtUp(late.signal, seen), () => {
+      const found = await within(timeoutMs, caughtUp(whose, late.signal, seen), () => {
         late.abort();
         return undefined;
       });
@@ -102,13 +107,13 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
   };
   return {
     areFresh: freshInAMoment(options),
-    becomeFresh: async () => (await freshAt()) !== undefined,
+    becomeFresh: async (org_id) => (await freshAt(org_id)) !== undefined,
     freshAt,
     hadAllLately: allLately(options, identity),
-    areComplete: async () => {
+    areComplete: async (org_id) => {
       // In this order: the log forgets more meanwhile, and the views only move forward.
       const beginning = await identity();
-      return areComplete(await readPosition(), beginning);
+      return areComplete(await readPosition(), beginning, org_id);
     },
   };
 };
@@ -120,7 +125,7 @@ const allLately = (
   /** The end of the log some time ago, and where the views were when they had come so far. */
   let end = { created: '', sequence: 0, time: -Infinity };
   let had: ProjectionPosition | undefined;
-  return async () => {
+  return async (org_id) => {
     if (clock() > end.time + LATELY_MS) {
       const time = clock();
       const { created, lastSequence: sequence } = await identity();
@@ -128,7 +133,7 @@ const allLately = (
       had = undefined;
     }
     const position = await views.position();
-    if (position?.missed !== null || position.stream_created !== end.created) return false;
+    if (position?.stream_created !== end.created || lacksOf(position, org_id)) return false;
     if (!had && position.sequence >= end.sequence) had = position;
     return had !== undefined && isContinued(had, position);
   };
@@ -143,13 +148,13 @@ const freshInAMoment = ({
   let waitsFrom = -Infinity;
   /** Where the log ends, and then where the views are: once for all who ask in one turn. */
   const ends = oneAtATime(async () => [await runsIdentity(log), await views.position()] as const);
-  return async () => {
+  return async (org_id) => {
     const { moved } = views;
     if (!moved) return false;
     const [{ created, lastSequence: end }, position] = await ends();
     // As a rule, and without a timer.
-    if (hasAll(position, created, end)) return true;
-    const haveAll = async (): Promise<boolean> => hasAll(await views.position(), created, end);
+    if (hasAll(position, created, end, org_id)) return true;
+    const haveAll = async (): Promise<boolean> => hasAll(await views.position(), created, end, org_id);
     const late = new AbortController();
     const reach = async (): Promise<boolean> => {
       for (;;) {
@@ -178,8 +183,10 @@ const isSame = (one: Position, other: Position): boolean =>
 const reaches = (position: Position, created: string, sequence: number): boolean =>
   position?.stream_created === created && position.sequence >= sequence;
 
-const hasAll = (position: Position, created: string, sequence: number): boolean =>
-  reaches(position, created, sequence) && position?.missed === null;
+const hasAll = (position: Position, created: string, sequence: number, whose: Whose): boolean =>
+  position !== undefined &&
+  reaches(position, created, sequence) &&
+  (whose === 'each' ? position.missed?.of !== null : !lacksOf(position, whose));
 
 /**
  * What views answer that have every fact, before and after they are asked: so that what they do not know is not there. Undefined while that is
@@ -189,9 +196,10 @@ const hasAll = (position: Position, created: string, sequence: number): boolean 
 export const ofCompleteViews = async <Answer>(
   views: PositionedViews,
   fresh: FreshAt,
+  whose: Whose,
   ask: (at: ProjectionPosition) => Promise<Answer>,
 ): Promise<Answer | undefined> => {
-  const at = await fresh.freshAt();
+  const at = await fresh.freshAt(whose);
   if (!at) return undefined;
   const answer = await ask(at);
   // A copy that is older is behind it, and views that were derived again come from another derivation.

@@ -13,6 +13,7 @@ import {
   beginningOf,
   hasMissed,
   withMissed,
+  withUnread,
   projectionStart,
   type ProjectionPosition,
   type ProjectionStart,
@@ -28,6 +29,11 @@ export interface Projecting {
   readonly log: EventLog;
   readonly views: FoldedViews;
   readonly logger: Logger;
+}
+
+export interface BeginProjecting extends Projecting {
+  /** Whether the archive may have runs that views which begin so lack for ever if they read the log alone. Without an archive it has none. */
+  readonly archiveHasMore?: (start: ProjectionStart['kind']) => Promise<boolean>;
 }
 
 interface BatchProjecting extends Projecting {
@@ -106,14 +112,20 @@ const closeGap = async (
  * @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
 export const beginProjection = async (
-  { log, views, logger }: Projecting,
+  { log, views, logger, archiveHasMore = async () => false }: BeginProjecting,
   known: ProjectionPosition | undefined,
 ): Promise<ProjectionPosition> => {
   const position = await views.position();
   const { identity, start } = await readStart(log, position, known);
+  const isUnread = await archiveHasMore(start.kind);
   switch (start.kind) {
-    case 'continue':
-      return goPastMissed({ log, views, logger }, position ?? start.from, identity);
+    case 'continue': {
+      const at = await goPastMissed({ log, views, logger }, position ?? start.from, identity);
+      if (!isUnread) return at;
+      const { created } = identity;
+      logger.warn({ created }, 'the log was restored: the archive is read for runs that the run views lack');
+      return moveTo(views, at, withUnread(at, identity));
+    }
     case 'start_again':
       // This is normal at the first start.
       logger[position ? 'warn' : 'info'](
@@ -121,7 +133,8 @@ export const beginProjection = async (
         'the run views are derived again from the log',
       );
       const derivation = Math.max(position?.derivation ?? 0, known?.derivation ?? 0) + 1;
-      const beginning = withMissed(beginningOf(identity, derivation), identity);
+      const first = withMissed(beginningOf(identity, derivation), identity);
+      const beginning = isUnread ? withUnread(first, identity) : first;
       await views.resetTo(beginning);
       return beginning;
   }
@@ -137,12 +150,19 @@ export const goPastMissed = async (
   identity: RunsIdentity,
 ): Promise<ProjectionPosition> => {
   if (!hasMissed(at, identity)) return at;
-  const to = withMissed(at, identity);
-  if (!(await views.advance([], at, to)))
-    throw new ViewsReplaced(`the views are not at ${at.sequence}, which was written last`);
+  const to = await moveTo(views, at, withMissed(at, identity));
   const { missed } = to;
   logger.warn({ missed }, 'facts left the log before the run views had them; the archive is read for them');
   return to;
+};
+
+const moveTo = async (
+  views: FoldedViews,
+  at: ProjectionPosition,
+  to: ProjectionPosition,
+): Promise<ProjectionPosition> => {
+  if (await views.advance([], at, to)) return to;
+  throw new ViewsReplaced(`the views are not at ${at.sequence}, which was written last`);
 };
 
 /** Where to begin, by the log as it is now. @throws {LogUnavailable} */

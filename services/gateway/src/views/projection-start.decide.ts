@@ -15,15 +15,24 @@ export interface ProjectionPosition {
   readonly event_id: string | null;
   /** From the facts up to `sequence`. */
   readonly counts: RunCounts;
-  /** What the views lack before `sequence`, until it is recovered from the archive or lost for good; null as a rule. */
+  /** What the views lack that the log has not, until it is recovered from the archive or lost for good; null as a rule. */
   readonly missed: Missed | null;
 }
 
-/** Facts that left the log before the views had them: those behind the sequence `after`, up to `up_to`. */
+/**
+ * Facts that left the log before the views had them: those behind the sequence `after`, up to `up_to`. With them, all that the archive has
+ * of another log, when these views or this log began.
+ */
 export interface Missed {
   readonly after: number;
   readonly up_to: number;
+  /** The organisations whose runs still lack them, since an object of theirs could not be read; null for all. */
+  readonly of: readonly string[] | null;
 }
+
+/** Whether the views may lack something of an organisation that the log has not. */
+export const lacksOf = ({ missed }: ProjectionPosition, org_id: string): boolean =>
+  missed !== null && (missed.of?.includes(org_id) ?? true);
 
 export type ProjectionStart =
   | { readonly kind: 'continue'; readonly from: ProjectionPosition }
@@ -90,16 +99,29 @@ export const hasMissed = (
 export const withMissed = (position: ProjectionPosition, log: RunsIdentity): ProjectionPosition => {
   if (!hasMissed(position, log)) return position;
   const sequence = log.firstSequence - 1;
-  const missed = { after: position.missed?.after ?? position.sequence, up_to: sequence };
+  const missed = { after: position.missed?.after ?? position.sequence, up_to: sequence, of: null };
   return { ...position, sequence, event_id: null, derived_from: log.since, counts: NO_RUNS, missed };
 };
 
+/** The same position of views that may lack what only the archive has. */
+export const withUnread = (
+  position: ProjectionPosition,
+  { firstSequence }: LogBeginning,
+): ProjectionPosition => {
+  const left = Math.max(firstSequence - 1, 0);
+  return { ...position, missed: { after: position.missed?.after ?? left, up_to: left, of: null } };
+};
+
 /**
- * Whether the views have everything that has left the log: then views and log together have every fact. Otherwise the archive may know more
- * of a run than they do.
+ * Whether the views have everything of an organisation that the log has not: then views and log together have every fact. Otherwise the
+ * archive may know more of a run than they do.
  */
-export const areComplete = (position: ProjectionPosition | undefined, log: LogBeginning): boolean =>
-  position?.stream_created === log.created && position.missed === null && !hasMissed(position, log);
+export const areComplete = (
+  position: ProjectionPosition | undefined,
+  log: LogBeginning,
+  org_id: string,
+): boolean =>
+  position?.stream_created === log.created && !lacksOf(position, org_id) && !hasMissed(position, log);
 
 export interface StoredPosition {
   readonly position: ProjectionPosition | undefined;

@@ -16,7 +16,13 @@ import type {
   ViewDigestsResponse,
 } from '@runledger/contracts/requests/operator-requests';
 import { orgId, runId } from '@runledger/contracts/ids';
-import { beginProjection, goPastMissed, projectBatch, readView } from './project-batch.ts';
+import {
+  beginProjection,
+  goPastMissed,
+  projectBatch,
+  readView,
+  type BeginProjecting,
+} from './project-batch.ts';
 import { factSubject, type RefusedFact } from './fold-run.decide.ts';
 import type { ProjectionPosition } from './projection-start.decide.ts';
 import { VIEW_VERSION } from './stored-run.decide.ts';
@@ -50,7 +56,7 @@ interface LeaseHolder {
   readonly instance: string;
 }
 
-interface Projection extends LeaseHolder {
+interface Projection extends LeaseHolder, Pick<BeginProjecting, 'archiveHasMore'> {
   readonly logger: Logger;
   /** `VIEW_VERSION`, but in tests: gateways of two versions keep views of their own. */
   readonly version?: number;

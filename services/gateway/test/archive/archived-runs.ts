@@ -41,7 +41,7 @@ export const archiving = (log: EventLog, given: Partial<Archiving> = {}): Archiv
   const config = aConfig(ARCHIVES_AT_ONCE);
   const { kit = aKit({ log, config, views: sqliteViews() }), objects = objectsOf(log) } = given;
   const writer = runArchive(kit, objects);
-  return { ...writer, ...archiveWalk(kit, objects, writer) };
+  return { ...writer, ...archiveWalk(kit, writer) };
 };
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { NO_RUNS } from '@runledger/contracts/fold/log-capacity';
 import { setPosition } from '../fixtures/views/set-position.ts';
 import type { RunKey } from '@runledger/contracts/events/subjects';
-import { newUuid } from '@runledger/contracts/ids';
+import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/wait-for';
@@ -17,6 +17,8 @@ import { project } from '../fixtures/views/a-projection.ts';
 import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { mongoViews, unavailableViews } from '../fixtures/views/mongo-views.ts';
 
+/** Views that lack nothing have all of any organisation. */
+const ORG = orgId(newUuid());
 /** Longer than a test may take. */
 const LONG_MS = 600_000;
 
@@ -41,7 +43,7 @@ const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
   await using projection = project(log, views);
   for (let runs = 0; runs < 10; runs += 1) {
     const key = await aRunThatEnds();
-    expect(await fresh.becomeFresh()).toBe(true);
+    expect(await fresh.becomeFresh(ORG)).toBe(true);
     const view = await views.find(key);
     expect([view?.run.status, view?.webhook.state?.status]).toEqual(['success', 'running']);
   }
@@ -53,13 +55,13 @@ describe('views of this process', () => {
     const views = sqliteViews();
     const fresh = freshViews({ log, views, timeoutMs: LONG_MS, clock });
     await aRunThatEnds();
-    expect(await fresh.areFresh()).toBe(false);
+    expect(await fresh.areFresh(ORG)).toBe(false);
     await using projection = project(log, views);
-    await waitFor('the views', fresh.areFresh);
+    await waitFor('the views', () => fresh.areFresh(ORG));
     await projection[Symbol.asyncDispose]();
-    expect(await fresh.areFresh()).toBe(true);
+    expect(await fresh.areFresh(ORG)).toBe(true);
     await aRunThatEnds();
-    expect(await fresh.areFresh()).toBe(false);
+    expect(await fresh.areFresh(ORG)).toBe(false);
   });
 
   it('are waited for while they take what has just been stored', async () => {
@@ -75,7 +77,7 @@ describe('views of this process', () => {
     const key = await aRunThatEnds();
     await using projection = project(log, { ...views, advance });
     await begun.promise;
-    const fresh = areFresh();
+    const fresh = areFresh(ORG);
     taking.resolve();
     expect([await fresh, (await views.find(key))?.run.status, projection.state().ok]).toEqual([
       true,
@@ -87,10 +89,10 @@ describe('views of this process', () => {
   it('that other gateways have too are not asked for', async () => {
     const views = sqliteViews();
     await using projection = project(log, views);
-    await waitFor('the views', freshViews({ log, views, timeoutMs: LONG_MS, clock }).areFresh);
+    await waitFor('the views', () => freshViews({ log, views, timeoutMs: LONG_MS, clock }).areFresh(ORG));
     const { moved: _, ...shared } = views;
     const { areFresh } = freshViews({ log, views: { ...shared, shared: true }, timeoutMs: LONG_MS, clock });
-    expect([projection.state().ok, await areFresh()]).toEqual([true, false]);
+    expect([projection.state().ok, await areFresh(ORG)]).toEqual([true, false]);
   });
 });
 
@@ -116,7 +118,7 @@ it('waits until views of another log are derived from this one', async () => {
     missed: null,
   });
   const key = await aRunThatEnds();
-  const waiting = freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh();
+  const waiting = freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh(ORG);
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
   await waiting;
@@ -129,14 +131,14 @@ it('does not wait for a message that no projection reads', async () => {
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh();
+  await freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh(ORG);
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
 it('stops waiting after a while when no gateway projects', async () => {
   const views = sqliteViews();
   await aRunThatEnds();
-  expect(await freshViews({ log, views, timeoutMs: 50, clock }).becomeFresh()).toBe(false);
+  expect(await freshViews({ log, views, timeoutMs: 50, clock }).becomeFresh(ORG)).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
@@ -149,27 +151,27 @@ it('does not wait again until the views move, after a wait in which they did not
   };
   const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 500, clock });
   await aRunThatEnds();
-  expect(await fresh.becomeFresh()).toBe(false);
+  expect(await fresh.becomeFresh(ORG)).toBe(false);
   const looked = looks;
   for (let lists = 1; lists <= 3; lists += 1) {
-    expect(await fresh.becomeFresh()).toBe(false);
+    expect(await fresh.becomeFresh(ORG)).toBe(false);
     expect(looks - looked).toBeLessThanOrEqual(lists + 1);
   }
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await waitFor('the views to be waited for again', async () => (await fresh.becomeFresh()) || undefined);
+  await waitFor('the views to be waited for again', async () => (await fresh.becomeFresh(ORG)) || undefined);
 });
 
 it('does not wait when the views are unavailable', async () => {
   await using views = unavailableViews();
-  await expect(freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh()).resolves.toBe(false);
+  await expect(freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh(ORG)).resolves.toBe(false);
 });
 
 it('does not wait when the log is unavailable', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
   const fresh = freshViews({ log: closed, views: sqliteViews(), timeoutMs: LONG_MS, clock });
-  await expect(fresh.becomeFresh()).resolves.toBe(false);
+  await expect(fresh.becomeFresh(ORG)).resolves.toBe(false);
 });
 
 it('reads the position once for a thousand lists', async () => {
@@ -181,6 +183,6 @@ it('reads the position once for a thousand lists', async () => {
   };
   await aRunThatEnds();
   const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 300, clock });
-  await Promise.all(Array.from({ length: 1_000 }, fresh.becomeFresh));
+  await Promise.all(Array.from({ length: 1_000 }, () => fresh.becomeFresh(ORG)));
   expect(looks).toBeLessThan(100);
 });

@@ -7,6 +7,7 @@ import {
   beginningOf,
   projectionStart,
   withMissed,
+  withUnread,
   type ProjectionPosition,
   type ProjectionStart,
 } from '../../src/views/projection-start.decide.ts';
@@ -21,7 +22,9 @@ const log = {
   bytes: 1,
   maxBytes: -1,
 } as const;
-const event = queued(aRun());
+const run = aRun();
+const ORG = run.org_id;
+const event = queued(run);
 const message = { subject: '', sequence: 7, time: '', fence: null, expectedSequence: 0 };
 const last: StoredMessage = { ...message, body: event };
 const position = {
@@ -66,24 +69,35 @@ describe('a projection', () => {
       event_id: null,
       derived_from: log.since,
       counts: NO_RUNS,
-      missed: { after: 7, up_to: 8 },
+      missed: { after: 7, up_to: 8, of: null },
     };
     expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from });
     expect(start(from, expired, undefined)).toEqual({ kind: 'continue', from });
     expect(start(from, { ...log, firstSequence: 11 }, undefined)).toMatchObject({
-      from: { sequence: 10, missed: { after: 7, up_to: 10 } },
+      from: { sequence: 10, missed: { after: 7, up_to: 10, of: null } },
     });
   });
 
   it('has views that are complete with the log, unless facts have left it that they lack', () => {
     const expired = { ...log, firstSequence: 9 };
-    expect(areComplete(position, log)).toBe(true);
-    expect(areComplete(position, { ...log, firstSequence: 8 })).toBe(true);
-    expect(areComplete(position, expired)).toBe(false);
-    expect(areComplete(withMissed(position, expired), expired)).toBe(false);
-    expect(areComplete({ ...withMissed(position, expired), missed: null }, expired)).toBe(true);
-    expect(areComplete(position, { ...log, created: '2027' })).toBe(false);
-    expect(areComplete(undefined, log)).toBe(false);
+    expect(areComplete(position, log, ORG)).toBe(true);
+    expect(areComplete(position, { ...log, firstSequence: 8 }, ORG)).toBe(true);
+    expect(areComplete(position, expired, ORG)).toBe(false);
+    expect(areComplete(withMissed(position, expired), expired, ORG)).toBe(false);
+    expect(areComplete({ ...withMissed(position, expired), missed: null }, expired, ORG)).toBe(true);
+    expect(areComplete(position, { ...log, created: '2027' }, ORG)).toBe(false);
+    expect(areComplete(undefined, log, ORG)).toBe(false);
+  });
+
+  it('has views that are complete for each organisation but those whose objects could not be read', () => {
+    const restored = withUnread(position, log);
+    expect(restored.missed).toEqual({ after: 0, up_to: 0, of: null });
+    expect(areComplete(restored, log, ORG)).toBe(false);
+    const named = { ...restored, missed: { after: 0, up_to: 0, of: [ORG] } };
+    expect([areComplete(named, log, ORG), areComplete(named, log, aRun().org_id)]).toEqual([false, true]);
+    // What leaves the log next, any organisation may lack.
+    const expired = { ...log, firstSequence: 9 };
+    expect(withMissed(named, expired).missed).toEqual({ after: 0, up_to: 8, of: null });
   });
 
   it.each([

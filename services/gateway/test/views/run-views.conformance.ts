@@ -144,7 +144,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       sequence,
       event_id: sequence === 0 ? null : `event-${sequence}`,
       counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
-      missed: sequence === 20 ? { after: 3, up_to: 8 } : null,
+      missed: sequence === 20 ? { after: 3, up_to: 8, of: ['an organisation'] } : null,
     });
 
     it('store the views with which their position moves, unless they are stale', async () => {

@@ -238,7 +238,7 @@ export const MUTATIONS: readonly Mutation[] = [
     defect: 'reads that take views for complete while they lack what the archive has',
     seed: 30,
     file: `${GATEWAY}/views/projection-start.decide.ts`,
-    text: 'position.missed === null && ',
+    text: '!lacksOf(position, org_id) && ',
     instead: '',
     check: 'reads-never-go-back',
   },

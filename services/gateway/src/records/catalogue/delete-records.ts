@@ -47,7 +47,7 @@ export const deleteRecords = (
     return found && blockedByDeployments(found.newest, found.others, used, 'Delete');
   };
   const byRun = async (org: OrgId, record: UsedRecord): Promise<Conflict | undefined> => {
-    const found = await ofCompleteViews(views, fresh, async () => ({
+    const found = await ofCompleteViews(views, fresh, orgId(org), async () => ({
       run_id: await views.findLiveRun(org, record),
     }));
     if (!found) throw new ViewsUnavailable('the views lack facts of the log, so a run may be missing');

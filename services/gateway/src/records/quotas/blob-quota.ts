@@ -30,8 +30,8 @@ export const openBlobQuota = (options: BlobQuotaOptions): BlobQuota & Disposable
       const unreferenced = await recent.unreferencedBytes(org_id);
       return unreferenced + (await views.sumBlobBytes(org_id));
     },
-    becomeFresh: async () => {
-      await becomeFresh();
+    becomeFresh: async (org_id) => {
+      await becomeFresh(org_id);
       // What the views lack of this gateway is counted as recent.
       return true;
     },

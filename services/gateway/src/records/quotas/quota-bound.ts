@@ -106,7 +106,7 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
     }
   };
   const used: QuotaBound['used'] = async (org_id) => {
-    await becomeFresh();
+    await becomeFresh(org_id);
     try {
       return await count(org_id, limit);
     } catch (error) {
@@ -168,7 +168,7 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
   };
   const awaitViews = async (): Promise<void> => {
     const { total } = account;
-    if (await becomeFresh()) account.inViews = Math.max(account.inViews, total);
+    if (await becomeFresh(org_id)) account.inViews = Math.max(account.inViews, total);
   };
   const recount = async (): Promise<void> => {
     const { wanted, total } = account;

@@ -35,7 +35,6 @@ export interface Reading {
   readonly fresh: FreshViews;
   readonly webhooks: LatestWebhooks;
   readonly archived: Archive['run'];
-  readonly archiveHasOthers: Archive['hasOthers'];
 }
 
 /**
@@ -63,7 +62,7 @@ const readNow =
   async (key) => {
     const { find, fresh, webhooks } = reading;
     // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
-    const areFresh = log.connected() ? fresh.areFresh() : Promise.resolve(false);
+    const areFresh = log.connected() ? fresh.areFresh(key.org_id) : Promise.resolve(false);
     const isFresh = await areFresh.catch(() => false);
     const found = await find(key);
     const stored = found instanceof ViewsUnavailable ? undefined : found;
@@ -124,20 +123,20 @@ const readNow =
  * not there, and no archive is asked. Others may know less of it than the archive does.
  */
 const olderThanLog = async (
-  { find, fresh, archived, archiveHasOthers }: Reading,
+  { find, fresh, archived }: Reading,
   key: RunKey,
   found: RunView | ViewsUnavailable | undefined,
   held: 'a part' | 'nothing',
 ): Promise<CurrentRun | undefined> => {
   const areComplete =
-    !(found instanceof ViewsUnavailable) && (await fresh.areComplete().catch(ifViewsAreAway));
+    !(found instanceof ViewsUnavailable) && (await fresh.areComplete(key.org_id).catch(ifViewsAreAway));
   // Again, since they may have become complete after it was read.
   const again = areComplete ? await find(key) : found;
   const view = found instanceof ViewsUnavailable ? undefined : found;
   const present = again instanceof ViewsUnavailable ? view : again;
   // A view that is behind what the log still has would show less than was shown.
   const left = held === 'nothing' ? present : undefined;
-  const isAbsent = areComplete && again === undefined && held === 'nothing' && !(await archiveHasOthers());
+  const isAbsent = areComplete && again === undefined && held === 'nothing';
   const isKnown = isAbsent || (areComplete && present !== undefined);
   const stored = isKnown ? present : ((await archived(key, view)) ?? left);
   if (!stored) return undefined;
@@ -150,11 +149,9 @@ export type IsNewRun = (key: RunKey) => Promise<boolean>;
 
 /** Of views that have all that leaves the log. Neither the log nor the archive is asked. */
 export const isNewRun =
-  ({ find, fresh, archiveHasOthers }: Reading): IsNewRun =>
+  ({ find, fresh }: Reading): IsNewRun =>
   async (key) =>
-    (await fresh.hadAllLately().catch(ifViewsAreAway)) &&
-    (await find(key)) === undefined &&
-    !(await archiveHasOthers());
+    (await fresh.hadAllLately(key.org_id).catch(ifViewsAreAway)) && (await find(key)) === undefined;
 
 const ifViewsAreAway = (error: unknown): boolean => {
   if (!(error instanceof ViewsUnavailable)) throw error;

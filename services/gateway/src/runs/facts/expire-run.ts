@@ -124,7 +124,7 @@ const lostOrRecovered = async (
   held: Lost['held'],
   head: number,
 ): Promise<Lost | undefined> => {
-  const areViewsComplete = await fresh.areComplete();
+  const areViewsComplete = await fresh.areComplete(key.org_id);
   const view = await views.find(key);
   const decision = decideLost({
     held,

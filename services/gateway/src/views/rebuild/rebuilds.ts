@@ -10,7 +10,7 @@ import { within } from '@runledger/resilience/within';
 import pLimit from 'p-limit';
 import { sleep } from '@runledger/resilience/abort';
 import { messageOf } from '@runledger/resilience/errors';
-import { beginningOf, type ProjectionPosition } from '../projection-start.decide.ts';
+import { beginningOf, lacksOf, type ProjectionPosition } from '../projection-start.decide.ts';
 import { ViewsUnavailable } from '../run-views.ts';
 import type { RunProjection } from '../run-projection.ts';
 import { buildInThread } from './build-thread.ts';
@@ -119,8 +119,10 @@ const runRebuild = (options: RebuildSources, acceptsDifferences: boolean): Runni
     const { derivation = 0 } = (await views.position()) ?? {};
     const order = { ...options.order, derivation: derivation + 1, isCompared: true };
     // Its view is copied.
-    const isKnown = async (key: RunKey): Promise<boolean> =>
-      (await views.find(key)) !== undefined && (await views.position())?.missed === null;
+    const isKnown = async (key: RunKey): Promise<boolean> => {
+      const [view, at] = [await views.find(key), await views.position()];
+      return view !== undefined && at !== undefined && !lacksOf(at, key.org_id);
+    };
     const from = { live: views, archived: options.archived(isKnown) };
     const built = await buildInThread(order, from, stop.signal, onProgress);
     state = { state: 'finishing' };

@@ -10,7 +10,7 @@ import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { beginningOf } from '../../../src/views/projection-start.decide.ts';
 import type { RunViews } from '../../../src/views/run-views.ts';
 import { clock } from '../../../src/kit.ts';
-import { freshViews } from '../../../src/views/fresh-views.ts';
+import { freshViews, type FreshViews } from '../../../src/views/fresh-views.ts';
 import { unreferencedByRuns, unreferencedWorkflows } from '../../../src/files/blobs.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
@@ -121,8 +121,8 @@ describe('a sweep of inputs and lists of outputs', () => {
       referredBlobs: (...asked) => live.referredBlobs(...asked),
     };
     const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
-    const freshAt = async () => {
-      const at = await fresh.freshAt();
+    const freshAt: FreshViews['freshAt'] = async (whose) => {
+      const at = await fresh.freshAt(whose);
       live = older;
       return at;
     };

@@ -221,7 +221,7 @@ describe.each(WAYS)('views that have missed facts, %s', (_way, take) => {
       await gateway[Symbol.asyncDispose]();
       gateway = await scene.bed.gateway({ views: scene.views, projecting: true });
       await waitFor('complete views', async () => (await scene.views.find(scene.keyed)) !== undefined);
-      await waitFor('fresh views', () => fresh().becomeFresh());
+      await waitFor('fresh views', () => fresh().becomeFresh(scene.ended.org_id));
     }, 60_000);
 
     it('a run that had ended is not cancelled, and one that was deleted is not repeated', async () => {

@@ -23,7 +23,6 @@ const shownBy = async (log: EventLog, key: RunKey, stale: RunView, archived: Run
   await views.save([stale]);
   const current = currentRun(aKit({ log, views }), {
     archived: async () => archived,
-    archiveHasOthers: async () => false,
     find: (one) => views.find(one),
     fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
     webhooks: latestWebhooks(),

@@ -24,10 +24,8 @@ const readerOf = ({ log }: TestBed, views: RunViews) => {
   const webhooks = latestWebhooks();
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const archived = async () => undefined;
-  const archiveHasOthers = async () => false;
   const current = currentRun(kit, {
     archived,
-    archiveHasOthers,
     find: (key) => views.find(key),
     fresh,
     webhooks,

@@ -23,10 +23,8 @@ export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}):
   const kit = aKit({ log, views, config: { ...aConfig(), RUNLEDGER_STREAMS_MAX: maxSubscribers } });
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const archived = async () => undefined;
-  const archiveHasOthers = async () => false;
   const current = currentRun(kit, {
     archived,
-    archiveHasOthers,
     find: (key) => views.find(key),
     fresh,
     webhooks: latestWebhooks(),
