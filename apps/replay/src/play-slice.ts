@@ -51,7 +51,7 @@ export async function* playSlice(options: PlayOptions): AsyncGenerator<Step> {
   const played = new PlayedScheduler({ survey, settings, comparison });
   const foresight = new Foresight();
   const facts = new FactsOfScheduler(played, comparison);
-  const warmUpMs = Date.parse(header.lead_in_from);
+  const warmUpMs = Date.parse(header.warm_up_from);
   const common = {
     header,
     assumptions: () => assumptionsOf(options, facts.olderRuns),
@@ -82,7 +82,7 @@ const assumptionsOf = ({ settings, toleranceMs }: PlayOptions, olderRuns: number
     `A decision was stored at most ${toleranceMs / 1_000} s after it was made, and the log had room.`,
     ...(olderRuns > 0
       ? [
-          `${olderRuns} runs were queued before the slice begins: their slots look free. Capture it with a longer --lead-in.`,
+          `${olderRuns} runs were queued before the slice begins: their slots look free. Capture it with a longer --warm-up.`,
         ]
       : []),
   ];

@@ -38,7 +38,7 @@ export class PlayedScheduler {
   readonly #comparison: Comparison;
   readonly #survey: Survey;
   readonly #tickMs: number;
-  /** The time of the slice; 0 before its lead-in. */
+  /** The time of the slice; 0 before its warm-up. */
   #nowMs = 0;
   #tickedMs = 0;
   /** The clock of the broker, as the core knows it. */

@@ -31,7 +31,7 @@ export const surveySlice = async (
     if (line.kind !== 'fact' || !header) continue;
     const isTerm = line.subject === TERMS;
     if (isTerm && last) lastOfTerms.add(placeOf(last));
-    if (isTerm && line.time >= header.lead_in_from && (last?.time ?? '') < header.lead_in_from)
+    if (isTerm && line.time >= header.warm_up_from && (last?.time ?? '') < header.warm_up_from)
       beginsWithoutLeader = true;
     if (isLoss(line.event)) {
       const { executor_id } = line.event;

@@ -55,9 +55,9 @@ const cutExtension = (name: string): readonly [stem: string, extension: string |
 };
 
 const beginning = (text: string, maxBytes: number): string => {
-  let room = maxBytes;
+  let left = maxBytes;
   const characters = Array.from(text);
-  const over = characters.findIndex((character) => (room -= bytesOf(character)) < 0);
+  const over = characters.findIndex((character) => (left -= bytesOf(character)) < 0);
   return over === -1 ? text : characters.slice(0, over).join('');
 };
 

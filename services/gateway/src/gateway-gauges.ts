@@ -16,14 +16,14 @@ type GaugeValue = () => number | undefined | Promise<number | undefined>;
 
 /** Gauges of the gateway; without a value while the broker does not answer, or while they are not shown. */
 const gaugesOf =
-  (metrics: Metrics, isShown = () => true) =>
+  (metrics: Metrics, isVisible = () => true) =>
   (name: string, help: string, value: GaugeValue): void =>
     observedGauge(metrics, {
       name: `runledger_gateway_${name}`,
       help,
       value: async () => {
         try {
-          return isShown() ? await value() : undefined;
+          return isVisible() ? await value() : undefined;
         } catch (error) {
           if (error instanceof LogUnavailable) return undefined;
           throw error;
@@ -121,7 +121,11 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
 };
 
 /** What this gateway holds, and how full the stores are that it writes. */
-export const gatewayGauges = (kit: Kit, { room, subscriptions }: Runs, isProjecting: () => boolean): void => {
+export const gatewayGauges = (
+  kit: Kit,
+  { capacity, subscriptions }: Runs,
+  isProjecting: () => boolean,
+): void => {
   const { config, log } = kit;
   const gauge = gaugesOf(kit.metrics.registry);
   for (const stream of [...BLOB_STREAMS, ...AUDIT_STREAMS]) {
@@ -138,17 +142,17 @@ export const gatewayGauges = (kit: Kit, { room, subscriptions }: Runs, isProject
     );
   }
   gauge('log_reserved_bytes', 'Bytes of the stream RUNS that accepted runs may still write.', () =>
-    reservedBytes(room.counts()),
+    reservedBytes(capacity.counts()),
   );
   gauge(
     'runs_live',
     'Runs of all organisations that have not ended, by the facts that this gateway has counted.',
-    () => room.counts().live,
+    () => capacity.counts().live,
   );
   gauge(
     'runs_executing',
     'Runs of all organisations that are assigned to an executor, by the facts that this gateway has counted.',
-    () => room.counts().executing,
+    () => capacity.counts().executing,
   );
   gauge(
     'open_streams',

@@ -19,7 +19,7 @@ import { deleteRecords } from './records/catalogue/delete-records.ts';
 import { erasureRecords } from './records/erasure.ts';
 import { accounts } from './records/people/accounts.ts';
 import { openQuotas } from './records/quotas/quotas.ts';
-import { keptSince, retentionRecords, type KeptSince } from './records/retention.ts';
+import { retentionCutoff, retentionRecords, type RetentionCutoff } from './records/retention.ts';
 import { scheduleRecords } from './records/schedule-records.ts';
 import { openRuns } from './runs/runs.ts';
 import { startSchedules } from './runs/schedules/due-schedules.ts';
@@ -50,7 +50,7 @@ interface Gateway extends AsyncDisposable {
   readonly archived: Archive['runs'];
   /** Which organisations are not archived, for `/readyz`. */
   readonly archiveState: () => Promise<Readiness>;
-  readonly keptSince: KeptSince;
+  readonly retentionCutoff: RetentionCutoff;
   /** Call it when the service stops: waiting requests get a response, and streams end. */
   readonly stopping: () => void;
 }
@@ -85,7 +85,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
   const brokerTimeOfFiles = async (): Promise<Date> => new Date(await brokerTime());
   const files = openFiles(kit, uploads, outputs.store, quotas, brokerTimeOfFiles);
 
-  const since = keptSince(kit, retention);
+  const since = retentionCutoff(kit, retention);
   const archive = openArchive(kit, since);
   const below = { archive, fresh, files, outputs: outputs.store, records, quotas, sessions: people.callers };
   const runs = openRuns(kit, { ...below, record: audit.record, ...surroundings }, open);
@@ -121,7 +121,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
     app,
     archived: archive.runs,
     archiveState: archiveState(kit),
-    keptSince: since,
+    retentionCutoff: since,
     stopping: () => runs.subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -83,14 +83,14 @@ export const startGateway = async (
       resolver,
     }),
   );
-  const { app, archived, keptSince, stopping: onStopping } = gateway;
+  const { app, archived, retentionCutoff, stopping: onStopping } = gateway;
   checks['archive'] = gateway.archiveState;
   checks['records'] = leftOutState(log);
   // Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever.
   const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
   const making = { log, views, logger, archived, order };
   open.use(openFirstViews(making, checks));
-  const rebuilds = open.use(openRebuilds({ ...making, keptSince, projection, clock }));
+  const rebuilds = open.use(openRebuilds({ ...making, retentionCutoff, projection, clock }));
   const { every } = open.use(openKeeper(isProjecting, logger));
   every(10_000, 'views that were being built could not be looked for', rebuilds.resume);
   every(3_600_000, 'views of former versions could not be dropped', () =>

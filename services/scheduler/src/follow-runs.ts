@@ -166,17 +166,17 @@ export interface RecentRequests {
 }
 
 /** Each has at most 4 KiB of inputs. */
-const ROOM = { first: 4_096, last: 4_096 };
+const KEPT_REQUESTS = { first: 4_096, last: 4_096 };
 
-export const recentRequests = (room = ROOM): RecentRequests => {
+export const recentRequests = (limits = KEPT_REQUESTS): RecentRequests => {
   const first = new Map<number, RequestedInputs>();
-  const last = new LRUCache<number, RequestedInputs>(atMost(room.last));
+  const last = new LRUCache<number, RequestedInputs>(atMost(limits.last));
   return {
     take: (event, number) => {
       // Whatever follows it, a run that waits again is rare, and is read.
       if (event.type !== 'RunQueued') {
         if (!first.delete(number)) last.delete(number);
-      } else if (first.size < room.first) first.set(number, event.data);
+      } else if (first.size < limits.first) first.set(number, event.data);
       else last.set(number, event.data);
     },
     inputsOf: (number) => first.get(number) ?? last.peek(number),

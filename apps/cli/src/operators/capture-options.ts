@@ -6,7 +6,7 @@ import { CommandError, plain } from '../command/command-error.ts';
 export interface CaptureOptions {
   readonly from?: string;
   readonly to?: string;
-  readonly leadIn: string;
+  readonly warmUp: string;
   readonly rate: string;
   readonly organisation?: readonly string[];
   readonly deployment?: readonly string[];
@@ -26,7 +26,7 @@ export interface Capture {
 
 /** A second of messages is one of a busy broker, which takes some thousand facts a second. */
 export const DEFAULT_RATE = '25000';
-export const DEFAULT_LEAD_IN = '1h';
+export const DEFAULT_WARM_UP = '1h';
 const MAX_RATE = 1_000_000;
 /** Each run is read by itself; those of organisations and deployments in one pass. */
 const MAX_RUNS = 100;
@@ -74,7 +74,7 @@ const idsOf = <Id extends string>(
   );
 };
 
-const spanOf = ({ from, to, leadIn }: CaptureOptions, hasRuns: boolean): SliceSpan | null => {
+const spanOf = ({ from, to, warmUp }: CaptureOptions, hasRuns: boolean): SliceSpan | null => {
   if (from === undefined && to === undefined && hasRuns) return null;
   if (from === undefined || to === undefined)
     throw new CommandError(
@@ -82,11 +82,11 @@ const spanOf = ({ from, to, leadIn }: CaptureOptions, hasRuns: boolean): SliceSp
     );
   const [fromMs, toMs] = [timeOf('--from', from), timeOf('--to', to)];
   if (fromMs >= toMs) throw new CommandError(`--from ${plain(from)} must be before --to ${plain(to)}.`);
-  const warmUpMs = (secondsOf('--lead-in', leadIn) ?? 0) * 1_000;
+  const warmUpMs = (secondsOf('--warm-up', warmUp) ?? 0) * 1_000;
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
-    lead_in_from: new Date(Math.max(0, fromMs - warmUpMs)).toISOString(),
+    warm_up_from: new Date(Math.max(0, fromMs - warmUpMs)).toISOString(),
   };
 };
 

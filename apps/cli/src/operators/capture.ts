@@ -177,12 +177,12 @@ const sliceSummary = (): SliceSummary => {
 };
 
 const capturedText = (
-  { from, to, lead_in_from }: SliceHeader,
+  { from, to, warm_up_from }: SliceHeader,
   counts: Readonly<Record<SliceFact['stream'], number>>,
   bytes: number,
 ): string => {
   const facts = `${counted(counts.RUNS, 'fact')} of runs, ${counted(counts.FLEET, 'fact')} of executors and ${counted(counts.DELIVERY_ATTEMPTS, 'outcome')} of deliveries`;
-  const before = lead_in_from < from ? ', and what came before' : '';
+  const before = warm_up_from < from ? ', and what came before' : '';
   return `Captured ${facts} from ${from} to ${to}${before}, in ${counted(bytes, 'byte')}.`;
 };
 
@@ -207,7 +207,7 @@ const gapText = ({ stream, first_sequence, last_sequence }: SliceGap): string =>
 
 const nothingText = ({ organisations, deployments, streams: { RUNS } }: SliceHeader): string =>
   organisations.length + deployments.length > 0
-    ? 'The log holds no fact of such a run of that time. A run counts for a deployment when its first fact is in the slice too: --lead-in reaches further back.'
+    ? 'The log holds no fact of such a run of that time. A run counts for a deployment when its first fact is in the slice too: --warm-up reaches further back.'
     : `The log holds no fact of a run of that time. It begins at position ${RUNS.first_sequence}: runledger history of its oldest run tells since when.`;
 
 /** Why a run waited is in the facts of others. */

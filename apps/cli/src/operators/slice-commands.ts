@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type CommandContext, unlessInterrupted } from '../command/command-context.ts';
 import { jsonFiles, type FileSources } from '../command/option-values.ts';
 import { outputTarget } from '../command/write-output.ts';
-import { captureOf, DEFAULT_LEAD_IN, DEFAULT_RATE, type CaptureOptions } from './capture-options.ts';
+import { captureOf, DEFAULT_WARM_UP, DEFAULT_RATE, type CaptureOptions } from './capture-options.ts';
 import type { ContentOptions } from './capture.ts';
 import type { Environment } from '../api/connection.ts';
 import type { ReplayOptions } from './replay.ts';
@@ -22,7 +22,7 @@ export const addCaptureCommand = (program: Command, context: CommandContext, fil
     .description('write the facts of a time, or of runs, to a file for replays and what-ifs (operator)')
     .option('--from <time>', 'facts of this time or later, such as 2026-05-01T12:00:00Z')
     .option('--to <time>', 'facts before this time')
-    .option('--lead-in <time>', 'of runs queued so long before, all facts too', DEFAULT_LEAD_IN)
+    .option('--warm-up <time>', 'of runs queued so long before, all facts too', DEFAULT_WARM_UP)
     .option('--run <run...>', 'only these runs; without --from and --to all that the log holds of them')
     .option('--deployment <id...>', 'only the runs of these deployments')
     .option('--organisation <id...>', 'only the runs of these organisations')

@@ -48,7 +48,7 @@ describe('runledger capture', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const lines = await linesOfSlice(file);
     expect(lines).toMatchObject([
-      { kind: 'header', from: '2026-01-01T00:00:00.000Z', lead_in_from: '2025-12-31T23:00:00.000Z' },
+      { kind: 'header', from: '2026-01-01T00:00:00.000Z', warm_up_from: '2025-12-31T23:00:00.000Z' },
       { sequence: 1, event: { type: 'RunQueued', run_id: run.run_id, data: { inputs: {} } } },
       { sequence: 2, event: { type: 'RunAssigned' } },
     ]);
@@ -104,7 +104,7 @@ describe('runledger capture', () => {
       '--from 2026-01-01T00:00:00Z must be before --to 2025-01-01T00:00:00Z.',
     ],
     [['--rate', '0'], '--rate 0 is not a whole number from 1 to 1000000.'],
-    [['--lead-in', 'x'], '--lead-in x is not a time.'],
+    [['--warm-up', 'x'], '--warm-up x is not a time.'],
     [
       ['--organisation', 'acme'],
       '--organisation acme is not an id, which is a UUID: runledger organisations list',

@@ -46,7 +46,7 @@ export const WorkflowPage = (): ReactNode => {
           <VersionRow
             key={each.id}
             version={each}
-            isShown={each.id === shown}
+            isVisible={each.id === shown}
             isCompared={each.id === other}
           />
         ))}
@@ -88,11 +88,11 @@ const useWorkflow = (workflow_id: string): WithVersions => {
 
 interface VersionRowProps {
   readonly version: Schemas['ListedWorkflowVersion'];
-  readonly isShown: boolean;
+  readonly isVisible: boolean;
   readonly isCompared: boolean;
 }
 
-const VersionRow = ({ version, isShown, isCompared }: VersionRowProps): ReactNode => {
+const VersionRow = ({ version, isVisible, isCompared }: VersionRowProps): ReactNode => {
   const navigate = route.useNavigate();
   const { number, created_at, archived } = version;
   return (
@@ -109,7 +109,7 @@ const VersionRow = ({ version, isShown, isCompared }: VersionRowProps): ReactNod
           type="radio"
           name="shown"
           aria-label={`Show version ${number}`}
-          checked={isShown}
+          checked={isVisible}
           onChange={() =>
             void navigate({ search: (former) => ({ ...former, version: number }), replace: true })
           }
@@ -120,7 +120,7 @@ const VersionRow = ({ version, isShown, isCompared }: VersionRowProps): ReactNod
           type="checkbox"
           aria-label={`Compare with version ${number}`}
           checked={isCompared}
-          disabled={isShown}
+          disabled={isVisible}
           onChange={() =>
             void navigate({
               search: ({ version: shown }) => ({

@@ -32,7 +32,7 @@ export interface Timer {
 export class DeliveryStore {
   readonly #timeline: Timeline;
   readonly #broker: Broker;
-  readonly #room: number;
+  readonly #capacity: number;
   /** By run and state. */
   readonly #timers = new Map<string, Timer>();
   #sequence = 0;
@@ -45,10 +45,10 @@ export class DeliveryStore {
   onDue: () => void = () => undefined;
   onSettled: (run: NotifiedRun) => void = () => undefined;
 
-  constructor(timeline: Timeline, broker: Broker, room = Infinity) {
+  constructor(timeline: Timeline, broker: Broker, capacity = Infinity) {
     this.#timeline = timeline;
     this.#broker = broker;
-    this.#room = room;
+    this.#capacity = capacity;
   }
 
   /** The run has ended. */
@@ -154,7 +154,7 @@ export class DeliveryStore {
   #hasCapacity(delivery: FinalDelivery): boolean {
     if (isInTimers(delivery)) return true;
     const own = this.timers().filter((timer) => timer.delivery.key.org_id === delivery.key.org_id);
-    return this.#room - this.#timers.size >= Math.max(own.length, 1);
+    return this.#capacity - this.#timers.size >= Math.max(own.length, 1);
   }
 
   #store(delivery: FinalDelivery, state: Timer['state'], at: number): void {

@@ -40,7 +40,7 @@ export const newWorld = (plan: Plan, tell: World['tell']): World => {
     lease: new LeaseStore(),
     snapshots: new SnapshotStore(),
     views: new ViewStore(),
-    deliveries: new DeliveryStore(timeline, broker, plan.notifier?.room),
+    deliveries: new DeliveryStore(timeline, broker, plan.notifier?.capacity),
     archive: plan.gateway?.archiveAfterMs === undefined ? undefined : new ArchiveStore(timeline),
     newEventId: () => eventIdOf((events += 1)),
     // Each has its own numbers, so that a plan without one of them changes the others little.

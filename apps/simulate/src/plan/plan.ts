@@ -62,7 +62,7 @@ export type PlannedGateway = Static<typeof PlannedGateway>;
 const PlannedNotifier = Type.Object({
   maxInFlight: Type.Integer({ minimum: 1 }),
   /** How many deliveries TIMERS has room for; no limit when it is left out. */
-  room: Type.Optional(Index),
+  capacity: Type.Optional(Index),
   receivers: Type.Array(Type.Array(Type.Object({ reason: DeliveryAttemptResult, afterMs: Ms }))),
 });
 export type PlannedNotifier = Static<typeof PlannedNotifier>;

@@ -319,7 +319,7 @@ const withNotifier = (random: RandomSource, plan: StoredPlan): StoredPlan => {
     ...plan,
     notifier: {
       maxInFlight: random.pick([1, 4, 100]),
-      ...(random.chance(40) && { room: random.pick([0, 3]) }),
+      ...(random.chance(40) && { capacity: random.pick([0, 3]) }),
       receivers,
     },
     runs: plan.runs.map((run) =>

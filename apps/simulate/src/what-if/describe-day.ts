@@ -14,7 +14,7 @@ export const describeSlice = (
     : []),
   ...(older > 0
     ? [
-        `${older} runs are left out: they were queued before the slice begins (${header.lead_in_from}). A longer --lead-in of runledger capture has them.`,
+        `${older} runs are left out: they were queued before the slice begins (${header.warm_up_from}). A longer --warm-up of runledger capture has them.`,
       ]
     : []),
   ...gaps.map(

@@ -17,7 +17,7 @@ const STEPS = 96;
 /** What the table and the charts show of a day. */
 export interface MeasuredDay {
   readonly title: string;
-  /** Of the captured time, without the lead-in. */
+  /** Of the captured time, without the warm-up. */
   readonly runs: readonly PlayedRun[];
   readonly waits: ReadonlyMap<string, Waits>;
   readonly steps: Steps;
@@ -32,7 +32,7 @@ export interface MeasuredDay {
 }
 
 export const measureDay = (header: SliceHeader, { title, runs, weights, slots }: PlayedDay): MeasuredDay => {
-  const beginMs = Date.parse(header.lead_in_from);
+  const beginMs = Date.parse(header.warm_up_from);
   const [fromMs, toMs] = [Date.parse(header.from) - beginMs, Date.parse(header.to) - beginMs];
   const steps = stepsBetween(fromMs, toMs, STEPS);
   const ofTime = runs.filter(({ queuedMs }) => queuedMs >= fromMs && queuedMs < toMs);

@@ -17,7 +17,7 @@ const SEED = 1;
 /** What the simulator plays: the runs of the day at their times and for as long as they took, on its executors or on others. */
 export const planOfDay = (day: CapturedDay, { weights, limits, gpus }: Changes): DayPlan => {
   const { runs, header } = day;
-  const beginMs = Date.parse(header.lead_in_from);
+  const beginMs = Date.parse(header.warm_up_from);
   const organisations = [...new Set(runs.map(({ org_id }) => org_id))];
   const needs = needsOf(day);
   const deployments = deploymentsOf(runs, { organisations, needs });
@@ -82,7 +82,7 @@ const plannedFleet = (
   { header, fleet }: CapturedDay,
   { gpus, needs }: { readonly gpus: ReadonlyMap<string, number>; readonly needs: Needs },
 ): Pick<Plan, 'executors' | 'faults'> => {
-  const [beginMs, toMs] = [Date.parse(header.lead_in_from), Date.parse(header.to)];
+  const [beginMs, toMs] = [Date.parse(header.warm_up_from), Date.parse(header.to)];
   const executors: PlannedExecutor[] = [];
   const faults: PlannedFault[] = [];
   const present = fleet.executors.filter(({ toMs: ended }) => ended > beginMs);

@@ -54,7 +54,7 @@ export const recordedDay = (day: CapturedDay, weights: ReadonlyMap<string, numbe
 });
 
 const recordedRuns = ({ runs, header }: CapturedDay): PlayedRun[] => {
-  const [beginMs, toMs] = [Date.parse(header.lead_in_from), Date.parse(header.to)];
+  const [beginMs, toMs] = [Date.parse(header.warm_up_from), Date.parse(header.to)];
   return runs.map((run) => ({
     organisation: run.org_id,
     deployment: run.request.deployment_id,

@@ -50,7 +50,7 @@ const dayOf = (runs: readonly Run[], ...executors: readonly ExecutorLifetime[]):
       version: 2,
       from: TIME,
       to: TIME,
-      lead_in_from: TIME,
+      warm_up_from: TIME,
       organisations: [],
       deployments: [],
       runs: [],

@@ -29,7 +29,7 @@ const about = { request: 0, run: null } as const;
 
 /** `mostRecords`: that may be there at the same time, so that the quota of the organisation is not used up. */
 export const catalogueClient = (client: ClientContext, mostRecords: number): CatalogueClient => {
-  const context: CatalogueContext = { ...client, room: { left: mostRecords } };
+  const context: CatalogueContext = { ...client, quota: { left: mostRecords } };
   return {
     createVersion: async () => void (await createVersion(context)),
     deployAndDelete: async () => {
@@ -49,7 +49,7 @@ export const catalogueClient = (client: ClientContext, mostRecords: number): Cat
 
 interface CatalogueContext extends ClientContext {
   /** For so many more records. One that may be there because an answer was lost takes its part too. */
-  readonly room: { left: number };
+  readonly quota: { left: number };
 }
 
 interface NewRecord {
@@ -80,13 +80,13 @@ const createDeployment = async (
   return created === 'again' ? undefined : created;
 };
 
-/** Undefined when there is no room, and when it is refused for good. */
+/** Undefined when there is no quota, and when it is refused for good. */
 const create = async (
-  { room, send, gateway, catalogue }: CatalogueContext,
+  { quota, send, gateway, catalogue }: CatalogueContext,
   { path, body, members }: NewRecord,
 ): Promise<CreatedRecord | 'again' | undefined> => {
-  if (room.left < 1) return undefined;
-  room.left -= 1;
+  if (quota.left < 1) return undefined;
+  quota.left -= 1;
   const request = { ...about, kind: 'create', method: 'POST', path, body } as const;
   const answer = await send({ ...request, gateway: gateway(), withinMs: ANSWER_WITHIN_MS });
   if (answer.kind === 'created') {
@@ -95,7 +95,7 @@ const create = async (
     catalogue.push(record);
     return record;
   }
-  if (isSurelyNotThere(answer)) room.left += 1;
+  if (isSurelyNotThere(answer)) quota.left += 1;
   const isShortage = answer.kind === 'refused' && SHORTAGES.has(refusalOf(answer));
   return answer.kind === 'lost' || isShortage ? 'again' : undefined;
 };
@@ -118,7 +118,7 @@ const deleteRecord = async (context: CatalogueContext, record: CreatedRecord): P
   const isGone = answer?.kind === 'done' || (answer?.kind === 'refused' && answer.status === 404);
   if (!isGone) return;
   record.state = 'deleted';
-  context.room.left += 1;
+  context.quota.left += 1;
 };
 
 const useDeleted = async (context: ClientContext, { path, state }: CreatedRecord): Promise<void> => {

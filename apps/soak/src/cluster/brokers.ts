@@ -140,7 +140,7 @@ const openBrokerDisk = async ({ storeDir, binary, monitorPort }: BrokerDiskOptio
   return {
     binary: script,
     empty: disk.empty,
-    makeRoom: disk.makeRoom,
+    freeSpace: disk.freeSpace,
     // The broker frees space itself: it compacts what it stores.
     fill: async (ended) => {
       const over = new AbortController();

@@ -28,7 +28,7 @@ export type PartStore = Partial<Readonly<Record<StoreFault, () => Promise<boolea
 export interface PartDisk {
   /** Resolves with whether the process could not write any more; it may have ended. */
   readonly fill: (ended: Promise<unknown>) => Promise<boolean>;
-  readonly makeRoom: () => void;
+  readonly freeSpace: () => void;
 }
 
 /** A process on this machine. */
@@ -192,7 +192,7 @@ const restartProcess = async (
 const fillDisk = async (options: PartOptions, running: RunningProcess, forMs: number): Promise<boolean> => {
   const wasFull = (await options.disk?.fill(running.ended)) ?? false;
   await pause(forMs);
-  options.disk?.makeRoom();
+  options.disk?.freeSpace();
   await endProcess(options, running, 'stop');
   return wasFull;
 };

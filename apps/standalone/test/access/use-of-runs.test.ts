@@ -313,7 +313,7 @@ describe('with only its own key', () => {
       at: '2026-01-01T00:00:00.000Z',
     });
     const from = '2000-01-01T00:00:00.000Z';
-    const always = { from, to: '2100-01-01T00:00:00.000Z', lead_in_from: from };
+    const always = { from, to: '2100-01-01T00:00:00.000Z', warm_up_from: from };
     const streamsOf = async (chosen: Pick<SliceRequest, 'span' | 'runs'>): Promise<ReadonlySet<unknown>> => {
       const facts: SliceLine[] = [];
       for await (const lines of captureSlice(log, {

@@ -62,7 +62,7 @@ describe('a standalone with a full disk', () => {
 
       await waitFor('a run to start', async () => (await statuses()).includes('running'));
       const broker = brokerOf(standalone);
-      const makeRoom = fillDisk(standalone.pid, storeOf(standalone.dataFolder));
+      const freeSpace = fillDisk(standalone.pid, storeOf(standalone.dataFolder));
       const refused = await waitFor('a run to be refused', refusal, LONG_WAIT);
       expect([refused.status, refused.retryAfter]).toEqual([503, '2']);
       expect(refused.body['detail']).toContain('Try again');
@@ -71,7 +71,7 @@ describe('a standalone with a full disk', () => {
       // Without free space, a restart would change nothing.
       expect(brokerOf(standalone)).toBe(broker);
 
-      makeRoom();
+      freeSpace();
       await waitFor('a run to be accepted', async () => (await refusal()) === undefined, LONG_WAIT);
       expect(brokerOf(standalone)).not.toBe(broker);
       const shown: RunShown[] = [];
@@ -99,7 +99,7 @@ describe('a standalone with a full disk for output files', () => {
       through: () => withSmallDisk(folder.path, DISK_BYTES),
     });
     const api = runApi(standalone);
-    const makeRoom = fillDisk(standalone.pid, folder.path);
+    const freeSpace = fillDisk(standalone.pid, folder.path);
     const full = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);
     expect(full).toMatchObject({
       status: 'failed',
@@ -124,7 +124,7 @@ describe('a standalone with a full disk for output files', () => {
         request_id: expect.any(String),
       },
     ]);
-    makeRoom();
+    freeSpace();
     expect((await upload()).status).toBe(201);
     const next = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);
     expect(next).toMatchObject({ status: 'success', end_reason: 'completed' });

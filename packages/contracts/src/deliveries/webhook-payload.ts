@@ -127,10 +127,10 @@ export const webhookBody = ({
   if (body.byteLength <= maxBytes) return body;
   const bare: WebhookPayload = { ...whole, outputs: [], attempts: [], truncated: true, run_url: runUrl };
   // A comma precedes each output except the first.
-  let room = maxBytes - utf8.encode(answerJson(bare)).byteLength + 1;
+  let left = maxBytes - utf8.encode(answerJson(bare)).byteLength + 1;
   const tooMany = whole.outputs.findIndex((output) => {
-    room -= utf8.encode(answerJson(output)).byteLength + 1;
-    return room < 0;
+    left -= utf8.encode(answerJson(output)).byteLength + 1;
+    return left < 0;
   });
   const outputs = tooMany === -1 ? whole.outputs : whole.outputs.slice(0, tooMany);
   return utf8.encode(answerJson({ ...bare, outputs }));

@@ -272,10 +272,10 @@ export const errorOf = <Kind extends ErrorKind>(
 /** The beginning of a message, with at most so many bytes as JSON; as many as an event may have. No character is cut in two. */
 export const errorMessage = (text: string, maxBytes = MAX_ERROR_MESSAGE): string => {
   const characters = Array.from(text.slice(0, maxBytes).toWellFormed());
-  let room = maxBytes;
+  let left = maxBytes;
   const over = characters.findIndex((character) => {
-    room -= jsonBytes(character) - QUOTES;
-    return room < 0;
+    left -= jsonBytes(character) - QUOTES;
+    return left < 0;
   });
   return (over === -1 ? characters : characters.slice(0, over)).join('');
 };

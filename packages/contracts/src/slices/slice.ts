@@ -79,7 +79,7 @@ export const SliceHeader = Type.Object({
    * It holds the facts of RUNS and DELIVERY_ATTEMPTS from this time on, so that runs which were queued before `from` have their first
    * facts. FLEET it holds from its beginning, because an executor registers once.
    */
-  lead_in_from: Time,
+  warm_up_from: Time,
   /** Of runs of which organisations and deployments, and of which runs; of all where a list is empty. */
   organisations: Uuids,
   deployments: Uuids,

@@ -40,7 +40,7 @@ export const removeStream = async (log: EventLog, stream: string): Promise<void>
  * Creates the stream without messages: the brokers reserve what it may use, or refuse. All are created before the first one is copied.
  * @throws {LogUnavailable} with what to do
  */
-export const reserveRoom = async (log: EventLog, config: StreamConfig): Promise<void> => {
+export const reserveSpace = async (log: EventLog, config: StreamConfig): Promise<void> => {
   const manager = await streamManager(log);
   const { name } = config;
   await callBroker(

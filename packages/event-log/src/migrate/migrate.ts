@@ -5,7 +5,7 @@ import { openEphemeralConsumer } from '../follow/ephemeral-consumer.ts';
 import { ALL_STREAMS } from '../provision/plan-streams.ts';
 import { awayIn } from '../provision/replicas.ts';
 import { streamState } from '../read/leader-read.ts';
-import { copyConfig, copyStream, removeStream, reserveRoom } from './copy-stream.ts';
+import { copyConfig, copyStream, removeStream, reserveSpace } from './copy-stream.ts';
 import {
   closeStreams,
   inspectLogs,
@@ -114,7 +114,7 @@ const copyAll = async (
     return results;
   };
   await each('removing an earlier copy of', (stream) => removeStream(logs.target, stream));
-  await each('making room for', (_stream, config) => reserveRoom(logs.target, copyConfig(config)));
+  await each('making room for', (_stream, config) => reserveSpace(logs.target, copyConfig(config)));
   await each('closing', (stream) => closeStreams(logs.source, [stream], 'moving'));
   const ends = new Map<string, number>();
   const endOf = (stream: string): number => ends.get(stream) ?? 0;

@@ -116,7 +116,7 @@ const spanOf = (of: MessagesOfRuns | undefined, { runs, now }: SliceRequest): Sl
   const isEnd = ({ subject }: StoredMessage): boolean => parseLifecycleSubject(subject)?.fact === 'ended';
   const hasEnded = of.runs.filter(isEnd).length >= runs.length;
   const justAfter = new Date(Date.parse(last) + 1).toISOString();
-  return { from: first, lead_in_from: first, to: hasEnded || justAfter > now ? justAfter : now };
+  return { from: first, warm_up_from: first, to: hasEnded || justAfter > now ? justAfter : now };
 };
 
 /** Facts of these runs were there: the first one that is left follows them. */

@@ -11,7 +11,7 @@ import { readPages } from '../read/read-pages.ts';
 import { fromStored } from '../read/stored-message.ts';
 
 /** Times are the broker's, ISO 8601 in UTC with milliseconds. */
-export type SliceSpan = Pick<SliceHeader, 'from' | 'to' | 'lead_in_from'>;
+export type SliceSpan = Pick<SliceHeader, 'from' | 'to' | 'warm_up_from'>;
 
 interface ReadOptions {
   readonly span: SliceSpan;
@@ -19,7 +19,7 @@ interface ReadOptions {
   readonly pace: (messages: number) => Promise<void>;
 }
 
-/** Each stream in a pass over it: FLEET from its beginning, the others from the lead-in on. */
+/** Each stream in a pass over it: FLEET from its beginning, the others from the warm-up on. */
 export const passOver = (log: EventLog, options: ReadOptions): StreamPages[] => [
   fleetOf(log, options),
   pagesOf(log, 'RUNS', options),
@@ -32,8 +32,8 @@ export const besideFleet = (
   { runs, attempts }: MessagesOfRuns,
   options: ReadOptions,
 ): StreamPages[] => {
-  const { lead_in_from, to } = options.span;
-  const inTime = ({ time }: StoredMessage): boolean => time >= lead_in_from && time < to;
+  const { warm_up_from, to } = options.span;
+  const inTime = ({ time }: StoredMessage): boolean => time >= warm_up_from && time < to;
   return [
     fleetOf(log, options),
     { stream: 'RUNS', pages: onePage(runs.filter(inTime)) },
@@ -49,10 +49,10 @@ const fleetOf = (log: EventLog, { span: { to }, extents, pace }: ReadOptions): S
 const pagesOf = (
   log: EventLog,
   stream: Exclude<SlicedStream, 'FLEET'>,
-  { span: { lead_in_from, to }, extents, pace }: ReadOptions,
+  { span: { warm_up_from, to }, extents, pace }: ReadOptions,
 ): StreamPages => {
   const upTo = extents[stream].last_sequence;
-  return { stream, pages: before(to, readPages(log, stream, { since: lead_in_from, upTo, pace })) };
+  return { stream, pages: before(to, readPages(log, stream, { since: warm_up_from, upTo, pace })) };
 };
 
 async function* onePage(messages: readonly StoredMessage[]): AsyncGenerator<readonly StoredMessage[]> {

@@ -15,7 +15,7 @@ const header: SliceHeader = {
   version: 2,
   from: time,
   to: time,
-  lead_in_from: time,
+  warm_up_from: time,
   organisations: [],
   deployments: [],
   runs: [],

@@ -33,7 +33,7 @@ afterAll(() => test[Symbol.asyncDispose]());
 const ALWAYS: SliceSpan = {
   from: '2000-01-01T00:00:00.000Z',
   to: '2100-01-01T00:00:00.000Z',
-  lead_in_from: '2000-01-01T00:00:00.000Z',
+  warm_up_from: '2000-01-01T00:00:00.000Z',
 };
 
 const ALL: SliceRequest = {
@@ -191,9 +191,9 @@ describe('a slice of the log', () => {
     expect(text).not.toMatch(/a dog|in oil|receiver\.example/);
   });
 
-  it('begins with the lead-in and ends before the given time; of the fleet it has all before', async () => {
+  it('begins with the warm-up and ends before the given time; of the fleet it has all before', async () => {
     const all = await linesOf();
-    const span = { lead_in_from: timeOf(all, 2), from: timeOf(all, 4), to: timeOf(all, 5) };
+    const span = { warm_up_from: timeOf(all, 2), from: timeOf(all, 4), to: timeOf(all, 5) };
     expect(namesOf(await linesOf({ span }))).toEqual([
       'header',
       'FLEET 1 ExecutorLeft',
@@ -224,7 +224,7 @@ describe('a slice of the log', () => {
 
   it('is empty for a time in which nothing was stored', async () => {
     const later = '2099-01-01T00:00:00.000Z';
-    const never = { ...ALWAYS, lead_in_from: later, from: later };
+    const never = { ...ALWAYS, warm_up_from: later, from: later };
     expect(namesOf(await linesOf({ span: never })).filter((name) => name.startsWith('RUNS'))).toEqual([]);
     expect(namesOf(await linesOf({ span: { ...ALWAYS, to: ALWAYS.from } }))).toEqual(['header', 'end']);
   });

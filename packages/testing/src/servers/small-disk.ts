@@ -33,7 +33,7 @@ export interface SmallDisk extends AsyncDisposable {
   /** Again, it fills what has become free since then. */
   readonly fill: () => void;
   /** Removes what filled it. */
-  readonly makeRoom: () => void;
+  readonly freeSpace: () => void;
   readonly empty: () => void;
 }
 
@@ -52,7 +52,7 @@ export const openSmallDisk = async (folder: string, bytes: number): Promise<Smal
   return {
     through: ['nsenter', '--target', `${pid}`, '--user', '--preserve-credentials', '--mount', '--'],
     fill: () => void fillDisk(pid, folder),
-    makeRoom: () => rmSync(join(seen, BALLAST), { force: true }),
+    freeSpace: () => rmSync(join(seen, BALLAST), { force: true }),
     empty: () => {
       for (const name of readdirSync(seen)) rmSync(join(seen, name), { recursive: true, force: true });
     },

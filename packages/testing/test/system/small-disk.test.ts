@@ -27,7 +27,7 @@ describe('a small disk', () => {
     shell(`rm ${path}/file`);
     disk.fill();
     expect(shell(copy)).toContain('No space left on device');
-    disk.makeRoom();
+    disk.freeSpace();
     expect(shell(copy)).toBe('');
     disk.empty();
     expect(shell(`ls ${path}`)).toBe('');

@@ -6,7 +6,7 @@ import type { Readiness } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 import pLimit from 'p-limit';
 import type { Kit } from '../kit.ts';
-import type { KeptSince } from '../records/retention.ts';
+import type { RetentionCutoff } from '../records/retention.ts';
 import { recoveredView } from '../views/recovered-view.decide.ts';
 import type { StoredView } from '../views/run-view.ts';
 import { ArchiveUnavailable, openArchiveObjects, type ArchiveObjects } from './archive-objects.ts';
@@ -32,9 +32,9 @@ export interface Archive extends ArchiveWalk {
   readonly eraseOrganisation: (org_id: OrgId) => Promise<number>;
 }
 
-export const openArchive = (kit: Kit, keptSince: KeptSince): Archive => {
+export const openArchive = (kit: Kit, retentionCutoff: RetentionCutoff): Archive => {
   const objects = openArchiveObjects(kit.config, kit);
-  const read = runMessages(kit, objects, keptSince);
+  const read = runMessages(kit, objects, retentionCutoff);
   const writer = runArchive(kit, objects);
   return {
     ...archiveWalk(kit, writer),
@@ -43,7 +43,7 @@ export const openArchive = (kit: Kit, keptSince: KeptSince): Archive => {
     runs: (isKnown) => archivedRuns(objects, read, isKnown),
     keys: (org_id) => objects.list(org_id),
     erase: writer.erase,
-    removeOld: (stop) => removeOldRuns(kit, objects, keptSince, stop),
+    removeOld: (stop) => removeOldRuns(kit, objects, retentionCutoff, stop),
     eraseOrganisation: (org_id) => removeAllRuns(kit, objects, org_id),
   };
 };
@@ -59,11 +59,11 @@ interface ReadMessages extends MessagesOfRun {
 type ReadRunMessages = ReturnType<typeof runMessages>;
 
 /**
- * Undefined for more messages than a run can have. A run that was created before `keptSince`, when its organisation keeps none, has none. It
+ * Undefined for more messages than a run can have. A run that was created before `retentionCutoff`, when its organisation keeps none, has none. It
  * costs a read of the log, and where that does not begin with the run one object. @throws {LogUnavailable} @throws {ArchiveUnavailable}
  */
 const runMessages =
-  ({ log }: Kit, objects: ArchiveObjects, keptSince: KeptSince) =>
+  ({ log }: Kit, objects: ArchiveObjects, retentionCutoff: RetentionCutoff) =>
   async (key: RunKey): Promise<ReadMessages | undefined> => {
     const stored = await readAllOfRun(log, key);
     if (!stored) return undefined;
@@ -77,7 +77,7 @@ const runMessages =
     if (countOf(stored) > 0) return { ...joined, isOfOtherLog: false, isArchived };
     const all = [...joined.life, ...joined.webhook];
     const first = Math.min(...all.map(({ time }) => Date.parse(time)), Infinity);
-    if (first < (await keptSince(key.org_id))) return only;
+    if (first < (await retentionCutoff(key.org_id))) return only;
     const last = Math.max(...all.map(({ sequence }) => sequence), 0);
     return { ...joined, isOfOtherLog: last > (await runsIdentity(log)).lastSequence, isArchived };
   };
@@ -128,12 +128,12 @@ const removeRuns = async ({ remove }: ArchiveObjects, keys: readonly RunKey[]): 
 export const removeOldRuns = async (
   { config }: Pick<Kit, 'config'>,
   objects: ArchiveObjects,
-  keptSince: KeptSince,
+  retentionCutoff: RetentionCutoff,
   stop: AbortSignal,
 ): Promise<void> => {
   const since = new Map<string, number>();
   for await (const page of objects.list()) {
-    for (const { org_id } of page) if (!since.has(org_id)) since.set(org_id, await keptSince(org_id));
+    for (const { org_id } of page) if (!since.has(org_id)) since.set(org_id, await retentionCutoff(org_id));
     const old = page.filter(({ org_id, storedMs }) => storedMs < (since.get(org_id) ?? 0));
     await removeRuns(objects, old);
     if (stop.aborted) return;

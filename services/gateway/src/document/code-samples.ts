@@ -74,12 +74,12 @@ const sampleRequest = (url: string, method: string, operation: object, document:
   const parameters = listIn(operation, 'parameters').map((one) => ({
     name: String(own(one, 'name')),
     source: own(one, 'in'),
-    isShown: own(one, 'required') === true,
+    isVisible: own(one, 'required') === true,
     value: String([exampleOf(own(one, 'schema'), document)].flat()[0]),
   }));
   const shown = (source: string) =>
     parameters.flatMap(({ name, value, ...one }) =>
-      one.source === source && one.isShown ? [{ name, value }] : [],
+      one.source === source && one.isVisible ? [{ name, value }] : [],
     );
   const content = own(own(operation, 'requestBody'), 'content');
   const [type] = Object.keys(Object(content));

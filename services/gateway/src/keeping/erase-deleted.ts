@@ -22,7 +22,7 @@ import { outputsToErase, type StoredView } from '../views/run-view.ts';
 import type { RunViews } from '../views/run-views.ts';
 import type { Kit } from '../kit.ts';
 import { eraseBlobs, unreferencedByRuns } from '../files/blobs.ts';
-import type { Kept, Work } from './keeper.ts';
+import type { Upkeep, Work } from './keeper.ts';
 import type { OutputStore } from '../files/output-store.ts';
 import type { Files } from '../files/files.ts';
 import type { Archive } from '../archive/archive.ts';
@@ -46,7 +46,7 @@ const MAX_CONCURRENT = 8;
  * Erases the files of deleted runs and outputs, and the logs, input files and blobs of deleted runs. A view says what is
  * left to erase until all of it is erased, so a crash in between loses nothing.
  */
-export const eraseDeleted = (kit: Kit, { fresh, files, archive }: Kept, eraseFiles: EraseFiles): Work => {
+export const eraseDeleted = (kit: Kit, { fresh, files, archive }: Upkeep, eraseFiles: EraseFiles): Work => {
   const { log, views, stores, metrics } = kit;
   const eraseInputs = eraseInputFiles(files, stores.blobs);
   const erase = eraseBlobs(stores.blobs, unreferencedByRuns(views, fresh), ({ bytes }) =>

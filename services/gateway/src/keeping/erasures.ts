@@ -11,7 +11,7 @@ import { isContinued, type ProjectionPosition } from '../views/projection-start.
 import { everyPage, everyView } from '../views/scan-list.ts';
 import { ofCompleteViews } from '../views/fresh-views.ts';
 import type { Kit } from '../kit.ts';
-import type { Kept, Work } from './keeper.ts';
+import type { Upkeep, Work } from './keeper.ts';
 import type { ErasureRecords } from '../records/erasure.ts';
 import type { RunViews } from '../views/run-views.ts';
 import { keyStore } from '../records/keys/key-store.ts';
@@ -29,7 +29,7 @@ import { notificationExpired } from '../runs/facts/expiring.decide.ts';
  * Erases the organisations whose erasure was requested. Their records say what is left after a crash. A copy of the
  * views may bring back runs of one that was complete: then its erasure goes on.
  */
-export const eraseOrganisations = (kit: Kit, kept: Kept): Work => {
+export const eraseOrganisations = (kit: Kit, kept: Upkeep): Work => {
   const { erasures } = kept;
   const onUnreadable = errorOnce(kit.logger);
   /** The revision up to which all are complete. */
@@ -63,7 +63,7 @@ type OnUnreadable = (key: RunKey, why: string) => void;
  */
 const eraseAgain = async (
   { views, logger }: Kit,
-  { erasures, fresh }: Kept,
+  { erasures, fresh }: Upkeep,
   without: ProjectionPosition | undefined,
   stop: AbortSignal,
 ): Promise<ProjectionPosition | undefined> => {
@@ -116,7 +116,7 @@ const QUIET_FOR_MS = 10 * 60_000;
  */
 const eraseOrganisation = async (
   kit: Kit,
-  kept: Kept,
+  kept: Upkeep,
   erasure: Erasure,
   onUnreadable: OnUnreadable,
   stop: AbortSignal,
@@ -159,7 +159,7 @@ const PAGE = 200;
  */
 const eraseRuns = async (
   kit: Kit,
-  kept: Kept,
+  kept: Upkeep,
   org_id: OrgId,
   by: DeletedBy,
   onUnreadable: OnUnreadable,
@@ -196,7 +196,7 @@ const MAX_TRIES = 3;
 
 const deleteAnyRun = async (
   kit: Kit,
-  kept: Kept,
+  kept: Upkeep,
   key: RunKey,
   by: DeletedBy,
   onUnreadable: OnUnreadable,

@@ -18,7 +18,7 @@ import { OutputStoreUnavailable, type OutputStore } from '../files/output-store.
 import { ViewsUnavailable } from '../views/run-views.ts';
 
 /** What is kept, ended and erased, and what does it. */
-export interface Kept extends Reading {
+export interface Upkeep extends Reading {
   readonly archive: Archive;
   readonly current: ReadCurrentRun;
   readonly lists: OutputLists;

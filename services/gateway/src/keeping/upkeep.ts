@@ -5,7 +5,7 @@ import { SWEEP_EVERY_MS } from '../records/quotas/sweep-times.ts';
 import { expireNotification, expireRun } from '../runs/facts/expire-run.ts';
 import { eraseDeleted, eraseFiles } from './erase-deleted.ts';
 import { eraseOrganisations } from './erasures.ts';
-import type { Keeper, Kept } from './keeper.ts';
+import type { Keeper, Upkeep } from './keeper.ts';
 import { applyRetention } from './retention.ts';
 import { sweepBlobs, sweepFiles } from './sweeps.ts';
 import { readLogAge } from '@runledger/event-log/read/stream-identity';
@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** All that the gateway that projects does by itself, and how often. Each goes on where a kill has interrupted it. */
-export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Kept): void => {
+export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Upkeep): void => {
   const { archive, files, fresh, records, outputs } = kept;
 
   // Far less than the margin before a run expires, which is 150 s for the shortest age of the log.
@@ -60,7 +60,7 @@ export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Kept): void => {
 const PAGE = 1_000;
 
 /** Ends each run of the views that outlives the log, and gives up each notification that does. */
-const expireRuns = async (kit: Kit, kept: Kept, stop: AbortSignal): Promise<void> => {
+const expireRuns = async (kit: Kit, kept: Upkeep, stop: AbortSignal): Promise<void> => {
   const { log, views } = kit;
   const createdBefore = expiringBefore(await readLogAge(log));
   const from = (after: SortKey | undefined) => ({ createdBefore, after, limit: PAGE });

@@ -118,10 +118,10 @@ export const retentionRecords = (log: EventLog): RetentionRecords => {
 };
 
 /** Since when runs of an organisation are kept: older ones are not. Milliseconds since 1970. */
-export type KeptSince = (org_id: string) => Promise<number>;
+export type RetentionCutoff = (org_id: string) => Promise<number>;
 
 /** Since when the organisations keep runs, on the clock of the broker. */
-export const keptSince = ({ config, log }: Kit, records: RetentionRecords): KeptSince => {
+export const retentionCutoff = ({ config, log }: Kit, records: RetentionRecords): RetentionCutoff => {
   const brokerNow = polledClock(log, 'RUNS');
   return async (org_id) => {
     const { runs_days } = await records.get(orgId(org_id));

@@ -64,10 +64,10 @@ const NOT_KEPT =
   'or there was no room for it, or no gateway could be reached. It is shown as long as the brokers still have it.';
 
 /** Undefined for an attempt that wrote nothing. */
-const noticeOf = ({ kind }: FoundLogs, isShown: boolean): string | undefined => {
+const noticeOf = ({ kind }: FoundLogs, isVisible: boolean): string | undefined => {
   if (kind === 'gone') return 'The logs of this run have expired.';
   if (kind === 'damaged') return 'The logs of this run are damaged in the store.';
-  return isShown ? NOT_KEPT : undefined;
+  return isVisible ? NOT_KEPT : undefined;
 };
 
 export const isoTime: IsoTime = (ms) => new Date(ms).toISOString();

@@ -75,14 +75,14 @@ const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
     ),
   );
   const secrets = inputSecrets(secretBox(secretKeys), signer(secretKeys, 'idempotent-request'));
-  const room = logCapacity(kit, open.use(openCountedRuns(kit, below.seenPosition)));
+  const capacity = logCapacity(kit, open.use(openCountedRuns(kit, below.seenPosition)));
   const longest = longestRun(kit);
   const numbers = open.use(openRunNumbers(kit));
   const accept = acceptRun(kit, {
     current,
     isNew: isNewRun(reading),
     longestRun: longest,
-    room,
+    capacity,
     quotas,
     numbers,
     secrets,
@@ -102,7 +102,7 @@ const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
     keys,
     scheduler,
     quotas,
-    room,
+    capacity,
     longestRun: longest,
     accept,
     deployments: deploymentQueue(kit, { accept, callbacks, prepare }),
@@ -110,7 +110,7 @@ const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
     prepare,
     secrets,
     cancel: cancelRun(kit, current, (key) => expireRun(kit, reading, key)),
-    delete: deleteRun(kit, current, lists, room),
+    delete: deleteRun(kit, current, lists, capacity),
     record,
     tokens: runTokens(signer(secretKeys, 'run-token')),
   };

@@ -29,7 +29,7 @@ import { requestReceivers } from '@runledger/request-reply/receivers';
 /** Deliveries of notifications and their receivers, redelivery, and the secret that signs them. */
 export const webhookRoutes = (kit: Kit, runs: Runs): Route[] => {
   const { config, log, now } = kit;
-  const redeliver = inRoom(runs.room, redeliverRun(kit, runs.current, runs.webhooks));
+  const redeliver = withinCapacity(runs.capacity, redeliverRun(kit, runs.current, runs.webhooks));
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   return [
     deliveriesRoute(kit, runs),
@@ -42,10 +42,10 @@ export const webhookRoutes = (kit: Kit, runs: Runs): Route[] => {
 };
 
 /** Redeliveries may not use the room that accepted runs need for their ends. @throws {Refused} */
-const inRoom =
-  (room: LogCapacity, redeliver: RedeliverRun): RedeliverRun =>
+const withinCapacity =
+  (capacity: LogCapacity, redeliver: RedeliverRun): RedeliverRun =>
   async (...request) => {
-    const redelivery = await room.within(() => redeliver(...request));
+    const redelivery = await capacity.within(() => redeliver(...request));
     if (redelivery !== 'log_nearly_full') return redelivery;
     throw new Refused({
       code: 'log_full',

@@ -58,15 +58,15 @@ describe('a run that was deleted', () => {
     expect(await textOfArchive(bed.log)).toContain(gone.secret);
     await forgetAll(bed.log);
     const { api } = await bed.gateway();
-    const isShown = async (): Promise<void> => {
+    const isVisible = async (): Promise<void> => {
       expect((await call(`${api}/run/${gone.run.run_id}`, bed.tenant.key)).status).toBe(404);
       expect((await call(`${api}/run/${gone.run.run_id}/history`, bed.tenant.key)).status).toBe(404);
       expect((await call(`${api}/run/${kept.run.run_id}`, bed.tenant.key)).body.status).toBe('success');
     };
-    await isShown();
+    await isVisible();
     await eraseInArchive(gone.run, 'run');
     expect(await archivedIn(bed.log)).toEqual([kept.run]);
-    await isShown();
+    await isVisible();
   });
 
   it('by a client is erased in the archive', { timeout: 60_000 }, async () => {
@@ -144,9 +144,9 @@ describe('objects that were written longer ago than their organisation keeps run
     const kept = aRun(other.org_id);
     await appendAll(bed.log, queued(kept), assigned(kept), started(kept), succeeded(kept));
     await archiveAll(bed.log);
-    const keptSince = async (org_id: string) => (org_id === other.org_id ? 0 : Date.now() + 1_000);
+    const retentionCutoff = async (org_id: string) => (org_id === other.org_id ? 0 : Date.now() + 1_000);
     const config = aConfig();
-    await removeOldRuns({ config }, objectsOf(bed.log), keptSince, new AbortController().signal);
+    await removeOldRuns({ config }, objectsOf(bed.log), retentionCutoff, new AbortController().signal);
     expect(await archivedIn(bed.log)).toEqual([kept]);
   });
 });

@@ -65,8 +65,11 @@ const openDirectoryFiles = (options: ExpiryOptions): OutputStore & AsyncDisposab
   };
 };
 
-/** `keptSince`: files that were stored before it have expired. Milliseconds since 1970. */
-const directoryOutputStore = (root: string, keptSince: () => number): Omit<OutputStore, 'keepsForMs'> => ({
+/** `retentionCutoff`: files that were stored before it have expired. Milliseconds since 1970. */
+const directoryOutputStore = (
+  root: string,
+  retentionCutoff: () => number,
+): Omit<OutputStore, 'keepsForMs'> => ({
   put: async (output, body) => {
     if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
     const place = (pieces: AsyncIterable<Uint8Array>) =>
@@ -75,7 +78,7 @@ const directoryOutputStore = (root: string, keptSince: () => number): Omit<Outpu
       isFull(error) ? full(error) : unavailable('storing an output file', error),
     );
   },
-  find: (key) => (isOutputKey(key) ? findFile(root, key, keptSince()) : Promise.resolve(undefined)),
+  find: (key) => (isOutputKey(key) ? findFile(root, key, retentionCutoff()) : Promise.resolve(undefined)),
   read: (output, span) => readFileSpan(root, output, span),
   remove: async (key) => {
     if (!isOutputKey(key)) return false;
@@ -104,7 +107,11 @@ const writeFiles = async (
   return { ...described, stored_at: (await stat(content)).mtime.toISOString() };
 };
 
-const findFile = async (root: string, key: string, keptSince: number): Promise<StoredOutput | undefined> => {
+const findFile = async (
+  root: string,
+  key: string,
+  retentionCutoff: number,
+): Promise<StoredOutput | undefined> => {
   const folder = join(root, ...pathOf(key));
   try {
     const found = await orAbsent(root, undefined, () =>
@@ -112,7 +119,7 @@ const findFile = async (root: string, key: string, keptSince: number): Promise<S
     );
     if (!found) return undefined;
     const [{ size, mtime }, text] = found;
-    if (mtime.getTime() < keptSince) return undefined;
+    if (mtime.getTime() < retentionCutoff) return undefined;
     const described: unknown = JSON.parse(text);
     if (!Value.Check(FileDescription, described) || described.bytes !== size) {
       throw new OutputStoreUnavailable(`The output file in ${folder} is damaged.`);

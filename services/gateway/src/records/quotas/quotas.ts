@@ -47,7 +47,7 @@ interface Counted {
 const DAY_LENGTH = 10;
 
 /** The day from which on output files are kept. */
-const keptSince = (now: Date, keptForMs: number): string => {
+const retentionCutoff = (now: Date, keptForMs: number): string => {
   const ms = Math.max(now.getTime() - keptForMs, 0);
   return new Date(ms).toISOString().slice(0, DAY_LENGTH);
 };
@@ -98,7 +98,8 @@ export const openQuotas = (
       }),
     ),
     output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {
-      count: async (org_id) => views.sumOutputBytes(org_id, keptSince(now(), await keepsOutputsForMs())),
+      count: async (org_id) =>
+        views.sumOutputBytes(org_id, retentionCutoff(now(), await keepsOutputsForMs())),
       becomeFresh,
     }),
     files: ofRecords('files', config.RUNLEDGER_QUOTA_FILES, async (org_id) => (await sumFiles(org_id)).files),

@@ -72,7 +72,7 @@ export interface Acceptors {
   readonly current: ReadCurrentRun;
   readonly isNew: IsNewRun;
   readonly longestRun: LongestRun;
-  readonly room: LogCapacity;
+  readonly capacity: LogCapacity;
   readonly quotas: Quotas;
   readonly numbers: RunNumbers;
   readonly secrets: InputSecrets;
@@ -139,7 +139,7 @@ type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Accep
 
 /** The acceptance of an earlier request with the key; undefined for none. */
 const earlierAcceptance =
-  ({ current, room, secrets }: Acceptors): EarlierAcceptance =>
+  ({ current, capacity, secrets }: Acceptors): EarlierAcceptance =>
   async (org_id, identity) => {
     if (identity.kind === 'random') return undefined;
     const { run_id } = identity;
@@ -155,7 +155,7 @@ const earlierAcceptance =
         return { kind: 'key_of_deleted_run' };
       case 'views_unavailable':
         // Only a run that has expired from the log could be in the views alone.
-        return (await room.hasEverything()) ? undefined : found;
+        return (await capacity.hasEverything()) ? undefined : found;
       case 'unreadable':
         return found;
     }
@@ -167,7 +167,7 @@ const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER;
 /** Stores the first event of the run, if there is room for it. Inputs that are too large for it are stored before. */
 const begin = async (
   kit: Kit,
-  { secrets, longestRun, room, quotas, numbers }: Acceptors,
+  { secrets, longestRun, capacity, quotas, numbers }: Acceptors,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   run: NewRun,
@@ -199,7 +199,7 @@ const begin = async (
     if (stored.blob && appended.kind === 'appended') await stores.blobs.confirm(org_id, stored.blob);
     return appended;
   };
-  const appended = await room.within(() => quotas.queued_runs.within(org_id, 1, store));
+  const appended = await capacity.within(() => quotas.queued_runs.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
   switch (appended.kind) {

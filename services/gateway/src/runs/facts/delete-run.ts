@@ -38,7 +38,7 @@ export const deleteRun =
     { log, writer, now, metrics }: Kit,
     current: ReadCurrentRun,
     lists: OutputLists,
-    room: LogCapacity,
+    capacity: LogCapacity,
   ): DeleteRun =>
   async (what, key, { traceparent, ...by }) => {
     const store = () =>
@@ -67,7 +67,7 @@ export const deleteRun =
         },
         onConflict: metrics.conflict,
       });
-    const decided = await room.within(store);
+    const decided = await capacity.within(store);
     if (decided === 'log_nearly_full') return { kind: 'log_nearly_full' };
     return decided.kind === 'too_busy' ? { kind: 'too_busy' } : decided.answer;
   };

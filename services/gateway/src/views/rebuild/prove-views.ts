@@ -105,15 +105,15 @@ export const compareAtEnd = async (
 /** How long runs are kept. */
 export interface Keeping {
   /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
-  readonly keptSince: (org_id: string) => Promise<number>;
+  readonly retentionCutoff: (org_id: string) => Promise<number>;
 }
 
 /** Retention has removed it from the live set, or all of a deleted run was erased. */
 const isOver = async (
-  { log, keptSince }: Compared & Keeping,
+  { log, retentionCutoff }: Compared & Keeping,
   run: Parameters<typeof isDeleted>[0],
 ): Promise<boolean> =>
-  (isDeleted(run) || Date.parse(run.created_at) < (await keptSince(run.org_id))) &&
+  (isDeleted(run) || Date.parse(run.created_at) < (await retentionCutoff(run.org_id))) &&
   (await lastOfRun(log, run)) === 0;
 
 const compareAgain = async (

@@ -189,7 +189,7 @@ const finishRebuild = async (
 
 /** The next set is as far as the live one afterwards, and compared with it. */
 const bringTo = async (
-  { log, logger, views, keptSince }: RebuildSources,
+  { log, logger, views, retentionCutoff }: RebuildSources,
   at: ProjectionPosition,
   { at: builtTo, moved, digests, differences: known }: Proved,
   signal: AbortSignal,
@@ -201,7 +201,7 @@ const bringTo = async (
   await foldUpTo(folding, position, at.sequence, (changed) =>
     changed.forEach((key) => keys.set(runName(key), key)),
   );
-  const differences = await compareAtEnd({ log, live: views, next, keptSince }, keys, known);
+  const differences = await compareAtEnd({ log, live: views, next, retentionCutoff }, keys, known);
   return {
     sequence: digests?.sequence ?? 0,
     runs: digests?.runs ?? 0,

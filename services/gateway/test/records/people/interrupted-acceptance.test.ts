@@ -67,14 +67,14 @@ describe('an acceptance that fails', () => {
   it('leaves no account, and the next one makes it', async () => {
     const { org_id, owner } = await anOrganisation(bed, gateway, { operator: true });
     const { token, email } = await invite(owner, anEmail());
-    const makeRoom = await crowd(org_id);
+    const freeSpace = await crowd(org_id);
     expect(await codeOf(accept(aBrowser(gateway.api), token, { name: 'Eve', password: FIRST }))).toEqual([
       409,
       'too_many_members',
     ]);
     expect(await accountsOf(bed.log).people.findByEmail(email)).toBeUndefined();
     expect((await signIn(email, FIRST)).status).toBe(401);
-    await makeRoom();
+    await freeSpace();
     const { status, body } = await accept(aBrowser(gateway.api), token, { name: 'Ada', password: SECOND });
     expect([status, body.user.name, body.organisation.id]).toEqual([200, 'Ada', org_id]);
     expect(await signIn(email, SECOND)).toEqual({ status: 200, organisation: org_id });
@@ -84,12 +84,12 @@ describe('an acceptance that fails', () => {
     const { org_id, owner } = await anOrganisation(bed, gateway);
     const { token, email } = await invite(owner, anEmail());
     const account = anAccount(provider, { email });
-    const makeRoom = await crowd(org_id);
+    const freeSpace = await crowd(org_id);
     const withIt = () => signInWith(provider, aBrowser(gateway.api), account, { invitation: token });
     expect(await withIt()).toBe('too_many_members');
     expect(await accountsOf(bed.log).people.findByEmail(email)).toBeUndefined();
     expect(await signInWith(provider, aBrowser(gateway.api), account)).toBe('person_unknown');
-    await makeRoom();
+    await freeSpace();
     expect(await withIt()).toBe(SIGNED_IN);
   });
 });

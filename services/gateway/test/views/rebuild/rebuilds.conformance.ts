@@ -44,7 +44,7 @@ const aGateway = async (
   const projection = open.use(openRunProjection({ log, views, logger: silentLogger, instance: 'test' }));
   const config = { ...settings, ...(nats.env as { NATS_URL: string }) };
   const order = { config, instance: 'test', level: 'silent', version: VIEW_VERSION } as const;
-  const kept = { log, views, archived, keptSince: async () => 0 };
+  const kept = { log, views, archived, retentionCutoff: async () => 0 };
   open.use(openRebuilds({ ...kept, projection, logger: silentLogger, order, clock }));
   return views;
 };

@@ -64,7 +64,7 @@ const cogServerType = (model: string, command: ServerEntry['command']): ServerTy
   preload: false,
   scratch: [PREDICTIONS_FOLDER],
   runLine: userLine,
-  shownLine: serverLine,
+  logLine: serverLine,
   hear: ({ outputLog }, line) => outputLog.hear(line),
 });
 

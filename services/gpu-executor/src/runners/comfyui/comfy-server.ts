@@ -48,7 +48,7 @@ const COMFYUI: Omit<ServerType<ComfyApi>, 'connect'> = {
   preload: true,
   scratch: [],
   runLine: (line) => line,
-  shownLine: (line) => line,
+  logLine: (line) => line,
   hear: null,
 };
 

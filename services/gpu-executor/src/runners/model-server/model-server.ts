@@ -63,7 +63,7 @@ export interface ServerType<Api> {
   /** A line that it wrote while it executed a run, as the log of that run has it; null when it is not of the run. */
   readonly runLine: (line: string) => string | null;
   /** A line that it wrote, for people; null when it is of no use to them. */
-  readonly shownLine: (line: string) => string | null;
+  readonly logLine: (line: string) => string | null;
   /** Takes every line that the executor's own server writes, if it says there what its interface does not. */
   readonly hear: ((api: Api, line: string) => void) | null;
 }

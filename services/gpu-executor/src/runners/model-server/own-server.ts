@@ -75,7 +75,7 @@ const serverProcess = <Api>({
     };
     const output = readServerOutput(process, gone, (line) => {
       type.hear?.(api, line);
-      const shown = type.shownLine(line);
+      const shown = type.logLine(line);
       return shown === null ? null : hide(shown);
     });
     return { ...output, ready: isReady(), api, gone, hide };
@@ -174,18 +174,18 @@ const LAST_LINES = 40;
 const QUIET_MS = 100;
 const QUIET_WITHIN_MS = 1_000;
 
-/** Reads the output of a server until it is `gone`. `shownLine` is called once for each line, and has null for one that nobody is shown. */
+/** Reads the output of a server until it is `gone`. `logLine` is called once for each line, and has null for one that nobody is shown. */
 const readServerOutput = (
   { stdout, stderr }: SupervisedProcess,
   gone: AbortSignal,
-  shownLine: (line: string) => string | null,
+  logLine: (line: string) => string | null,
 ): ServerOutput => {
   const last: LogLine[] = [];
   let listener: ((line: LogLine) => void) | undefined;
   let lineAt = 0;
   const take = ({ stream, line: written }: LogLine): void => {
     lineAt = performance.now();
-    const line = shownLine(written);
+    const line = logLine(written);
     if (line !== null) last.push({ stream, line });
     if (last.length > LAST_LINES) last.shift();
     listener?.({ stream, line: written });
