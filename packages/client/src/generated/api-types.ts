@@ -8012,6 +8012,11 @@ export interface components {
              */
             cold_start_duration: number | null;
             /**
+             * @description Identifies the code that executed the last attempt: a hash of the files of its program. Two runs with the same one were executed by the same code, on whichever machine. Null while the workflow has not begun to execute, and where the executor does not know its code, as of a model server.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            code_sha256: string | null;
+            /**
              * @description From created_at to started_at, in seconds; null until both times are known.
              * @example 12.5
              */

@@ -258,7 +258,11 @@ export const RunDeletedData = Type.Object({
 });
 
 /** The workflow begins to execute. */
-export const RunStartedData = Type.Object({ cold_start_s: ColdStart });
+export const RunStartedData = Type.Object({
+  cold_start_s: ColdStart,
+  /** Of the code that executes it, the same on every machine; left out where the executor knows none. */
+  code_sha256: Type.Optional(Sha256),
+});
 
 /** A blob with the `RetainedLogs` of the attempts so far; left out when they wrote nothing, or when it could not be kept. */
 const LogBlob = Type.Optional(BlobRef);

@@ -6,6 +6,7 @@ import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
 import {
   cancelReason,
+  codeOf,
   deleted,
   end,
   endedBy,
@@ -99,6 +100,7 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
         status: 'running',
         started_at: time,
         cold_start_s: event.data.cold_start_s,
+        ...codeOf(event.data),
         updated_at: time,
       };
     case 'RunUploading':

@@ -88,6 +88,13 @@ export interface Ending {
   readonly warnings?: readonly RunWarning[];
 }
 
+/** A member that is left out where nobody knows the code. */
+export const codeOf = ({
+  code_sha256,
+}: {
+  readonly code_sha256?: string;
+}): { readonly code_sha256?: string } => (code_sha256 === undefined ? {} : { code_sha256 });
+
 export const end = (
   run: QueuedRun | ExecutingRun,
   { time }: RunFact,
@@ -103,6 +110,7 @@ export const end = (
   attempt: run.attempt,
   started_at: 'started_at' in run ? run.started_at : null,
   cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
+  ...('started_at' in run ? codeOf(run) : {}),
   ended_at: time,
   // Only an executor knows outputs.
   outputs: ending.outputs === undefined ? [] : ending.outputs,

@@ -91,6 +91,8 @@ type RunningRun = RunIdentity & {
   readonly started_at: string;
   /** How long it waited for what executes it to load. */
   readonly cold_start_s: number;
+  /** Of the code that executes it; undefined where the executor knows none. */
+  readonly code_sha256?: string;
 };
 /** Which outputs a run has. */
 export interface OutputListing {
@@ -115,6 +117,7 @@ export type EndedRun = RunIdentity &
     readonly attempt: Attempt | null;
     readonly started_at: string | null;
     readonly cold_start_s: number | null;
+    readonly code_sha256?: string;
     readonly ended_at: string;
     /** Null as long as nobody has deleted them. */
     readonly deleted_outputs: DeletedOutputs | null;

@@ -98,9 +98,19 @@ const VOID =
   'It did not begin: another scheduler had begun to lead before its assignment was stored. The run is queued again, and this attempt does not count.';
 
 /** The workflow begins to execute, unless a cancel was requested. */
-export const begin = (attempt: AttemptUnderWay, loadingMs: number): EventDraft | null =>
+export const begin = (
+  attempt: AttemptUnderWay,
+  loadingMs: number,
+  code_sha256: string | null,
+): EventDraft | null =>
   attempt.status === 'started' && attempt.cancel === null
-    ? { type: 'RunStarted', data: { cold_start_s: Math.round(loadingMs) / 1_000 } }
+    ? {
+        type: 'RunStarted',
+        data: {
+          cold_start_s: Math.round(loadingMs) / 1_000,
+          ...(code_sha256 === null ? {} : { code_sha256 }),
+        },
+      }
     : null;
 
 export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: number): EventDraft | null =>

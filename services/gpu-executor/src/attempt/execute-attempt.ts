@@ -80,7 +80,7 @@ export const executeAttempt = async (
   }
   using log = tools.openLog(assignment, fetched.mask);
   const observe: RunObserver = {
-    begin: (loadingMs) => ledger.append((state) => begin(state, loadingMs)),
+    begin: (loadingMs, code) => ledger.append((state) => begin(state, loadingMs, code)),
     progress: (report) => progress.report(report),
     log: (line) => log.write(line),
     masked: fetched.mask,

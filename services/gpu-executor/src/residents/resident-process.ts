@@ -29,6 +29,8 @@ export interface ResidentProcess<Connection> {
   isReady(): boolean;
   /** Whether it is ready for a run, or executes one. */
   isLoaded(): boolean;
+  /** Whether it has loaded other code than there is now. */
+  isOutdated(): Promise<boolean>;
   /** Whether it may have runs of several organisations. */
   readonly isShared: boolean;
   /** It has runs of this organisation, and of no other one. */
@@ -38,6 +40,9 @@ export interface ResidentProcess<Connection> {
   /** Ends it. Resolves when nothing of it is left. It can be acquired again. */
   stop(): Promise<void>;
 }
+
+/** Runs that follow each other faster do not look at the code again. */
+const LOOKED_MS = 1_000;
 
 /** How long it stays ended after it failed, longer from one failure to the next, until a run succeeds in using it. */
 const BACK_OFF = { firstMs: 1_000, longestMs: 60_000 };
@@ -93,6 +98,12 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     isReady: () => open.state.phase === 'idle',
     isShared: spec.shared,
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
+    isOutdated: async () => {
+      const { started } = open;
+      return (
+        started !== null && spec.code !== undefined && (await started.code) !== (await spec.code(LOOKED_MS))
+      );
+    },
     adopt: (org_id) => open.started?.sandbox.adopt(org_id),
     acquire: (org_id, signal) => acquire(open, org_id, signal),
     stop: async () => {
@@ -239,12 +250,13 @@ const follow = async <Connection extends ResidentConnection>(
 
 const leaseOf = <Connection extends ResidentConnection>(
   open: Open<Connection>,
-  { connection, startedAt, organisations, gone }: StartedProcess<Connection>,
+  { connection, startedAt, code, organisations, gone }: StartedProcess<Connection>,
   { since, isWarm }: Waiting<Connection>,
 ): Lease<Connection> => {
   return {
     connection,
     isMixed: organisations.size > 1,
+    code,
     loadingMs: isWarm ? 0 : performance.now() - Math.max(since, startedAt),
     ended: gone,
     release: () => apply(open, { type: 'released' }),

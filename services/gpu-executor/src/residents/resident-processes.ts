@@ -15,6 +15,7 @@ import type { Acquired, ResidentConnection, ResidentSpec, ResidentHost } from '.
  * 4. `release` the lease for the next run, or `discard` it when the process no longer obeys.
  *
  * A process is of one organisation, that of its first run, unless its spec says that it is shared: a run of another one stops it first.
+ * A process has the code that it was started with: when that has changed, the next run starts it anew.
  * A process is isolated like one of a run (`src/supervision/`), so nothing of it is left when the executor is killed.
  */
 export interface ResidentProcesses extends AsyncDisposable {
@@ -102,7 +103,11 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
           const resident = residentIn(slot);
           const isOfAnother = resident.org_id !== null && resident.org_id !== org_id && !spec.shared;
-          if (resident.occupant !== process || isOfAnother) vacateFor(process, resident);
+          const isOther = resident.occupant !== process || isOfAnother;
+          if (isOther || (await process.isOutdated())) {
+            if (!isOther) host.log.info({ resident: spec.name, slot: slot.index }, OUTDATED);
+            vacateFor(process, resident);
+          }
           resident.org_id = org_id;
           if (!process.isReady()) onLoading?.();
           if (resident.vacated !== null) await untilAborted(resident.vacated, signal);
@@ -122,6 +127,8 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
     [Symbol.asyncDispose]: () => endIn(slots, () => true),
   };
 };
+
+const OUTDATED = 'the code of a resident process has changed: it is ended, and started with the new one';
 
 const NOTHING: ResidentSlot = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
 

@@ -22,6 +22,8 @@ export interface ResidentSpec<Connection extends ResidentConnection> {
   /** Without it the process runs in its temporary folder. */
   readonly cwd?: string;
   readonly limits: Limits;
+  /** Looks at its code: a process of other code than there is now is ended before it gets another run. Left out where nobody knows it. */
+  readonly code?: (maxAgeMs?: number) => Promise<string | null>;
   /** What the process may see. @throws when it cannot be shown */
   readonly view: (slot: GpuSlot, withheld: Withheld) => View;
   /** It may be kept from a run of one organisation to that of another one. */
@@ -60,6 +62,8 @@ export interface Lease<Connection> {
   readonly connection: Connection;
   /** How long this run waited for a process that was started but not ready; 0 when it was warm. */
   readonly loadingMs: number;
+  /** The hash of the code that the process was started with; null where nobody knows it. */
+  readonly code: Promise<string | null>;
   /** The process has had runs of other organisations: what it writes of its own accord may be theirs. */
   readonly isMixed: boolean;
   /** Settles when the process has ended and nothing of it is left. Then the run has failed. */
@@ -85,6 +89,8 @@ export interface StartedProcess<Connection> {
   readonly connection: Connection;
   readonly sandbox: Sandbox;
   readonly startedAt: number;
+  /** As it was just before the process could read it. */
+  readonly code: Promise<string | null>;
   /** Whose runs it has had. */
   readonly organisations: Set<string>;
   /** Settles when nothing of it is left. Never rejects. */
@@ -105,6 +111,7 @@ export const startProcess = <Connection extends ResidentConnection>(
   const cache = hasLastingHome(isolation, host.env, spec.env) ? null : { org_id, of: spec.name };
   const sandbox = host.supervisors.sandboxForResident(spec.view(slot, withheld), cache);
   const startedAt = performance.now();
+  const code = spec.code?.() ?? Promise.resolve(null);
   const process = supervised(spec, slot, host, sandbox);
   const ending = new AbortController();
   const connection = spec.connect(process, ending.signal, sandbox);
@@ -115,7 +122,7 @@ export const startProcess = <Connection extends ResidentConnection>(
     await sandbox.leave();
     return end;
   };
-  return { process, connection, sandbox: sandbox, startedAt, organisations: new Set(), gone: gone() };
+  return { process, connection, sandbox, startedAt, code, organisations: new Set(), gone: gone() };
 };
 
 const supervised = (

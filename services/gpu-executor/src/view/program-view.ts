@@ -33,6 +33,15 @@ export const programView = (
   };
 };
 
+/** Where the code of a command is: what its operator names, and what that leads to, without what programs write. */
+export const codePaths = (command: OperatorCommand, withheld: Withheld): string[] => {
+  const written = [...withheld.written, ...realPaths(command.writable ?? [])];
+  return [...namedBy(command, withheld), ...foundFor(command, withheld).shown].filter((path) => {
+    const real = realPath(path);
+    return real !== null && !isWithin(written, real);
+  });
+};
+
 /** One sentence, with what to do, for each path that the entry names and that cannot be shown. */
 const wrongPaths = (command: OperatorCommand, { written }: Withheld): string[] => {
   const { readable = [], writable = [], cwd } = command;

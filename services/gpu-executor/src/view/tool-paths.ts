@@ -23,7 +23,7 @@ const NOTHING: Leads = { named: [], around: [] };
 /** More are no interpreters of one command. */
 const MAX_TOOLS = 32;
 const TOOL_FOLDERS = new Set(['bin', 'shims']);
-const SOURCES = new Set(
+export const SOURCES: ReadonlySet<string> = new Set(
   '.bash .cjs .cts .jl .js .lua .mjs .mts .php .pl .py .pyz .r .R .rb .sh .ts'.split(' '),
 );
 

@@ -6,6 +6,8 @@ const MAX_LINES = 10_000;
 export interface Reported {
   /** For each time that the runner began: how long it was loading. */
   readonly begun: readonly number[];
+  /** And of which code. */
+  readonly codes: readonly (string | null)[];
   readonly reports: readonly ProgressReport[];
   /** The first lines of the run's log. */
   readonly lines: readonly LogLine[];
@@ -14,8 +16,10 @@ export interface Reported {
 /** An observer that keeps what a runner reports. */
 export const observed = (mayBegin = true): Reported & { readonly observe: RunObserver } => {
   const begun: number[] = [];
-  const begin = async (loadingMs: number): Promise<boolean> => {
+  const codes: (string | null)[] = [];
+  const begin: RunObserver['begin'] = async (loadingMs, code) => {
     begun.push(loadingMs);
+    codes.push(code);
     return mayBegin;
   };
   const reports: ProgressReport[] = [];
@@ -23,5 +27,5 @@ export const observed = (mayBegin = true): Reported & { readonly observe: RunObs
   const log = (line: LogLine): void => void (lines.length < MAX_LINES && lines.push(line));
   const masked = (text: string): string => text;
   const observe = { begin, progress: (report: ProgressReport) => reports.push(report), log, masked };
-  return { observe, begun, reports, lines };
+  return { observe, begun, codes, reports, lines };
 };

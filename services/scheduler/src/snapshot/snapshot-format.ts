@@ -129,6 +129,7 @@ const Line = Type.Object({
       status: Type.Enum(['running', 'uploading']),
       started_at: Time,
       cold_start_s: Type.Number({ minimum: 0 }),
+      code_sha256: Type.Optional(Type.String()),
     }),
   ]),
 });

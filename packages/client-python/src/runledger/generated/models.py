@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7f67bc97688700b065e0cac3b7fea598638db72fba3076537189d4276052699e.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 d97c19ae4095dc14220f66015fd81014f3734536665ca0f3de0872199e9887c3.
 
 from __future__ import annotations
 
@@ -5144,6 +5144,10 @@ class WorkflowRun(TypedDict):
     cold_start_duration: float | None
     """
     Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm. Null while the workflow has not begun to execute.
+    """
+    code_sha256: str | None
+    """
+    Identifies the code that executed the last attempt: a hash of the files of its program. Two runs with the same one were executed by the same code, on whichever machine. Null while the workflow has not begun to execute, and where the executor does not know its code, as of a model server.
     """
     cold_start_duration_total: float | None
     """

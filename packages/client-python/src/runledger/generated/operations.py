@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7f67bc97688700b065e0cac3b7fea598638db72fba3076537189d4276052699e.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 d97c19ae4095dc14220f66015fd81014f3734536665ca0f3de0872199e9887c3.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

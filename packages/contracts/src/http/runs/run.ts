@@ -107,6 +107,15 @@ export const WorkflowRun = Type.Object(
       }),
       'Null while the workflow has not begun to execute.',
     ),
+    code_sha256: nullable(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description:
+          'Identifies the code that executed the last attempt: a hash of the files of its program. Two runs with the same one were executed by the same code, on whichever machine.',
+        examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+      }),
+      'Null while the workflow has not begun to execute, and where the executor does not know its code, as of a model server.',
+    ),
     cold_start_duration_total: seconds('From created_at to started_at'),
     run_duration: seconds('From started_at to ended_at'),
     ended_at: nullable(time('When it ended.'), 'Null until then.'),

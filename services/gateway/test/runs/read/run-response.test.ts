@@ -55,6 +55,7 @@ const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {
   webhook: null,
   webhook_status: null,
   webhook_intermediate_status: false,
+  code_sha256: null,
   is_realtime: false,
   number: 1,
   created_at: timeOf(1),
@@ -77,6 +78,7 @@ const OF_THE_SPECIFICATION =
     ' ',
   );
 const OURS = [
+  'code_sha256',
   'finished',
   'end_reason',
   'error',

@@ -67,7 +67,8 @@ const executeOn = async <Api>(
   execute: ExecuteOn<Api>,
   signal: AbortSignal,
 ): Promise<Executed> => {
-  if (signal.aborted || !(await observe.begin(lease.loadingMs))) return { result: CANCELLED, isUsable: true };
+  if (signal.aborted || !(await observe.begin(lease.loadingMs, null)))
+    return { result: CANCELLED, isUsable: true };
   const log: RunObserver['log'] = ({ stream, line }) => observe.log({ stream, line: lease.hide(line) });
   return execute(lease, { ...observe, log });
 };

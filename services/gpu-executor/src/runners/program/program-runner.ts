@@ -12,6 +12,7 @@ import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
 import { programError, hidingValues } from '../output/program-error.decide.ts';
 import { cancelWithGrace, logStrays, type SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectOutputs, outputResult } from '../output/output-result.ts';
+import { programCode } from '../../view/program-code.ts';
 import { programView } from '../../view/program-view.ts';
 import { visibleHost } from '../../isolation/isolation.ts';
 import type { Sandbox } from '../../supervision/supervisors.ts';
@@ -27,8 +28,12 @@ export interface ProgramRunnerSettings extends ProcessHost {
 }
 
 /** Runs a program of the allow-list, one process for each run. The README has the contract for programs. */
-export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
-  run: async (work, observe, signal) => {
+export const programRunner = (settings: ProgramRunnerSettings): Runner => {
+  const { programs, supervisors, log } = settings;
+  const codeOf = new Map(
+    [...programs].map(([name, program]) => [name, programCode(program, supervisors.withheld, log)]),
+  );
+  const run: Runner['run'] = async (work, observe, signal) => {
     const name = work.choice.kind === 'program' ? work.choice.program : '';
     const program = settings.programs.get(name);
     if (program === undefined) {
@@ -36,8 +41,9 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
     }
     const refusal = await whyNotExecutable(program.command);
     if (refusal !== null) return notStarted(settings, { name, program, work }, refusal);
+    const code = (await codeOf.get(name)?.()) ?? null;
     // What the program itself loads belongs to its run.
-    if (signal.aborted || !(await observe.begin(0)))
+    if (signal.aborted || !(await observe.begin(0, code)))
       return { outcome: 'cancelled', forced: false, files: [] };
 
     const named = { name, program, work };
@@ -48,8 +54,9 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
     const temporary = sandbox.makeTemporary();
     left.defer(() => removeTree(temporary, settings.log));
     return await execute(settings, { ...named, sandbox, temporary }, observe, signal);
-  },
-});
+  };
+  return { run };
+};
 
 interface NamedProgram {
   readonly name: string;

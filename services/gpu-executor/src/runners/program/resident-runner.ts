@@ -8,6 +8,7 @@ import type { Acquired, Lease } from '../../residents/start-process.ts';
 import { cancelWithGrace } from '../../supervision/supervised-process.ts';
 import type { LentFolders } from '../../folders/lent-folders.ts';
 import type { Sandbox } from '../../supervision/supervisors.ts';
+import { programCode, type LookAtCode } from '../../view/program-code.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
@@ -24,7 +25,8 @@ export interface ResidentProgram extends OperatorCommand {
 
 /** A program that stays loaded between runs and executes one at a time in each slot. The README has the contract for programs. */
 export const residentRunner = (host: RunnerHost, name: string, program: ResidentProgram): Runner => {
-  const slots = new Map(host.slots.map((slot) => [slot.index, openSlot(host, name, program, slot)]));
+  const code = programCode(program, host.supervisors.withheld, host.log);
+  const slots = new Map(host.slots.map((slot) => [slot.index, openSlot(host, code, name, program, slot)]));
   return {
     run: async (work, observe, signal) => {
       const slot = slots.get(work.slot.index);
@@ -66,6 +68,7 @@ interface ConnectedProgram extends ProgramConnection {
 
 const openSlot = (
   { residents, log }: RunnerHost,
+  code: LookAtCode,
   name: string,
   program: ResidentProgram,
   slot: RunnerWork['slot'],
@@ -85,6 +88,7 @@ const openSlot = (
         ...(program.shared === true ? { [BY_RUN_VARIABLE]: '1' } : {}),
       },
       shared: program.shared ?? false,
+      code,
       view: (ofSlot, withheld) => programView(program, ofSlot, withheld),
       connect: (process, _gone, sandbox) => {
         const hide = hidingValues(program, { TMPDIR: sandbox.folder, ...namedCache(sandbox) });
@@ -145,7 +149,7 @@ const begin = async ({ work, observe }: Run, lease: Lease<ConnectedProgram>): Pr
   let isBegun = false;
   try {
     const { connection } = lease;
-    const beginning = observe.begin(lease.loadingMs);
+    const beginning = observe.begin(lease.loadingMs, await lease.code);
     // While the log stores it.
     const lending = connection.sandbox.lend(work, connection.makesOutputDir());
     lending.catch(() => undefined);

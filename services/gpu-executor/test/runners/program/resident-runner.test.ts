@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, vi } from 'vitest';
 import type { RunResult } from '../../../src/runners/runner.ts';
-import { bareProgram, openResidentProgram } from './run-a-resident-program.ts';
+import { temporaryFolder } from './run-a-program.ts';
+import { bareProgram, openResidentProgram, PROGRAMS } from './run-a-resident-program.ts';
 
 const TOKEN = 'hunter2-hunter2';
 
@@ -26,6 +28,35 @@ describe('a resident program', () => {
     expect(second.reports).toEqual([]);
     // Each slot has its own.
     expect(textOf(await start('says its process', { slot: 1 }).result)).not.toEqual(process);
+  });
+
+  it('is started anew for the next run when its code has changed, and each run says which code it had', async () => {
+    const folder = temporaryFolder();
+    const program = join(folder, 'bare.mjs');
+    copyFileSync(join(PROGRAMS, 'bare.mjs'), program);
+    const start = await openResidentProgram({ ...bareProgram(), args: [program] });
+    const ran = async (nth: number) => {
+      const run = start('says its process', { nth });
+      return { process: textOf(await run.result)?.[0], code: run.codes[0] };
+    };
+    const [first, second] = [await ran(0), await ran(1)];
+    expect(first.code).toMatch(/^[0-9a-f]{64}$/);
+    expect(second).toEqual(first);
+    appendFileSync(program, '// another release');
+    let nth = 2;
+    // Runs that follow each other fast do not look at the code again.
+    const untilChanged = (code: string | null | undefined) =>
+      waitFor('other code', async () => {
+        const run = await ran((nth += 1));
+        return run.code === code ? undefined : run;
+      });
+    const third = await untilChanged(first.code);
+    expect(third.process).not.toBe(first.process);
+    expect(await ran((nth += 1))).toEqual(third);
+    // Back to what it was: the same code again.
+    copyFileSync(join(PROGRAMS, 'bare.mjs'), program);
+    nth += 1;
+    expect((await untilChanged(third.code)).code).toBe(first.code);
   });
 
   it('is free for the next run when it cannot get the folders of one', async () => {

@@ -55,7 +55,7 @@ const runSteps = async (
   if (signal.aborted) return { outcome: 'cancelled', forced: false, files: [] };
   if (!steps.Check(work.workflow))
     return { outcome: 'not_runnable', why: 'its workflow is not a list of steps' };
-  if (!(await observe.begin(0))) return { outcome: 'cancelled', forced: false, files: [] };
+  if (!(await observe.begin(0, null))) return { outcome: 'cancelled', forced: false, files: [] };
   const text: Record<string, string[]> = {};
   const executing = executeSteps(work.workflow, work, observe, { text, signal });
   await untilAborted(executing, signal);
