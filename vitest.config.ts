@@ -81,13 +81,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Pure tests, and tests of one service: `npm test`. A third of their time is waiting, so two cores can serve six workers.
+        // Pure tests, and tests of one service: `npm test`. Two thirds of their time is waiting, so two cores can serve eight workers.
         test: {
           name: 'service',
           include: TEST_FILES,
           exclude: [...SYSTEM_TEST_FILES, ...NIGHTLY_TEST_FILES],
           isolate: false,
-          maxWorkers: 6,
+          maxWorkers: 8,
           // What a test makes lives longer than the 16 MiB for young objects last: copying it takes a tenth of the processor time. They have
           // 64 MiB from the start, and keep them while the worker waits for its servers, which V8 takes as a time to save memory.
           execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64', '--no-memory-reducer'],

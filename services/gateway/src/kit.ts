@@ -5,6 +5,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { EventEnvelope } from '@runledger/contracts/events/event-envelope';
+import type { Passwords } from './records/people/passwords.ts';
 import type { RunViews } from './views/run-views.ts';
 
 /** What every part of the gateway is given, whole. */
@@ -14,6 +15,7 @@ export interface Kit {
   readonly views: RunViews;
   /** Of workflows, inputs, and lists of outputs that are too large for a fact. */
   readonly stores: BlobStores;
+  readonly passwords: Passwords;
   readonly logger: Logger;
   readonly metrics: GatewayMetrics;
   /** Whose the facts are that this process stores. */

@@ -26,6 +26,7 @@ import { archiveHasMore } from './archive/archive-walk.ts';
 import { openHttpServer } from './door/http-server.ts';
 import { commonHeaders } from './door/responses.ts';
 import { ownServices } from './own-services.ts';
+import { openPasswords } from './records/people/passwords.ts';
 import { VIEW_VERSION } from './views/stored-run.decide.ts';
 import { openViewStore } from './views/open-view-store.ts';
 import { nameLostRuns } from './views/name-lost-runs.ts';
@@ -60,6 +61,7 @@ export const startGateway = async (
     log,
     views,
     stores: openBlobStores(log),
+    passwords: openPasswords(),
     logger,
     metrics: gatewayMetrics(metrics),
     writer: { service: 'gateway', instance } as const,

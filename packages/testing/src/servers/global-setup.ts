@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 import { environment } from './environment.ts';
 import { SHARED_BROKERS_FOLDER } from './nats-account.ts';
 import { serversFolder } from './servers-folder.ts';
+import { openSharedS3 } from './shared-s3.ts';
 import { openSharedMongo, type SharedMongo } from './shared-mongo.ts';
 
 declare module 'vitest' {
@@ -31,6 +32,7 @@ export const setup = async (project: TestProject): Promise<void> => {
   project.provide('natsServerSource', nats.source);
   environment[SHARED_BROKERS_FOLDER] = await folderOfSharedBrokers();
 
+  project.provide('sharedS3', await openSharedS3(environment, open));
   const mongo = await sharedMongo();
   project.provide('sharedMongo', mongo);
   if (mongo === null) {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { startMoto } from '@runledger/local-servers/moto';
+import { inject } from 'vitest';
 import { environment } from './environment.ts';
 
 /** A bucket of an S3-compatible store. */
-export interface TestBucket extends AsyncDisposable {
+export interface TestBucket {
   readonly endpoint: string;
   readonly bucket: string;
   readonly accessKey: string;
@@ -16,26 +16,25 @@ export interface TestBucket extends AsyncDisposable {
 
 const GIVEN = 'RUNLEDGER_TEST_S3';
 
+const shared = inject('sharedS3');
+
 /**
- * The bucket that `RUNLEDGER_TEST_S3` names, as `http://ACCESS_KEY:SECRET@host:9000/bucket`; else a new one in Moto, which starts for the
- * test. Installs Moto into the cache when it is not there.
+ * The bucket that `RUNLEDGER_TEST_S3` names, as `http://ACCESS_KEY:SECRET@host:9000/bucket`; else a new one in the Moto that all tests share,
+ * which starts for the first of them. Installs Moto into the cache when it is not there.
  */
 export const testBucket = async (): Promise<TestBucket> => {
   const given = environment[GIVEN];
-  if (given !== undefined) return bucketAt(new URL(given), async () => undefined);
-  const server = await startMoto({ env: environment });
-  const url = new URL(`http://access:secret@${new URL(server.url).host}/bucket`);
-  const created = await fetch(`${server.url}/bucket`, { method: 'PUT' });
+  if (given !== undefined) return bucketAt(new URL(given));
+  const answer = await fetch(shared);
+  const said = await answer.text();
+  if (!answer.ok) throw new Error(said);
+  const bucket = randomUUID();
+  const created = await fetch(`${said}/${bucket}`, { method: 'PUT' });
   if (!created.ok) throw new Error(`Moto made no bucket: ${created.status} ${await created.text()}`);
-  return bucketAt(url, async () => {
-    await server.stop();
-  });
+  return bucketAt(new URL(`http://access:secret@${new URL(said).host}/${bucket}`));
 };
 
-const bucketAt = (
-  { origin, pathname, username, password }: URL,
-  dispose: () => Promise<void>,
-): TestBucket => {
+const bucketAt = ({ origin, pathname, username, password }: URL): TestBucket => {
   const bucket = pathname.slice(1);
   const [accessKey, secretKey] = [decodeURIComponent(username), decodeURIComponent(password)];
   const prefix = `${randomUUID()}/outputs/`;
@@ -53,6 +52,5 @@ const bucketAt = (
       RUNLEDGER_OUTPUTS_S3_ACCESS_KEY: accessKey,
       RUNLEDGER_OUTPUTS_S3_SECRET_KEY: secretKey,
     },
-    [Symbol.asyncDispose]: dispose,
   };
 };

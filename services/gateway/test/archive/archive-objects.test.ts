@@ -12,7 +12,7 @@ import { archivedIn, objectsOf } from './archived-runs.ts';
 const openObjects = async (open: AsyncDisposableStack, kind: string) => {
   const { log } = open.use(await aLog());
   const { path } = open.use(await folderInMemory('objects'));
-  const bucket = kind === 's3' ? open.use(await testBucket()).env : {};
+  const bucket = kind === 's3' ? (await testBucket()).env : {};
   const where = { RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
   return { log, path, objects: objectsOf(log, { ...bucket, ...where }) };
 };

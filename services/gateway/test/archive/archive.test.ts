@@ -35,7 +35,7 @@ describe.each(['jetstream', 'directory', 's3'])(
         await using open = new AsyncDisposableStack();
         const bed = open.use(await openTestBed());
         const { path } = open.use(await folderInMemory('archive'));
-        const bucket = kind === 's3' ? open.use(await testBucket()).env : {};
+        const bucket = kind === 's3' ? (await testBucket()).env : {};
         const archive = { RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
         const environment = { ...ARCHIVES_AT_ONCE, ...bucket, ...archive };
         const other = await bed.newTenant();

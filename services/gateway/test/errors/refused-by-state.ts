@@ -9,8 +9,8 @@ import { aKey, aTenant, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import type { Provoke, Scene } from './a-scene.ts';
 
-/** Longer than another writer needs between two changes. */
-const FAR_MS = 15;
+/** Longer than another writer needs between two changes, also where others use the processors. */
+const FAR_MS = 50;
 
 /** Changes a record again and again, until disposed of. */
 const changing = ({ bed }: Scene, { machine }: Tenant): AsyncDisposable => {

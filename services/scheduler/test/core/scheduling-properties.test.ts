@@ -201,7 +201,7 @@ const violate = (check: string, what: string): never => {
   throw new Error(`${check}: ${what}`);
 };
 
-const HISTORIES = casesOf(250);
+const HISTORIES = casesOf(150);
 
 const RENDER = {
   what: 'queue',

@@ -34,12 +34,12 @@ export interface Accounts {
 }
 
 export const accounts = (kit: Kit, brokerNow = polledClock(kit.log, 'KV_ACCOUNTS')): Accounts => {
-  const { log } = kit;
+  const { log, passwords } = kit;
   const time = async (): Promise<Date> => new Date(await brokerNow());
   const records = accountRecords(log);
   const members = memberRecords(log);
   const ofSessions = sessions(records, time);
-  const stored = { members, invitations: invitationRecords(log), people: people(records), time };
+  const stored = { members, invitations: invitationRecords(log), people: people(records, passwords), time };
   return {
     people: stored.people,
     sessions: ofSessions,

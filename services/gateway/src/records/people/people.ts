@@ -1,9 +1,7 @@
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { newUuid } from '@runledger/contracts/ids';
-import pLimit from 'p-limit';
-import { Refused } from '../../door/refusal.ts';
 import { accountName, type Account, type AccountRecords } from './account-records.ts';
 import type { IdentityId } from './open-id-provider.ts';
+import type { Passwords } from './passwords.ts';
 
 /** Somebody who has an account. */
 export interface Person {
@@ -60,8 +58,7 @@ export interface People {
   remove(id: string): Promise<void>;
 }
 
-export const people = (accounts: AccountRecords): People => {
-  const passwords = openPasswords();
+export const people = (accounts: AccountRecords, passwords: Passwords): People => {
   const hashOf = async (password: string | undefined): Promise<{ password?: string }> =>
     password === undefined ? {} : { password: await passwords.hash(password) };
   const change: AccountRecords['change'] = (id, to) => accounts.change(id, to);
@@ -175,54 +172,3 @@ const textOf = ({ issuer, subject }: IdentityId): string => `${issuer} ${subject
 
 /** An issuer has no space. */
 const issuerIn = ({ identity }: Account): string | undefined => identity?.split(' ', 1)[0];
-
-/** What a hash costs: 32 MiB, and a tenth of a second of a core. Stored hashes were made with these. */
-const COST = { N: 16_384, r: 16, p: 1, maxmem: 64 * 1024 ** 2 };
-const KEY_BYTES = 64;
-const SALT_BYTES = 16;
-const MOST_AT_ONCE = 4;
-const MOST_WAITING = 64;
-
-/** Hashes of passwords: `<salt>:<key>`, both in hexadecimal. So many are made at once, others wait. @throws {Refused} when too many wait */
-export interface Passwords {
-  hash(password: string): Promise<string>;
-  /** It takes the same time without a hash, when it is false. */
-  matches(password: string, hash: string | undefined): Promise<boolean>;
-}
-
-export const openPasswords = (): Passwords => {
-  const limit = pLimit(MOST_AT_ONCE);
-  const hashed = async (password: string, salt: string): Promise<Buffer> => {
-    if (limit.pendingCount >= MOST_WAITING) throw busy();
-    return limit(() => keyOf(password, salt));
-  };
-  const newSalt = (): string => randomBytes(SALT_BYTES).toString('hex');
-  return {
-    hash: async (password) => {
-      const salt = newSalt();
-      return `${salt}:${(await hashed(password, salt)).toString('hex')}`;
-    },
-    matches: async (password, hash = '') => {
-      const [salt = '', key = ''] = hash.split(':');
-      const made = await hashed(password, salt === '' ? newSalt() : salt);
-      const stored = Buffer.from(key, 'hex');
-      return stored.length === made.length && timingSafeEqual(stored, made);
-    },
-  };
-};
-
-/** The salt is the text, not the bytes that it stands for. A character that can be written in several ways is the same character. */
-const keyOf = (password: string, salt: string): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, COST, (error, key) => {
-      if (error) reject(error);
-      else resolve(key);
-    });
-  });
-
-const busy = (): Refused =>
-  new Refused({
-    code: 'sign_in_limited',
-    why: 'Too many people sign in at this server at once. Try again in 5 s',
-    headers: { 'Retry-After': '5' },
-  });

@@ -4,6 +4,7 @@ import { BlobStoreFull, type BlobStore } from '@runledger/blob-store/blob-store'
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { someOf } from '@runledger/testing/random/cases';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eraseBlobs, type EraseBlobs, type FindUnreferenced } from '../../../src/files/blobs.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
@@ -116,7 +117,10 @@ describe('erasing blobs at once', () => {
     /** The step at which the erasure is killed, or stands still while another process erases. */
     readonly stoppedAt: number;
   }
+  /** The gate tries every third, which has each moment of each of the three. */
   const momentsOf = (steps: number): Moment[] =>
+    someOf(allMomentsOf(steps), (of) => (of.referredAt + of.confirmedAt + of.stoppedAt) % 3 === 0);
+  const allMomentsOf = (steps: number): Moment[] =>
     upTo(steps).flatMap((referredAt) =>
       upTo(steps)
         .filter((step) => step >= referredAt)

@@ -24,7 +24,7 @@ let testing: TestBucket;
 let bucket: S3Bucket;
 let requests: S3Requests;
 beforeAll(async () => {
-  testing = open.use(await testBucket());
+  testing = await testBucket();
   bucket = {
     url: bucketUrl(testing.endpoint, testing.bucket, true),
     name: testing.bucket,

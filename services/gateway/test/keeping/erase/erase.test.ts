@@ -37,7 +37,7 @@ describe.each(someOf(['jetstream', 'directory', 's3'], (kind) => kind === 'jetst
       open.defer(() => rm(root, { recursive: true }));
       const environment =
         outputs === 's3'
-          ? open.use(await testBucket()).env
+          ? (await testBucket()).env
           : { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_DIRECTORY: root };
       gateway = await bed.gateway({ projecting: true, environment });
     });

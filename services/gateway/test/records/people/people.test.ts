@@ -2,7 +2,7 @@ import { openBucket } from '@runledger/event-log/streams/bucket';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountRecords } from '../../../src/records/people/account-records.ts';
-import { openPasswords } from '../../../src/records/people/people.ts';
+import { openPasswords } from '../../../src/records/people/passwords.ts';
 import type { Person } from '../../../src/records/people/people.ts';
 import { accountsOf, anEmail } from '../../fixtures/accounts/a-browser.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { numberOf } from '@runledger/contracts/exact-number';
 import { findPython } from '@runledger/local-servers/python';
+import { casesOf } from '@runledger/testing/random/cases';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ResidentProgram } from '../../../src/runners/program/resident-runner.ts';
 import { describeRunner } from '../runner-conformance.ts';
@@ -81,7 +82,7 @@ describe.each(helpers)('the helper for %s', (_, program) => {
 
   it('has all of its own in the log of each run, and nothing of another one', async () => {
     const start = await openResidentProgram(program);
-    for (let n = 0; n < 30; n += 1) {
+    for (let n = 0; n < casesOf(10); n += 1) {
       const { result, lines, reports } = start('prints in every way and raises', { nth: n, inputs: { n } });
       expect(await result).toMatchObject({ error: { message: expect.stringContaining(`${n}: raised`) } });
       expect(reports).toContainEqual({ progress: 0.5, live_status: `run ${n}` });

@@ -15,7 +15,7 @@ describe('a gateway that is killed while it stores a file in a bucket', { timeou
   it('leaves no file, and the upload that comes again is whole', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const bucket = open.use(await testBucket());
+    const bucket = await testBucket();
     const { ask } = s3Requests({
       url: bucketUrl(bucket.endpoint, bucket.bucket, true),
       name: bucket.bucket,
