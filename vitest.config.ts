@@ -25,10 +25,8 @@ const KNOWN_SLOWEST: readonly string[] = [
   'apps/standalone/test/system/console/pages.test.ts',
   'scripts/test/system/nats-watchdog.test.ts',
   'apps/standalone/test/system/stop.test.ts',
-  'apps/standalone/test/system/clients/python-client.test.ts',
   'services/gateway/test/system/records/catalogue/deletion.test.ts',
   'services/notifier/test/system/timers-full.test.ts',
-  'apps/standalone/test/system/pages/your-own-workflow.test.ts',
   'services/gpu-executor/test/system/runners/cog/real-server.test.ts',
   'services/gpu-executor/test/system/service/stop.test.ts',
   'apps/standalone/test/system/hostile/forged-facts.test.ts',
@@ -95,19 +93,19 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes: each of five workers
-        // kept three tenths of a core busy, so two cores can serve six.
+        // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes: each of six workers
+        // kept a quarter of a core busy, so two cores can serve seven.
         test: {
           name: 'system',
           include: SYSTEM_TEST_FILES,
           isolate: false,
-          maxWorkers: 6,
+          maxWorkers: 7,
           sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
-        // Mutations, long soaks, orders, benches, pictures: `npm run test:nightly`. One after the other, as each brings its own load.
+        // Mutations, long soaks, orders, benches, pictures, most pages, the client for Python: `npm run test:nightly`. One after the other, as each brings its own load.
         // The same command runs both other tiers with every combination and more random cases (packages/testing/src/random/cases.ts).
         test: {
           name: 'nightly',

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IS_NIGHTLY } from '@runledger/testing/random/cases';
 import { aReceiver, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBedOnOwnBroker, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
@@ -13,6 +14,7 @@ import {
 } from '../fixtures/notifier-process.ts';
 
 const SEED = 20_260_729;
+const KILLS = IS_NIGHTLY ? 6 : 3;
 /** A member that is unresponsive for 3 s loses its partitions; the rest is for a slow machine. */
 const TAKEN_OVER_MS = 15_000;
 
@@ -124,7 +126,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
   it('send everything while each is killed and replaced in turn', async () => {
     const random = seeded(SEED);
     await using load = await aLoad(bed, random, 12);
-    for (let kills = 0; kills < 6; kills += 1) {
+    for (let kills = 0; kills < KILLS; kills += 1) {
       await load.add(20);
       // The moment is left to chance, and so is whom it hits.
       await pause(random() * 300);

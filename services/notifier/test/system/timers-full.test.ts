@@ -10,7 +10,7 @@ import { storedDeliveries } from '../fixtures/stored-timers.ts';
 import { openTestBedOnOwnBroker, type TestBed } from '../fixtures/test-bed.ts';
 
 const LIMIT_MS = 240_000;
-const RUNS = IS_NIGHTLY ? 600 : 250;
+const RUNS = IS_NIGHTLY ? 600 : 160;
 /** Room for some 100 deliveries. */
 const TINY = { timersMaxBytes: 64 * 1024 };
 const AT_ONCE = 32;

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@runledger/local-servers/free-port';
+import { IS_NIGHTLY } from '@runledger/testing/random/cases';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openNewcomer, type FirstTerminal, type Newcomer } from '../../fixtures/pages/newcomer.ts';
@@ -101,7 +102,7 @@ describe('a fresh clone, for a user without privileges', () => {
   });
 
   describeWithMongo('and their own nats-server and MongoDB', () => {
-    it(
+    it.runIf(IS_NIGHTLY || writes)(
       'runs each service on its own, as deploy/README.md shows',
       { timeout: FOLLOWED_WITHIN_MS },
       async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { waitFor } from '@runledger/testing/wait-for';
-import { someOf } from '@runledger/testing/random/cases';
+import { IS_NIGHTLY, someOf } from '@runledger/testing/random/cases';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { aReceiver, type Receiver } from '../../fixtures/webhook-receiver.ts';
 import { historiesOf, sweepOf, type FoundRun } from '../../fixtures/log-of.ts';
@@ -10,7 +10,8 @@ import { runApi, type RunApi, type RunShown } from '../../fixtures/run-api.ts';
 import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
 import { viewsInMongo, type StoredViews } from '../../fixtures/stored-views.ts';
 
-const RUNS = 40;
+/** More than there are slots. */
+const RUNS = IS_NIGHTLY ? 40 : 24;
 const ORIGINS = 4;
 const ALL_TOLD_WITHIN_MS = 120_000;
 /** Instead of the sample, which starts a Node process for each run. */
@@ -25,7 +26,7 @@ interface NotifiedRun {
   readonly receiver: Receiver;
 }
 
-describe('kill -9 during 40 runs with webhooks', () => {
+describe(`kill -9 during ${RUNS} runs with webhooks`, () => {
   let views: StoredViews | string;
   let standalone: Standalone;
   let api: RunApi;

@@ -60,8 +60,8 @@ const scripts: Record<string, string> = {
     printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
     echo '{"output": {"text": ["a caption"]}}'`,
   quiet: 'exit 0',
-  // 100 MB, in lines of 100 bytes.
-  flood: "seq -f '%99.0f' 1000000",
+  // 20 MB, in lines of 100 bytes.
+  flood: "seq -f '%99.0f' 200000",
   leak: "echo 'the key sk-s3cret is wrong'; echo 'the key sk-s3cret is wrong' >&2; exit 3",
   cached: `[ -n "$XDG_CACHE_HOME" ] && text=$(cat "$XDG_CACHE_HOME/file" 2>/dev/null || echo empty)
     echo kept >"$XDG_CACHE_HOME/file"; echo '{"output": {"text": ["'"$text"'"]}}'; exit 0`,

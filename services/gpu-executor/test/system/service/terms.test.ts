@@ -1,7 +1,21 @@
 import { beginTerm, announceTerm } from '@runledger/event-log/append/append-fleet';
 import { waitFor } from '@runledger/testing/wait-for';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
+
+let service: ServiceTestBed;
+/** For tests that freeze it, for less than a heartbeat period. */
+let frozen: ServiceTestBed;
+beforeAll(async () => {
+  [service, frozen] = await Promise.all([
+    startService(),
+    startService({ RUNLEDGER_HEARTBEAT_PERIOD_S: '60' }),
+  ]);
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await frozen[Symbol.asyncDispose]();
+});
 
 /** A leader takes over: the term of the one before it, and its own. */
 const takeOver = async ({ log, executor }: ServiceTestBed): Promise<{ former: number; next: number }> => {
@@ -13,7 +27,6 @@ const takeOver = async ({ log, executor }: ServiceTestBed): Promise<{ former: nu
 
 describe('an assignment that a former leader stores after the next one has told its term', () => {
   it('does not begin, is given back at once, and the next one begins', async () => {
-    await using service = await startService();
     const { former, next } = await takeOver(service);
     const late = await service.assign('render', { term: former });
     const { data } = await service.fact(late.run, 'RunAttemptFailed');
@@ -25,18 +38,16 @@ describe('an assignment that a former leader stores after the next one has told 
   });
 
   it('does not begin either when the executor was frozen while all that happened', async () => {
-    await using service = await startService({ RUNLEDGER_HEARTBEAT_PERIOD_S: '60' });
-    service.kill('SIGSTOP');
-    const { former, next } = await takeOver(service);
-    const late = await service.assign('render', { term: former });
-    const { run } = await service.assign('render', { term: next });
-    service.kill('SIGCONT');
-    await service.fact(run, 'RunSucceeded');
-    expect(await service.fact(late.run, 'RunAttemptFailed')).toMatchObject({ data: { is_void: true } });
+    frozen.kill('SIGSTOP');
+    const { former, next } = await takeOver(frozen);
+    const late = await frozen.assign('render', { term: former });
+    const { run } = await frozen.assign('render', { term: next });
+    frozen.kill('SIGCONT');
+    await frozen.fact(run, 'RunSucceeded');
+    expect(await frozen.fact(late.run, 'RunAttemptFailed')).toMatchObject({ data: { is_void: true } });
   });
 
   it('is given back at once while its slot is busy', async () => {
-    await using service = await startService();
     const { former, next } = await takeOver(service);
     const { run } = await service.assign('held', { term: next });
     await service.fact(run, 'RunStarted');
@@ -47,18 +58,16 @@ describe('an assignment that a former leader stores after the next one has told 
   });
 
   it('is cancelled when a client has cancelled its run meanwhile', async () => {
-    await using service = await startService({ RUNLEDGER_HEARTBEAT_PERIOD_S: '60' });
-    service.kill('SIGSTOP');
-    const { former } = await takeOver(service);
-    const late = await service.assign('render', { term: former });
-    await service.append(late.run.cancelRequested, late.head);
-    service.kill('SIGCONT');
-    expect(await service.fact(late.run, 'RunCancelled')).toMatchObject({ data: { forced: false } });
+    frozen.kill('SIGSTOP');
+    const { former } = await takeOver(frozen);
+    const late = await frozen.assign('render', { term: former });
+    await frozen.append(late.run.cancelRequested, late.head);
+    frozen.kill('SIGCONT');
+    expect(await frozen.fact(late.run, 'RunCancelled')).toMatchObject({ data: { forced: false } });
   });
 });
 
 it('an executor that registers again knows the terms that began before, although nobody told it', async () => {
-  await using service = await startService();
   const former = await beginTerm(service.log, 'former');
   await beginTerm(service.log, 'next');
   const { last_seq } = (await service.log.jsm.streams.info('FLEET')).state;

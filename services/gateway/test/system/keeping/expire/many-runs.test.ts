@@ -1,6 +1,7 @@
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { append } from '@runledger/event-log/append/append';
 import { aRun, queued } from '@runledger/testing/run-events';
+import { IS_NIGHTLY } from '@runledger/testing/random/cases';
 import { waitFor } from '@runledger/testing/wait-for';
 import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import { forgetAll } from '../../../fixtures/runs/forgotten-log.ts';
 import { factsOf } from '../../../fixtures/runs/queued-runs.ts';
 import { sqliteViews } from '../../../fixtures/views/sqlite-views.ts';
 
-const MANY = 3_000;
+const MANY = IS_NIGHTLY ? 3_000 : 1_200;
 const LIMIT_MS = 180_000;
 
 const queueMany = async ({ log, tenant }: TestBed): Promise<RunKey[]> => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PREDICTIONS_FOLDER } from '../../../../src/runners/cog/cog-server.ts';
 import { closedFolderAbove } from '../../../../src/view/real-paths.ts';
 import { isInNamespace, type Isolation } from '../../../../src/isolation/isolation.ts';
+import { openOnce } from '../../../fixtures/at-the-end.ts';
 import { isolations } from '../../../fixtures/isolations.ts';
 import { openCog, type CogOptions } from '../../../runners/cog/run-cog.ts';
 import type { ConfiguredRuns } from '../../../runners/run-configured.ts';
@@ -42,25 +43,29 @@ const skipIfClosed = (isolation: Isolation, skip: (why: string) => void): void =
     skip(`${closed}, in which Python is, is closed to programs`);
 };
 
-describe('a real Cog server', () => {
+describe('a real Cog server that runs for many predictions', () => {
+  const cog = openOnce(() => open());
+
   it('is started once, and executes runs with progress, logs and outputs', async () => {
-    const cog = await open();
-    const run = cog.start(doing('steps'));
+    const run = cog().start(doing('steps'));
     expect(await run.result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
     expect(run.begun[0]).toBeGreaterThan(0);
     const reported = run.reports.map(({ progress }) => progress);
     expect(reported).toEqual(expect.arrayContaining([0.25, 0.5, 0.75, 1]));
-    expect(run.lines.map(({ line }) => line)).toEqual(expect.arrayContaining(['step 1/4', 'step 4/4']));
+    const lines = run.lines.map(({ line }) => line);
+    expect(lines).toEqual(expect.arrayContaining(['step 1/4', 'step 4/4']));
+    // What the server wrote while it loaded, without what the executor alone reads.
+    expect(lines).toContain('Setup complete, now accepting requests');
+    expect(lines.filter((line) => /Worker ready|Registered prediction/.test(line))).toEqual([]);
 
-    const warm = cog.start(doing('object'));
+    const warm = cog().start(doing('object'));
     expect(await warm.result).toMatchObject({ data: { caption: ['a cat'], seed: ['7'] } });
     expect(warm.begun).toEqual([0]);
   });
 
   it('gets an input file of some megabytes, and gives a file', async () => {
-    const cog = await open();
     const content = 'picture '.repeat(1_000_000);
-    const run = cog.start(doing('copy'), {
+    const run = cog().start(doing('copy'), {
       inputs: { picture: 'picture.png' },
       inputFiles: { 'picture.png': content },
       fileInputs: ['picture'],
@@ -70,8 +75,7 @@ describe('a real Cog server', () => {
   });
 
   it('gets files under their own names, and lists of them in their order', async () => {
-    const cog = await open();
-    const run = cog.start(doing('names'), {
+    const run = cog().start(doing('names'), {
       inputs: {
         picture: 'voice.npz',
         many: ['many/b c.jsonl', 'many/lora.safetensors', 'many/größe.tar.gz'],
@@ -99,13 +103,12 @@ describe('a real Cog server', () => {
   });
 
   it('gives files under the names that the model gave them, in the order of its output', async () => {
-    const cog = await open();
-    const one = cog.start(doing('file'));
+    const one = cog().start(doing('file'));
     expect(await one.result).toMatchObject({
       outcome: 'succeeded',
       files: [{ filename: 'lora.safetensors', subfolder: '' }],
     });
-    const many = cog.start(doing('files'));
+    const many = cog().start(doing('files'));
     const names = ['z.npz', 'größe #1.tar.gz', 'out.bin', 'a.jsonl', 'out-2.bin', 'b'];
     expect(await many.result).toMatchObject({
       outcome: 'succeeded',
@@ -115,6 +118,66 @@ describe('a real Cog server', () => {
     expect(readFileSync(join(many.outputDir, 'größe #1.tar.gz'), 'utf8')).toBe('größe #1.tar.gz');
   });
 
+  it('fails when the model returns a file that is not there, which the server leaves out', async () => {
+    expect(await cog().start(doing('missing file')).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_output', message: expect.stringContaining('the file /no/such/b.npz') },
+    });
+    await succeeds(cog());
+  });
+
+  it('has the output of child processes and of libraries in C in the log of the run', async () => {
+    const run = cog().start(doing('children'));
+    expect(await run.result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
+    expect(run.lines.map(({ line }) => line).toSorted()).toEqual([
+      'child err',
+      'child out',
+      'from C',
+      'from Python',
+    ]);
+  });
+
+  it('says why a prediction failed, and executes the next one', async () => {
+    expect(await cog().start(doing('raise')).result).toMatchObject({
+      error: { kind: 'execution_error', message: 'ValueError: no such style' },
+    });
+    await succeeds(cog());
+  });
+
+  it('heeds a cancel', async () => {
+    const run = cog().start({ input: { what: 'steps', steps: 1_000 } });
+    await until(() => run.reports.some(({ progress }) => progress > 0));
+    run.cancel();
+    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: false });
+    await succeeds(cog());
+  });
+});
+
+describe.for(isolations)('a real Cog server, %s,', ([, isolation]) => {
+  it('gives files in an object under the names that the model gave them, and leaves nothing behind', async ({
+    skip,
+  }) => {
+    skipIfClosed(isolation, skip);
+    const cog = await open({}, { isolation });
+    const run = cog.start(doing('file in object'));
+    expect(await run.result).toMatchObject({
+      outcome: 'succeeded',
+      data: { caption: ['a cat'] },
+      // Cog sorts the members of an object.
+      files: [
+        // Python made its name up, and says its type.
+        { filename: 'adapter.safetensors', subfolder: '' },
+        { filename: 'picture.png', subfolder: '' },
+        { filename: 'left.npz', subfolder: 'masks' },
+        { filename: 'lora.safetensors', subfolder: '' },
+      ],
+    });
+    expect(readFileSync(join(run.outputDir, 'lora.safetensors'), 'utf8')).toBe('lora.safetensors');
+    expect(existsSync(join(PREDICTIONS_FOLDER, `${run.run_id}-1`))).toBe(false);
+  });
+});
+
+describe('a real Cog server', () => {
   it('gives the files of an iterator under their names', async () => {
     using frames = await cogCommand(join(import.meta.dirname, 'frames.py'));
     const url = `http://127.0.0.1:${await freePort()}`;
@@ -128,55 +191,6 @@ describe('a real Cog server', () => {
     expect(readFileSync(join(run.outputDir, 'frame-11.npz'), 'utf8')).toBe('11');
   });
 
-  it.for(isolations)(
-    'gives files in an object under the names that the model gave them, %s',
-    async ([, isolation], { skip }) => {
-      skipIfClosed(isolation, skip);
-      const cog = await open({}, { isolation });
-      const run = cog.start(doing('file in object'));
-      expect(await run.result).toMatchObject({
-        outcome: 'succeeded',
-        data: { caption: ['a cat'] },
-        // Cog sorts the members of an object.
-        files: [
-          // Python made its name up, and says its type.
-          { filename: 'adapter.safetensors', subfolder: '' },
-          { filename: 'picture.png', subfolder: '' },
-          { filename: 'left.npz', subfolder: 'masks' },
-          { filename: 'lora.safetensors', subfolder: '' },
-        ],
-      });
-      expect(readFileSync(join(run.outputDir, 'lora.safetensors'), 'utf8')).toBe('lora.safetensors');
-    },
-  );
-
-  it('fails when the model returns a file that is not there, which the server leaves out', async () => {
-    const cog = await open();
-    expect(await cog.start(doing('missing file')).result).toMatchObject({
-      outcome: 'failed',
-      error: { kind: 'invalid_output', message: expect.stringContaining('the file /no/such/b.npz') },
-    });
-    await succeeds(cog);
-  });
-
-  it('has the output of child processes and of libraries in C in the log of the run', async () => {
-    const cog = await open();
-    const first = cog.start(doing('text'));
-    await first.result;
-    // What the server wrote while it loaded, without what the executor alone reads.
-    const loading = first.lines.map(({ line }) => line);
-    expect(loading).toContain('Setup complete, now accepting requests');
-    expect(loading.filter((line) => /Worker ready|Registered prediction/.test(line))).toEqual([]);
-    const run = cog.start(doing('children'));
-    expect(await run.result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
-    expect(run.lines.map(({ line }) => line).toSorted()).toEqual([
-      'child err',
-      'child out',
-      'from C',
-      'from Python',
-    ]);
-  });
-
   it('gives one text in pieces, which is one text', async () => {
     using streaming = await cogCommand(join(import.meta.dirname, 'stream.py'));
     const url = `http://127.0.0.1:${await freePort()}`;
@@ -188,40 +202,15 @@ describe('a real Cog server', () => {
     });
   });
 
-  it.for(isolations)('executes runs %s, and leaves nothing behind', async ([, isolation], { skip }) => {
-    skipIfClosed(isolation, skip);
-    const cog = await open({}, { isolation });
-    const { result, run_id } = cog.start(doing('text'));
-    expect(await result).toMatchObject({ outcome: 'succeeded' });
-    expect(existsSync(join(PREDICTIONS_FOLDER, `${run_id}-1`))).toBe(false);
-  });
-
   it('has a server for each slot', async () => {
     const cog = await open({}, { slots: 2 });
     const runs = [0, 1].map((slot) => cog.start(doing('steps'), { slot }));
     for (const { result } of runs) expect(await result).toMatchObject({ outcome: 'succeeded' });
   });
 
-  it('says why a prediction failed, and executes the next one', async () => {
-    const cog = await open();
-    expect(await cog.start(doing('raise')).result).toMatchObject({
-      error: { kind: 'execution_error', message: 'ValueError: no such style' },
-    });
-    await succeeds(cog);
-  });
-
   it('is started again when its worker crashed', async () => {
     const cog = await open();
     expect(await cog.start(doing('crash')).result).toMatchObject({ error: { kind: 'crashed' } });
-    await succeeds(cog);
-  });
-
-  it('heeds a cancel', async () => {
-    const cog = await open();
-    const run = cog.start({ input: { what: 'steps', steps: 1_000 } });
-    await until(() => run.reports.some(({ progress }) => progress > 0));
-    run.cancel();
-    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: false });
     await succeeds(cog);
   });
 

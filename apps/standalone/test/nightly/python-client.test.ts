@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makePythonEnvironment, type PythonEnvironment } from '@runledger/local-servers/python';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
+import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
 
-const CLIENT = fileURLToPath(new URL('../../../../../packages/client-python', import.meta.url));
+const CLIENT = fileURLToPath(new URL('../../../../packages/client-python', import.meta.url));
 const PROGRAM = readFileSync(join(CLIENT, 'tests', 'live', 'program.sh'), 'utf8');
 
 const folder = mkdtempSync(join(tmpdir(), 'client-python-'));
