@@ -100,9 +100,8 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
     isOutdated: async () => {
       const { started } = open;
-      return (
-        started !== null && spec.code !== undefined && (await started.code) !== (await spec.code(LOOKED_MS))
-      );
+      const now = started && (await spec.code?.(LOOKED_MS));
+      return typeof now === 'string' && now !== (await started?.code);
     },
     adopt: (org_id) => open.started?.sandbox.adopt(org_id),
     acquire: (org_id, signal) => acquire(open, org_id, signal),

@@ -22,8 +22,11 @@ export type LookAtCode = (maxAgeMs?: number) => Promise<string | null>;
 const COMPILED = new Set('.class .jar .node .pyd .so .wasm'.split(' '));
 /** What an interpreter makes of sources, and what tools keep beside them. */
 const NO_CODE = new Set(['__pycache__', '.cache', '.git', '.hg', '.svn']);
-/** Folders of the system in which operators install programs of their own. */
+/** Folders of the system in which operators install programs of their own, and what programs have in common there. */
 const OF_OPERATORS = ['/opt', '/usr/local'];
+const IN_COMMON = new Set(
+  ['', '/bin', '/include', '/lib', '/sbin', '/share'].flatMap((name) => [`/opt${name}`, `/usr/local${name}`]),
+);
 /** What is installed into one of these changes its own time too, so that it is looked at only then. */
 const PACKAGES = new Set(['dist-packages', 'node_modules', 'site-packages']);
 /** Written by pip, npm, pnpm and yarn: what they have installed, with hashes. */
@@ -47,24 +50,24 @@ export const programCode = (command: OperatorCommand, withheld: Withheld, log: L
       const hash = createHash('sha256').update(found.lines.toSorted().join(''));
       const holdsMs = found.looked > FEW_FILES ? HOLDS_MS : 0;
       return { code: found.lines.length === 0 ? null : hash.digest('hex'), holdsMs };
-    } catch (error) {
-      if (!(error instanceof TooMany)) throw error;
-      log.warn({ command: command.command, most: MOST_FILES }, error.message);
-      return { code: null, holdsMs: Infinity };
+    } catch (err) {
+      log.warn({ command: command.command, err }, 'the code of a program cannot be known');
+      return { code: null, holdsMs: err instanceof TooMany ? Infinity : HOLDS_MS };
     }
   };
   return (maxAgeMs = 0) => {
     const began = performance.now();
     if (latest && began - latest.began < Math.max(maxAgeMs, latest.holdsMs)) return latest.code;
-    const looking = look();
-    const code = looking.then((found) => found.code);
-    const begun = { code, began, holdsMs: 0 };
+    const begun = {
+      code: look().then(({ code, holdsMs }) => {
+        begun.holdsMs = holdsMs;
+        return code;
+      }),
+      began,
+      holdsMs: 0,
+    };
     latest = begun;
-    looking.then(
-      ({ holdsMs }) => void (begun.holdsMs = holdsMs),
-      () => undefined,
-    );
-    return code;
+    return begun.code;
   };
 };
 
@@ -106,7 +109,8 @@ const rootsOf = async (paths: readonly string[]): Promise<string[]> => {
   const reals = new Set<string>();
   for (const path of paths) {
     const real = await realpath(path).catch(() => null);
-    if (real !== null && (!isOfSystem(real, []) || isWithin(OF_OPERATORS, real))) reals.add(real);
+    if (real === null || IN_COMMON.has(real)) continue;
+    if (!isOfSystem(real, []) || isWithin(OF_OPERATORS, real)) reals.add(real);
   }
   return [...reals].filter(
     (root) =>
@@ -165,7 +169,7 @@ const addPackages = async (folder: string, name: string, known: Known, found: Fo
 
 const addFiles = async (files: readonly CodeFile[], { files: known }: Known, found: Found): Promise<void> => {
   found.looked += files.length;
-  if (found.looked > MOST_FILES) throw new TooMany('a program has too many files to know its code');
+  if (found.looked > MOST_FILES) throw new TooMany(`it has more than ${MOST_FILES} files`);
   await pLimit(AT_ONCE).map(files, async ({ path, name }) => {
     const read = await readCode(path, known.get(path));
     if (read === null) return void known.delete(path);
