@@ -85,6 +85,7 @@ export const scheduleResponse = (
 ): ScheduleResponse => ({
   ...schedule,
   ...request,
+  workflow_version_id: request.workflow_version_id ?? null,
   webhook: request.webhook === null ? null : showCallback(request.webhook),
   next_times: schedule.paused ? [] : nextTimes(schedule, now),
 });
