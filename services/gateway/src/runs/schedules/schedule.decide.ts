@@ -84,8 +84,8 @@ export const scheduleResponse = (
   now: number,
 ): ScheduleResponse => ({
   ...schedule,
+  workflow_version_id: null,
   ...request,
-  workflow_version_id: request.workflow_version_id ?? null,
   webhook: request.webhook === null ? null : showCallback(request.webhook),
   next_times: schedule.paused ? [] : nextTimes(schedule, now),
 });
