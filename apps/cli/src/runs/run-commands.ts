@@ -20,7 +20,10 @@ import { listRuns, watchRuns } from './list-runs.ts';
 /** The commands about one run. */
 export const addRunCommands = (program: Command, { withClient, withRun, add }: CommandContext): void => {
   addQueueSettings(addNewRunOptions(add(program, 'queue', 'queue a run; prints its id')))
-    .option('--deployment <deployment>', 'what to run; the sample of a standalone by default')
+    .option(
+      '--deployment <deployment>',
+      'what to run, such as portrait, or portrait@12 for a version; the sample of a standalone by default',
+    )
     .option('--strict-inputs', 'refuse inputs that the version does not define')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
     .option('--webhook <url>', 'URL for the notification of the end')

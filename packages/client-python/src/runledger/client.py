@@ -126,7 +126,8 @@ class Runs:
     ) -> CreateRunResponse:
         """
         Uploads the files among the inputs, and queues a run: it is stored when this returns. Requests with the same key
-        queue one run; without a key each call has one of its own, so that a retry queues nothing twice.
+        queue one run; without a key each call has one of its own, so that a retry queues nothing twice. `deployment`: its
+        name, `NAME@NUMBER` for a version of its workflow, or its id.
         """
         request = {**runs.named(deployment), "inputs": inputs, **options}
         return self._driver.run(runs.queue(self._settings, request, idempotency_key or str(uuid4())))
