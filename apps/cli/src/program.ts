@@ -24,6 +24,7 @@ import { addServerCommands } from './servers/servers.ts';
 import { addScheduleCommands } from './catalogue/schedules.ts';
 import { addReplayCommands } from './operators/slice-commands.ts';
 import { addRunCommands, addManyRunsCommands } from './runs/run-commands.ts';
+import { runIdOf } from './runs/run-reference.ts';
 import { addHistoryCommands } from './runs/history.ts';
 import { addWebhookCommands } from './webhooks/webhook-commands.ts';
 
@@ -120,7 +121,11 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
       const code = await use(await ways.client(), ...given);
       if (code !== undefined) end(code);
     };
-  addAll(program, { ...ways, withClient, screen, stdout, untilInterrupted, end, add }, environment);
+  const withRun: CommandContext['withRun'] = (use) =>
+    withClient(async (client, run: string, ...given) =>
+      use(client, await runIdOf(client.call, run), ...given),
+    );
+  addAll(program, { ...ways, withClient, withRun, screen, stdout, untilInterrupted, end, add }, environment);
   acceptContextEverywhere(program);
   // Only of the program: deployments have a --version of their own.
   return program.enablePositionalOptions();

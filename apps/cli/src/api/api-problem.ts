@@ -59,6 +59,13 @@ const explainAnswer = (
 /** Codes of a 404 for which another id does not help. */
 const NOT_THE_ID: ReadonlySet<string | null> = new Set(['run_deleted', 'deployment_archived']);
 
+/** Where what was given may be a name. */
+const WHERE_TO_LOOK: Readonly<Record<string, string>> = {
+  deployment_not_found: 'Check the name or the id. List them with: runledger deployments list.',
+  workflow_version_not_found:
+    'Check the number or the id. List them with: runledger workflows versions WORKFLOW.',
+};
+
 const explained = (connection: ApiConnection, answer: ApiError, code: string | null): string => {
   const { status, body } = answer;
   const detail = Value.Check(SentenceDetail, body)
@@ -74,7 +81,7 @@ const explained = (connection: ApiConnection, answer: ApiError, code: string | n
     case 404:
       if (code === 'path_unknown') return `${detail}. ${CHECK_URL}`;
       if (NOT_THE_ID.has(code)) return `${connection.url} refused this: ${detail}.`;
-      return `Not found at ${connection.url}: ${detail}. Check the id. Records of other organisations are not found either.`;
+      return `Not found at ${connection.url}: ${detail}. ${WHERE_TO_LOOK[code ?? ''] ?? 'Check the id.'} Records of other organisations are not found either.`;
     case 409:
       return `The present state does not allow this: ${detail}.`;
     case 413:

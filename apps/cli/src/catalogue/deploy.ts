@@ -22,6 +22,7 @@ import { workflows } from './workflows.ts';
 import { firstModelOf } from '../command/option-values.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 import { tableLines, type Column } from '../command/table.ts';
+import { deploymentIn } from '../runs/run-options.ts';
 import {
   randomSeeds,
   planVersion,
@@ -121,7 +122,7 @@ const deploy = async (client: Client, file: string, options: DeployOptions): Pro
   screen.result(Object.fromEntries(rows.map(([what, , outcome, id]) => [what, { id, outcome }])), () => [
     ...tableLines(screen, columns, rows),
     `\nQueue a run with:\n`,
-    `  ${plain(requestLine(connection.url, deployment.item.id, version.item.inputs))}`,
+    `  ${plain(requestLine(connection.url, name, version.item.inputs))}`,
     `  ${plain(queueLine(name, version.item.inputs))}`,
   ]);
   if (!screen.isJson())
@@ -254,11 +255,11 @@ const checkWorkflow = (workflow: JsonValue, kind: Runner['kind']): void => {
 /** A line for a shell that queues a run. The key stands in an environment variable, not in the history of the shell. */
 export const requestLine = (
   url: string,
-  deploymentId: string,
+  deployment: string,
   inputs: readonly NewInputDefinition[],
 ): string => {
   const body = JSON.stringify({
-    deployment_id: deploymentId,
+    ...deploymentIn(deployment),
     inputs: Object.fromEntries(inputs.filter(isNeeded).map((input) => [input.name, exampleOf(input)])),
   });
   return `curl -s ${quoted(`${url}/run/deployment/queue`)} -H "Authorization: Bearer $RUNLEDGER_API_KEY" -H 'Content-Type: application/json' -d ${quoted(body)}`;

@@ -13,6 +13,7 @@ import {
   showRecord,
   type RecordKind,
 } from './records.ts';
+import { deploymentWords } from './deployment-names.ts';
 import { DEFAULT_LIMIT } from '../command/list-pages.ts';
 import type { CommandContext } from '../command/command-context.ts';
 
@@ -103,9 +104,9 @@ export const addRecordShow = <Item extends { readonly id: string }>(
 ): void => {
   const noun = kind.what.toLowerCase();
   add(group, `show <${noun}>`, `show a ${noun}`).action(
-    withClient(async ({ call, screen }, given: string) => {
-      showRecord(screen, kind, await readRecord(call, kind, given));
-    }),
+    withClient(async (opened, given: string) =>
+      showRecord(opened, kind, await readRecord(opened.call, kind, given)),
+    ),
   );
 };
 
@@ -166,9 +167,10 @@ export const schedules: RecordKind<Schedule> = namedKind({
     { title: 'CRON', width: 20, of: ({ cron }) => cron },
     { title: 'NAME', width: 0, of: ({ name }) => name },
   ],
-  rows: (schedule) => [
+  rows: async (schedule, call) => [
     ...firstRows(schedule),
-    ['deployment', schedule.deployment_id],
+    ['deployment', await deploymentWords(call, schedule.deployment_id)],
+    ['version', schedule.workflow_version_id],
     ['cron', schedule.cron],
     ['time zone', schedule.time_zone],
     ['day fields', schedule.day_fields],

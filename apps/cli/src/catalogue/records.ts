@@ -3,7 +3,6 @@ import { at, Nothing, type ApiCall, type ApiRequest } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 import { listPages, type ListOptions, type Page } from '../command/list-pages.ts';
-import type { Screen } from '../command/screen.ts';
 import { inColumns, rowLines, type Column, type Rows } from '../command/table.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -20,7 +19,8 @@ export interface SingleRecords<Item> extends SomeRecords {
   /** The id of a record from what a person gives: its id, or what stands for it. @throws CommandError */
   readonly idOf: (call: ApiCall, given: string) => Promise<string>;
   readonly send: (call: ApiCall, request: ApiRequest) => Promise<Item>;
-  readonly rows: (item: Item) => Rows;
+  /** May read what the item has the id of only. */
+  readonly rows: (item: Item, call: ApiCall) => Rows | Promise<Rows>;
   /** Its name for people. */
   readonly nameOf: (item: Item) => string;
 }
@@ -74,7 +74,8 @@ export const createRecord = async <Item extends { readonly id: string }>(
   body: Members,
 ): Promise<Item> => {
   const item = await postRecord(call, kind, body);
-  screen.result(item, () => (screen.isTerminal ? rowLines(screen, kind.rows(item)) : item.id));
+  if (screen.isTerminal) await showRecord({ call, screen }, kind, item);
+  else screen.result(item, () => item.id);
   return item;
 };
 
@@ -87,7 +88,7 @@ export const changeRecord = async <Item>(
 ): Promise<void> => {
   if (Object.values(change).every((value) => value === undefined))
     throw new CommandError('No change was given. Use at least one option, such as --name.');
-  showRecord(screen, kind, await patchRecord(call, kind, given, change));
+  await showRecord({ call, screen }, kind, await patchRecord(call, kind, given, change));
 };
 
 /** Archives a record, or restores it. `restoredBy`: the command that does that. */
@@ -128,8 +129,14 @@ export const patchRecord = async <Item>(
   body: Members,
 ): Promise<Item> => send(call, { method: 'PATCH', path: path + at`/${await idOf(call, given)}`, body });
 
-export const showRecord = <Item>(screen: Screen, { rows }: SingleRecords<Item>, item: Item): void =>
-  screen.result(item, () => rowLines(screen, rows(item)));
+export const showRecord = async <Item>(
+  { call, screen }: Pick<Client, 'call' | 'screen'>,
+  kind: SingleRecords<Item>,
+  item: Item,
+): Promise<void> => {
+  const rows = screen.isJson() ? [] : await kind.rows(item, call);
+  screen.result(item, () => rowLines(screen, rows));
+};
 
 /** The first rows of every record with a name. */
 export const firstRows = ({ id, name }: { readonly id: string; readonly name: string }): Rows => [

@@ -7,7 +7,7 @@ import { changeRecord, createRecord, listRecords, patchRecord, readRecord } from
 import { DEFAULT_LIMIT, type ListOptions } from '../command/list-pages.ts';
 import { secondsOf } from '../command/option-values.ts';
 import { plain } from '../command/command-error.ts';
-import { queueSettingsOf, addSettingsOfRuns, type QueueSettings } from '../runs/run-options.ts';
+import { deploymentIn, queueSettingsOf, addSettingsOfRuns, type QueueSettings } from '../runs/run-options.ts';
 import { typesOfDeployment, givenInputs } from '../runs/run-inputs.ts';
 
 interface ScheduleOptions extends QueueSettings {
@@ -115,15 +115,14 @@ const addSettings = (command: Command): Command =>
   );
 
 const fieldsOf = async (client: Client, options: ScheduleOptions, given?: string) => {
-  const deployment_id = await optionalId(client.call, deployments, options.deployment);
   const declared = async () =>
     typesOfDeployment(
       client,
-      deployment_id ?? (await readRecord(client.call, schedules, given ?? '')).deployment_id,
+      options.deployment ?? (await readRecord(client.call, schedules, given ?? '')).deployment_id,
     );
   return {
     name: options.name,
-    deployment_id,
+    ...(options.deployment !== undefined && deploymentIn(options.deployment)),
     cron: options.cron,
     time_zone: options.timeZone,
     day_fields: options.dayFields,

@@ -93,7 +93,7 @@ const addVersionCommands = (group: Command, parts: CommandContext): void => {
       const { opened, versions } = await open(workflow);
       const item = await readRecord(opened.call, versions, version);
       if (options.workflow) printWorkflow(opened.screen, item);
-      else showRecord(opened.screen, versions, item);
+      else await showRecord(opened, versions, item);
     });
   const addArchiving = (name: string, description: string, archived: boolean): void => {
     add(single, `${name} <workflow> <version>`, description).action(

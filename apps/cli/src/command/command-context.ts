@@ -24,6 +24,10 @@ export interface CommandContext {
   readonly withClient: <Given extends unknown[]>(
     use: (client: Client, ...given: Given) => Promise<ExitCode | void>,
   ) => (...given: Given) => Promise<void>;
+  /** The same for a command whose first argument is a run: its id, or the beginning of one. */
+  readonly withRun: <Given extends unknown[]>(
+    use: (client: Client, run: string, ...given: Given) => Promise<ExitCode | void>,
+  ) => (run: string, ...given: Given) => Promise<void>;
   /** Opens the log with the operator's credentials, and closes it after use. */
   readonly asOperator: <Result>(use: (operator: Operator) => Promise<Result>) => Promise<Result>;
   readonly screen: Screen;

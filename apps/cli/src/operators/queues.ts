@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Client, CommandContext } from '../command/command-context.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
 import { counted } from '@runledger/contracts/events/fact-sentence';
+import { deploymentNames } from '../catalogue/deployment-names.ts';
 import { headLine, rowLine, type Column } from '../command/table.ts';
 
 interface QueuesOptions extends ListOptions {
@@ -23,20 +24,27 @@ export const addQueuesCommand = (program: Command, { withClient, add }: CommandC
 const listQueues = (
   { call, screen }: Client,
   { gpu, organisation, ...options }: QueuesOptions,
-): Promise<void> =>
-  listPages(screen, options, {
+): Promise<void> => {
+  let names: ReadonlyMap<string, string> = new Map();
+  return listPages(screen, options, {
     readPage: async (span) => {
       const query = { ...span, gpu: gpu?.toUpperCase(), organisation };
       const page = await call(QueuesPage, { method: 'GET', path: '/queues', query });
+      if (!screen.isJson() && names.size === 0 && page.pools.some(hasDeployments))
+        names = await deploymentNames(call);
       return { items: page.pools, next_cursor: page.next_cursor };
     },
     head: headLine(screen, columns),
     line: (pool) =>
-      linesOf(pool)
+      linesOf(pool, names)
         .map((line) => rowLine(screen, columns, line))
         .join('\n'),
     none: 'No run waits or executes, and there is no executor.',
   });
+};
+
+const hasDeployments = ({ organisations }: Pool): boolean =>
+  organisations.some(({ deployments }) => deployments.length > 0);
 
 /** Of a GPU model, or of an organisation or a deployment in it. */
 interface Line {
@@ -66,8 +74,8 @@ const number = (value: number | undefined): string => value?.toString() ?? '';
 /** What pools, organisations and deployments have. */
 type Waiting = Pool['organisations'][number]['deployments'][number] | Pool['organisations'][number] | Pool;
 
-/** The pool, then its organisations, each with its deployments below it. */
-const linesOf = (pool: Pool): Line[] => [
+/** The pool, then its organisations, each with its deployments below it. `names`: those of the caller's organisation; others are shown by id. */
+const linesOf = (pool: Pool, names: ReadonlyMap<string, string>): Line[] => [
   {
     gpu: pool.gpu,
     slots: `${pool.busy_slots}/${pool.slots}`,
@@ -76,7 +84,10 @@ const linesOf = (pool: Pool): Line[] => [
   },
   ...pool.organisations.flatMap((organisation): Line[] => [
     { who: organisation.org_id, ...countsOf(organisation), starts: organisation.starts_per_minute },
-    ...organisation.deployments.map((one) => ({ who: `- ${one.deployment_id}`, ...countsOf(one) })),
+    ...organisation.deployments.map((one) => ({
+      who: `- ${names.get(one.deployment_id) ?? one.deployment_id}`,
+      ...countsOf(one),
+    })),
     ...andMore('- ', organisation.more_deployments, 'deployment'),
   ]),
   ...andMore('', pool.more_organisations, 'organisation'),

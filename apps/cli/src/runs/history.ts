@@ -15,7 +15,7 @@ import { followRun } from './watch-run.ts';
 import { RunResponse } from './run-response.ts';
 
 /** The commands about what happened to a run, and how it was. */
-export const addHistoryCommands = (program: Command, { withClient, add }: CommandContext): void => {
+export const addHistoryCommands = (program: Command, { withRun, add }: CommandContext): void => {
   add(
     program,
     'history <run>',
@@ -24,18 +24,18 @@ export const addHistoryCommands = (program: Command, { withClient, add }: Comman
     .option('--follow', 'show what happens until it has ended and its notification is settled')
     .option('--changes', 'show all that each fact changed')
     .option('--svg', 'print a picture of where its time went')
-    .action(withClient(history));
+    .action(withRun(history));
   add(
     program,
     'at <run> <moment>',
     'show a run as it was after the fact at this position, or at this time',
   ).action(
-    withClient(async ({ call, screen }, run: string, moment: string) => {
+    withRun(async ({ call, screen }, run, moment: string) => {
       screen.result(await runAt(call, run, moment), (shown) => runLines(screen, shown));
     }),
   );
   add(program, 'diff <run> <from> <to>', 'show what changed of a run between two positions or times').action(
-    withClient(showChanges),
+    withRun(showChanges),
   );
 };
 

@@ -10,6 +10,7 @@ import { counted } from '@runledger/contracts/events/fact-sentence';
 import { checkOneOrFailed } from '../command/option-values.ts';
 import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany, type BulkOptions } from './bulk-runs.ts';
+import { runIdOf } from './run-reference.ts';
 import { rerun, type NewRunOptions } from './single-run.ts';
 
 interface RerunRunsOptions extends BulkOptions {
@@ -28,7 +29,7 @@ export const rerunOneOrFailed = async (
 ): Promise<ExitCode> => {
   const { failed = false, input, inputs, watch, idempotencyKey, ...filter } = options;
   checkOneOrFailed({ command: 'rerun', what: 'runs' }, { run, failed, filter: Object.values(filter) });
-  if (run !== undefined) return rerun(client, run, options);
+  if (run !== undefined) return rerun(client, await runIdOf(client.call, run), options);
   if (input.length > 0 || inputs !== undefined || watch)
     throw new CommandError(
       '--input, --inputs and --watch are for a single run. Leave them out with --failed.',

@@ -18,9 +18,12 @@ import { cancelRuns } from './bulk-runs.ts';
 import { listRuns, watchRuns } from './list-runs.ts';
 
 /** The commands about one run. */
-export const addRunCommands = (program: Command, { withClient, add }: CommandContext): void => {
+export const addRunCommands = (program: Command, { withClient, withRun, add }: CommandContext): void => {
   addQueueSettings(addNewRunOptions(add(program, 'queue', 'queue a run; prints its id')))
-    .option('--deployment <deployment>', 'what to run; the sample of a standalone by default')
+    .option(
+      '--deployment <deployment>',
+      'what to run, such as portrait, or portrait@12 for a version; the sample of a standalone by default',
+    )
     .option('--strict-inputs', 'refuse inputs that the version does not define')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
     .option('--webhook <url>', 'URL for the notification of the end')
@@ -36,21 +39,21 @@ export const addRunCommands = (program: Command, { withClient, add }: CommandCon
     .action(withClient(rerunOneOrFailed));
   add(program, 'get <run>', 'show a run')
     .option('--wait <time>', 'wait for its end first, at most this time (up to 60 seconds)')
-    .action(withClient(get));
-  add(program, 'cancel <run>', 'cancel a run').action(withClient(cancel));
+    .action(withRun(get));
+  add(program, 'cancel <run>', 'cancel a run').action(withRun(cancel));
   add(program, 'delete <run>', 'delete a run that has ended, with its inputs, outputs, logs and files')
     .option('--outputs', 'delete only its outputs; the run stays')
-    .action(withClient(deleteRun));
+    .action(withRun(deleteRun));
   add(program, 'tombstone <run>', 'show what the deletion of a run erased, when and by whom').action(
     withClient(tombstone),
   );
-  add(program, 'why <run>', 'explain why a run waits, and what would help').action(withClient(why));
+  add(program, 'why <run>', 'explain why a run waits, and what would help').action(withRun(why));
   add(program, 'logs <run>', 'show what a run writes; all attempts, in order')
     .option('--follow', 'show what it writes until it has ended')
     .option('--attempt <number>', 'only this attempt')
     .option('--tail <lines>', 'only the last lines')
-    .action(withClient(logs));
-  add(program, 'watch <run>', 'show a run until it has ended').action(withClient(watchRun));
+    .action(withRun(logs));
+  add(program, 'watch <run>', 'show a run until it has ended').action(withRun(watchRun));
 };
 
 const addNewRunOptions = (command: Command): Command =>

@@ -1,6 +1,7 @@
 import { isJsonObject, readJsonText } from '@runledger/contracts/json';
 import { isJsonNumber } from '@runledger/contracts/exact-number';
-import { at, retryForAMinute } from '../api/api-call.ts';
+import { isUuid } from '@runledger/contracts/ids';
+import { at, retryForAMinute, type ApiCall } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { RunInputs, RunResponse } from './run-response.ts';
 import { uploadFile } from './files.ts';
@@ -8,6 +9,7 @@ import { CommandError, plain } from '../command/command-error.ts';
 import { readJsonOption, type ReadJsonFile } from '../command/option-values.ts';
 import { Unavailable } from '../api/api-problem.ts';
 import { deployments } from '../catalogue/deployments.ts';
+import { recordNamed } from '../catalogue/named-records.ts';
 import { readRecord } from '../catalogue/records.ts';
 import { versionsOf } from '../catalogue/workflows.ts';
 
@@ -151,9 +153,22 @@ interface NamedVersion {
   readonly workflow_version_id?: string;
 }
 
-/** Of the version that a deployment has now. */
-export const typesOfDeployment = (client: Client, id: string): Promise<DeclaredTypes> =>
-  unlessRefused(client, async () => typesOf(client, await readRecord(client.call, deployments, id)));
+/** Of the version that a deployment has now, or of the one behind its name. */
+export const typesOfDeployment = (client: Client, given: string): Promise<DeclaredTypes> =>
+  unlessRefused(client, async () => typesOf(client, await versionMeant(client.call, given)));
+
+const versionMeant = async (call: ApiCall, given: string): Promise<NamedVersion> => {
+  const id = given.toLowerCase();
+  if (isUuid(id)) return readRecord(call, deployments, id);
+  const named = (name: string) => recordNamed(call, deployments, { name, archived: false });
+  const exact = await named(given);
+  if (exact) return exact;
+  const { name, number } = /^(?<name>.+)@(?<number>\d+)$/s.exec(given)?.groups ?? {};
+  const deployment = name === undefined ? undefined : await named(name);
+  if (!deployment || number === undefined) return {};
+  const { workflow_id } = deployment;
+  return { workflow_id, workflow_version_id: await versionsOf(workflow_id).idOf(call, number) };
+};
 
 /** Of the version that a run has. */
 const typesOfRun = (client: Client, run: string): Promise<DeclaredTypes> =>

@@ -1,6 +1,7 @@
 import { RunSource } from '@runledger/contracts/events/run-event-data';
 import { RunStatus } from '@runledger/contracts/http/runs/run-attempt';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
+import { isUuid } from '@runledger/contracts/ids';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ApiCall } from '../api/api-call.ts';
 import { deployments } from '../catalogue/deployments.ts';
@@ -21,8 +22,8 @@ export interface RunFilterOptions {
   readonly createdBefore?: string;
 }
 
-/** Each member of the filter of the API, so that a new one does not compile before it has an option. */
-type FilterMembers = Readonly<Record<keyof RunFilter, string | undefined>>;
+/** Each member of the filter of the API, so that a new one does not compile before it has an option. A name is looked up here, once: all pages are of the same deployment. */
+type FilterMembers = Readonly<Record<Exclude<keyof RunFilter, 'deployment'>, string | undefined>>;
 
 export const addRunFilter = (command: Command): Command => addTimes(addRunConditions(command));
 
@@ -79,6 +80,12 @@ export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Pro
   created_after: options.createdAfter,
   created_before: options.createdBefore,
 });
+
+/** The deployment of a request that queues runs. The service knows what a name means; an id is no name. */
+export const deploymentIn = (
+  given: string,
+): { readonly deployment_id: string } | { readonly deployment: string } =>
+  isUuid(given.toLowerCase()) ? { deployment_id: given } : { deployment: given };
 
 /** When a run starts and how long it may take. */
 export interface QueueSettings {

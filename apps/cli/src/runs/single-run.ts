@@ -11,7 +11,6 @@ import type { Static } from 'typebox';
 import { at, retryForAMinute } from '../api/api-call.ts';
 import type { Client } from '../command/command-context.ts';
 import { EXIT, CommandError, type ExitCode } from '../command/command-error.ts';
-import { deployments } from '../catalogue/deployments.ts';
 import {
   warningLines,
   outputLines,
@@ -24,7 +23,7 @@ import {
   RunResponse,
 } from './run-response.ts';
 import { secondsOf } from '../command/option-values.ts';
-import { queueSettingsOf, type QueueSettings } from './run-options.ts';
+import { deploymentIn, queueSettingsOf, type QueueSettings } from './run-options.ts';
 import { typesOfDeployment, changedInputs, givenInputs, type InputOptions } from './run-inputs.ts';
 import type { Screen } from '../command/screen.ts';
 import { watchRun } from './watch-run.ts';
@@ -46,10 +45,12 @@ interface QueueOptions extends NewRunOptions, QueueSettings {
 }
 
 export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
-  const deployment_id = await deploymentIdOf(client, options.deployment);
-  const inputs = (await givenInputs(options, client, () => typesOfDeployment(client, deployment_id))) ?? {};
+  const { deployment } = options;
+  const chosen = deployment === undefined ? { deployment_id: sampleOf(client) } : deploymentIn(deployment);
+  const declared = async () => typesOfDeployment(client, deployment ?? sampleOf(client));
+  const inputs = (await givenInputs(options, client, declared)) ?? {};
   const request = {
-    deployment_id,
+    ...chosen,
     inputs,
     strict_inputs: options.strictInputs,
     gpu: options.gpu,
@@ -67,11 +68,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
   );
 };
 
-const deploymentIdOf = async (
-  { connection, call, screen }: Client,
-  given: string | undefined,
-): Promise<string> => {
-  if (given !== undefined) return retryForAMinute(() => deployments.idOf(call, given), screen);
+const sampleOf = ({ connection }: Client): string => {
   if (connection.deploymentId !== null) return connection.deploymentId;
   throw new CommandError(
     'No deployment was given. Add --deployment NAME. Only a standalone has a default, its sample.',

@@ -14,6 +14,7 @@ import { listContexts, removeContext, useContext } from './contexts.ts';
 import { login, type LoginOptions } from './login.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { historyPicture } from '../runs/history.ts';
+import { runIdOf } from '../runs/run-reference.ts';
 
 /** The commands about servers and who works with them. */
 export const addServerCommands = (
@@ -73,10 +74,11 @@ const whoami = async ({ connection, call, screen }: Client): Promise<void> => {
  * picture comes as a file, because a browser sends no API key.
  */
 const openPage = async (
-  { connection, screen }: Client,
+  { connection, call, screen }: Client,
   env: Environment,
-  run: string | undefined,
+  given: string | undefined,
 ): Promise<void> => {
+  const run = given === undefined ? undefined : await runIdOf(call, given);
   const address =
     run === undefined
       ? `${connection.url}/docs`

@@ -7,6 +7,7 @@ import type { Client } from '../command/command-context.ts';
 import { plain, shorten } from '../command/command-error.ts';
 import { listPages, type ListOptions } from '../command/list-pages.ts';
 import { inColumns, printTable, type Column } from '../command/table.ts';
+import { runIdOf } from '../runs/run-reference.ts';
 import { checkOneOrFailed } from '../command/option-values.ts';
 
 /** More lines than one delivery has. Many redeliveries may have more. */
@@ -77,8 +78,9 @@ export const redeliver = async (
   const filter = [dryRun, host, createdAfter, createdBefore];
   checkOneOrFailed({ command: 'redeliver', what: 'deliveries' }, { run, failed, filter });
   if (run === undefined) return redeliverFailed(client, options);
+  const id = await runIdOf(client.call, run);
   client.screen.result(
-    await client.call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` }),
+    await client.call(RunRedelivery, { method: 'POST', path: at`/run/${id}/redeliver` }),
     ({ run_id }) =>
       `The notification of run ${plain(run_id)} is sent again. See it with: runledger deliveries ${plain(run_id)}`,
   );

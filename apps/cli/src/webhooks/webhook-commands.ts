@@ -11,12 +11,12 @@ import { printTable, type Column } from '../command/table.ts';
 
 /** Commands about notifications: delivery attempts, redelivery, a receiver for tests, and the signing secret. */
 export const addWebhookCommands = (program: Command, context: CommandContext): void => {
-  const { withClient, add } = context;
+  const { withClient, withRun, add } = context;
   add(
     program,
     'deliveries <run>',
     'show the delivery attempts of a run, and the state of the delivery',
-  ).action(withClient(showDeliveries));
+  ).action(withRun(showDeliveries));
   const webhooks = addFilter(add(program, 'webhooks', 'list runs with a webhook, newest first'))
     .addOption(new Option('--status <status>', 'of the delivery').choices(WebhookStatus.enum))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)

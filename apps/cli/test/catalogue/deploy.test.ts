@@ -235,11 +235,11 @@ describe('runledger deploy', () => {
     );
     const [, url, body = ''] = /curl -s (\S+) -H .* -d '(.*)'\n/.exec(stdout) ?? [];
     expect(url).toMatch(/^http:\/\/\S+\/api\/run\/deployment\/queue$/);
-    const { deployment_id, inputs } = JSON.parse(body);
-    expect(inputs).toEqual({});
+    const { deployment, ...more } = JSON.parse(body.replaceAll(`'\\''`, "'"));
+    expect([deployment, more]).toEqual(["Anna's", { inputs: {} }]);
     expect(stdout).toContain(`  runledger queue --watch --deployment 'Anna'\\''s'\n`);
     expect(stderr).toContain('$RUNLEDGER_API_KEY stands for your key.');
-    expect((await cli(['queue', '--deployment', deployment_id])).code).toBe(0);
+    expect((await cli(['queue', '--deployment', deployment])).code).toBe(0);
   });
 
   it.each([

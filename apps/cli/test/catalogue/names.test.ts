@@ -15,12 +15,18 @@ describe('names stand for ids', () => {
     const made = await json(['deployments', 'create', '--name', 'live', ...uses]);
     expect(made).toMatchObject({ workflow_version_id: second.id, machine_id: machine.id });
     const run = await json(['queue', '--deployment', 'live']);
+    const first = await json(['queue', '--deployment', 'live@1', '--input', 'n=1']);
+    expect(await read(`/run/${Reflect.get(first, 'run_id')}`)).toMatchObject({
+      workflow_id: workflow.id,
+      workflow_version_id: expect.not.stringContaining(second.id),
+    });
+    expect(await json(['cancel', String(Reflect.get(first, 'run_id')).slice(0, 9)])).toMatchObject(first);
     expect(await read(`/run/${Reflect.get(run, 'run_id')}`)).toMatchObject({ workflow_id: workflow.id });
     for (const filter of [
       ['--deployment', 'live'],
       ['--workflow', 'por@trait'],
     ]) {
-      const { stdout } = await cli(['runs', 'list', '--json', ...filter]);
+      const { stdout } = await cli(['runs', 'list', '--json', '--status', 'queued', ...filter]);
       expect(JSON.parse(stdout)).toMatchObject({ id: Reflect.get(run, 'run_id') });
     }
     const list = await cli(['deployments', 'list', '--workflow', 'por@trait']);
@@ -59,6 +65,11 @@ describe('names stand for ids', () => {
   it.each([
     [['machines', 'show', 'nobody'], 'No machine has the name or the id nobody.'],
     [['queue', '--deployment', 'nobody'], 'List them with: runledger deployments list'],
+    [['queue', '--deployment', 'nobody@1'], 'Check the name or the id.'],
+    [
+      ['schedules', 'create', '--name', 'n', '--cron', '@daily', '--deployment', 'nobody'],
+      'body.deployment: The organisation has no deployment with this name',
+    ],
     [['workflows', 'versions', 'nobody'], 'No workflow has the name or the id nobody.'],
     [['deployments', 'list', '--workflow', 'nobody'], 'No workflow has the name'],
     [['runs', 'list', '--deployment', 'nobody'], 'No deployment has the name'],

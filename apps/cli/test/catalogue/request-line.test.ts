@@ -30,7 +30,7 @@ describe('the line that queues a run', () => {
       '-H',
       'Content-Type: application/json',
       '-d',
-      '{"deployment_id":"d1","inputs":{}}',
+      '{"deployment":"d1","inputs":{}}',
       '',
     ]);
   });
@@ -48,7 +48,7 @@ describe('the line that queues a run', () => {
         { name: 'size', type: 'integer', default: 512, ...needed },
       ]),
     ).toEqual({
-      deployment_id: 'd1',
+      deployment: 'd1',
       inputs: {
         prompt: 'TEXT',
         style: 'oil',
@@ -66,7 +66,7 @@ describe('the line that queues a run', () => {
     fc.assert(
       fc.property(text, text, (name, value) => {
         const body = bodyOf([{ name, type: 'string', required: true, enum: [value] }]);
-        expect(body).toEqual({ deployment_id: 'd1', inputs: { [name]: value } });
+        expect(body).toEqual({ deployment: 'd1', inputs: { [name]: value } });
       }),
       { numRuns: casesOf(8) },
     );

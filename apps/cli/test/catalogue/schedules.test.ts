@@ -43,10 +43,15 @@ describe('runledger schedules', () => {
       new RegExp(`^ID +NEXT +LAST +CRON +NAME\n${made.id}  \\S+Z  - +0 9 \\* \\* MON-FRI +report\n$`),
     );
     const shown = (await cli(['schedules', 'show', 'report'])).stdout;
+    expect(shown).toContain(`deployment  shop  ${deployment.id}\n`);
     expect(shown).toContain('catch up    7200 s\n');
     expect(shown).toContain('inputs      {"size":512}\n');
     expect(shown.match(/^next {8}\S+Z$/gm)).toHaveLength(5);
 
+    expect(await json(['schedules', 'update', 'report', '--deployment', 'shop@1'])).toMatchObject({
+      deployment_id: deployment.id,
+      workflow_version_id: expect.any(String),
+    });
     expect(await json(['schedules', 'update', 'report', '--cron', '@daily'])).toMatchObject({
       cron: '@daily',
       overlap: 'allow',

@@ -23,6 +23,32 @@ const pool = {
   more_organisations: 2,
 };
 
+/** As the API shows it, so far as the command reads it. */
+const aDeployment = (id: string, name: string): object => ({
+  id,
+  org_id: ORG,
+  workflow_id: ORG,
+  workflow_version_id: ORG,
+  machine_id: ORG,
+  name,
+  environment: 'production',
+  gpu: null,
+  gpus: [],
+  labels: [],
+  warm_wait_s: 0,
+  concurrency_limit: null,
+  weight: 1,
+  strict_inputs: false,
+  run_timeout_s: 60,
+  start_deadline_s: 60,
+  bounds: { min_priority: -100, max_priority: 100, max_delay_s: null },
+  retry: { attempts: 3 },
+  if_no_output: 'warn',
+  log_masks: null,
+  archived: false,
+  created_at: '2026-05-01T12:00:00.000Z',
+});
+
 const queues = async (pools: object[], ...args: string[]) => {
   const gateway = await aGateway({ status: 200, body: { pools, next_cursor: null } });
   const result = await cliAt(gateway.url, 'rl_key')(['queues', ...args]);
@@ -51,6 +77,32 @@ describe('runledger queues', () => {
       ['and 2 more organisations'],
       [''],
     ]);
+  });
+
+  it('shows the names of the deployments of its organisation that have one alone', async () => {
+    const [other, theirs] = [DEPLOYMENT.replace(/d$/, 'e'), DEPLOYMENT.replace(/d$/, 'f')];
+    const ids = [DEPLOYMENT, other, theirs];
+    const [organisation] = pool.organisations;
+    const deployments = ids.map((deployment_id) => ({ deployment_id, ...counts }));
+    const pools = [{ ...pool, organisations: [{ ...organisation, deployments }] }];
+    const named = async (...names: string[]): Promise<string[]> => {
+      const page = {
+        deployments: names.map((name, i) => aDeployment(ids[i] ?? '', name)),
+        next_cursor: null,
+      };
+      const gateway = await aGateway(
+        { status: 200, body: { pools, next_cursor: null } },
+        { status: 200, body: page },
+      );
+      const { stdout } = await cliAt(gateway.url, 'rl_key')(['queues']);
+      expect(gateway.requests.map(({ path }) => path)).toEqual([
+        '/api/queues?limit=50',
+        '/api/deployments?limit=100',
+      ]);
+      return [...stdout.matchAll(/- (\S+) +12 /g)].map(([, who = '']) => who);
+    };
+    expect(await named('portrait', 'upscale')).toEqual(['portrait', 'upscale', theirs]);
+    expect(await named('twin', 'twin')).toEqual(ids);
   });
 
   it('asks for one model and one organisation, and prints JSON', async () => {

@@ -21,6 +21,8 @@ describe('the inputs of a run', () => {
       ['1e3', '1e3'],
     ])
       expect(await inputsOf(await queue(`prompt=${given}`))).toEqual({ prompt: text });
+    const pinned = ['queue', '--deployment', 'novel@1', '--input', 'prompt=1984'];
+    expect(await inputsOf(await json(pinned))).toEqual({ prompt: '1984' });
     const run = Reflect.get(first, 'run_id');
     const again = await json(['rerun', run, '--input', 'prompt=2001']);
     expect(await inputsOf(again)).toEqual({ prompt: '2001', steps: 20 });

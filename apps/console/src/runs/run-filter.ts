@@ -18,6 +18,7 @@ export const STATUSES = [
 const MEMBERS = {
   status: 'statuses',
   deployment_id: 'id',
+  deployment: 'not shown',
   workflow_id: 'id',
   schedule_id: 'id',
   gpu: 'text',

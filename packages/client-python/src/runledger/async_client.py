@@ -56,7 +56,7 @@ class AsyncRunledger:
 
     async def run(
         self,
-        deployment_id: str,
+        deployment: str,
         inputs: Inputs | None = None,
         *,
         on_progress: Callable[[Progress], object] | None = None,
@@ -70,7 +70,7 @@ class AsyncRunledger:
         A path, bytes or an open file among the inputs is uploaded. `on_progress` and `on_log` may be coroutine
         functions. When the task is cancelled, and when one of them raises, the run is cancelled.
         """
-        request = {"deployment_id": deployment_id, "inputs": inputs, **options}
+        request = {**runs.named(deployment), "inputs": inputs, **options}
         key = idempotency_key or str(uuid4())
         return await self._driver.run(runs.run_to_end(self._settings, request, key, on_progress, on_log))
 
@@ -115,7 +115,7 @@ class AsyncRuns:
 
     async def queue(
         self,
-        deployment_id: str,
+        deployment: str,
         inputs: Inputs | None = None,
         *,
         idempotency_key: str | None = None,
@@ -123,9 +123,10 @@ class AsyncRuns:
     ) -> CreateRunResponse:
         """
         Uploads the files among the inputs, and queues a run: it is stored when this returns. Requests with the same key
-        queue one run; without a key each call has one of its own, so that a retry queues nothing twice.
+        queue one run; without a key each call has one of its own, so that a retry queues nothing twice. `deployment`: its
+        name, `NAME@NUMBER` for a version of its workflow, or its id.
         """
-        request = {"deployment_id": deployment_id, "inputs": inputs, **options}
+        request = {**runs.named(deployment), "inputs": inputs, **options}
         return await self._driver.run(runs.queue(self._settings, request, idempotency_key or str(uuid4())))
 
     async def get(self, run_id: str, *, include: Included | Sequence[Included] | None = None) -> WorkflowRun:

@@ -58,7 +58,7 @@ class Runledger:
 
     def run(
         self,
-        deployment_id: str,
+        deployment: str,
         inputs: Inputs | None = None,
         *,
         on_progress: Callable[[Progress], object] | None = None,
@@ -72,7 +72,7 @@ class Runledger:
         A path, bytes or an open file among the inputs is uploaded. `on_progress` and `on_log` are called in this thread. On
         Ctrl-C, and when one of them raises, the run is cancelled.
         """
-        request = {"deployment_id": deployment_id, "inputs": inputs, **options}
+        request = {**runs.named(deployment), "inputs": inputs, **options}
         key = idempotency_key or str(uuid4())
         return self._driver.run(runs.run_to_end(self._settings, request, key, on_progress, on_log))
 
@@ -118,7 +118,7 @@ class Runs:
 
     def queue(
         self,
-        deployment_id: str,
+        deployment: str,
         inputs: Inputs | None = None,
         *,
         idempotency_key: str | None = None,
@@ -126,9 +126,10 @@ class Runs:
     ) -> CreateRunResponse:
         """
         Uploads the files among the inputs, and queues a run: it is stored when this returns. Requests with the same key
-        queue one run; without a key each call has one of its own, so that a retry queues nothing twice.
+        queue one run; without a key each call has one of its own, so that a retry queues nothing twice. `deployment`: its
+        name, `NAME@NUMBER` for a version of its workflow, or its id.
         """
-        request = {"deployment_id": deployment_id, "inputs": inputs, **options}
+        request = {**runs.named(deployment), "inputs": inputs, **options}
         return self._driver.run(runs.queue(self._settings, request, idempotency_key or str(uuid4())))
 
     def get(self, run_id: str, *, include: Included | Sequence[Included] | None = None) -> WorkflowRun:

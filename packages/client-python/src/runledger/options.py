@@ -40,6 +40,7 @@ class RunFilter(TypedDict, total=False):
 
     status: Union[RunStatus, Sequence[RunStatus]]
     deployment_id: str
+    deployment: str
     workflow_id: str
     schedule_id: str
     gpu: str

@@ -133,14 +133,20 @@ class TheClient(unittest.TestCase):
             [run] = self.client.runs.list(tag=tag)
             self.assertEqual(self.client.runs.wait(run["id"])["end_reason"], "cancelled_by_client")
 
+    def test_names_its_deployment(self) -> None:
+        deployment = self.client.call(operations.get_deployment(DEPLOYMENT))
+        for named in (deployment["name"], deployment["name"] + "@1"):
+            run = self.client.run(named, {"size": 16})
+            self.assertEqual(run["workflow_version_id"], deployment["workflow_version_id"])
+
     def test_raises_what_the_service_refuses(self) -> None:
         with self.assertRaises(NotFound) as missing:
             self.client.runs.get(NOBODY)
         self.assertIsNotNone(missing.exception.request_id)
         with self.assertRaises(ValidationError) as invalid:
-            self.client.runs.queue("the sample", {"size": [None]}, priority=1_000)
+            self.client.runs.queue("", {"size": [None]}, priority=1_000)
         places = [problem["loc"] for problem in invalid.exception.problems]
-        self.assertEqual(places, [["body", "deployment_id"], ["body", "priority"]])
+        self.assertEqual(places, [["body", "deployment"], ["body", "priority"]])
         with Runledger(api_key="rl_unknown") as other, self.assertRaises(ApiError) as unknown:
             other.runs.get(NOBODY)
         self.assertEqual(unknown.exception.status, 401)

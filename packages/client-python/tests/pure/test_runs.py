@@ -5,7 +5,7 @@ import unittest
 from typing import Any, get_type_hints
 
 from runledger import ApiError, ConnectionFailed, RunFailed, models, operations
-from runledger._core.runs import queue, rerun, run_to_end, wait
+from runledger._core.runs import named, queue, rerun, run_to_end, wait
 from runledger.options import RunFilter, RunOptions
 
 from .scripted import LOST, SETTINGS, Script, answer, body_of
@@ -40,6 +40,14 @@ class Queueing(unittest.TestCase):
             script.play(rerun(SETTINGS, "run-1", inputs, "key-1"))
             self.assertEqual(script.sent(), ["POST /run/run-1/rerun"] * 2)
             self.assertEqual(body_of(script.requests[1]), body)
+
+
+class TheDeployment(unittest.TestCase):
+    def test_is_named_by_its_id_or_by_its_name(self) -> None:
+        number = "01940000-0000-7000-8000-0000000000D1"
+        self.assertEqual(named(number), {"deployment_id": number})
+        for name in ("portrait", "portrait@12", number + "@2", "", number + "\n"):
+            self.assertEqual(named(name), {"deployment": name})
 
 
 class Waiting(unittest.TestCase):
@@ -131,7 +139,7 @@ class ARunToItsEnd(unittest.TestCase):
 
 class TheOptions(unittest.TestCase):
     def test_of_a_run_are_the_members_of_its_request(self) -> None:
-        members = set(get_type_hints(models.DeploymentRunRequest)) - {"deployment_id", "inputs"}
+        members = set(get_type_hints(models.DeploymentRunRequest)) - {"deployment_id", "deployment", "inputs"}
         self.assertEqual(set(RunOptions.__annotations__), members)
 
     def test_of_a_list_are_the_parameters_of_its_operation(self) -> None:

@@ -2999,11 +2999,15 @@ export interface components {
          */
         DeploymentRunRequest: {
             /**
-             * Format: uuid
-             * @description The deployment to run.
+             * @description The deployment to run. It is required, unless `deployment` names one. Null counts as omitted.
              * @example 01a21460-0004-7000-8000-000000000004
              */
-            deployment_id: string;
+            deployment_id?: string | null;
+            /**
+             * @description The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment. Null counts as omitted.
+             * @example portraits
+             */
+            deployment?: string | null;
             /**
              * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits. Null counts as omitted.
              * @example {
@@ -4477,11 +4481,15 @@ export interface components {
              */
             name: string;
             /**
-             * Format: uuid
-             * @description The deployment that is to run.
+             * @description The deployment that is to run. It is required, unless `deployment` names one. Null counts as omitted.
              * @example 01a21460-0004-7000-8000-000000000004
              */
-            deployment_id: string;
+            deployment_id?: string | null;
+            /**
+             * @description The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment. It is looked up now: the schedule keeps the id of the deployment, and of the version. Null counts as omitted.
+             * @example portraits
+             */
+            deployment?: string | null;
             /**
              * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given.
              * @example 0 9 * * MON-FRI
@@ -6002,6 +6010,11 @@ export interface components {
              */
             deployment_id?: string | null;
             /**
+             * @description The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not archived, or else the archived one. Null counts as omitted.
+             * @example portraits
+             */
+            deployment?: string | null;
+            /**
              * @description Runs of this workflow, of any version. Null counts as omitted.
              * @example 01a21460-0002-7000-8000-000000000002
              */
@@ -6622,6 +6635,11 @@ export interface components {
              */
             deployment_id: string;
             /**
+             * @description The workflow version of its runs. Null for the one that the deployment has at each time.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
+            workflow_version_id: string | null;
+            /**
              * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow, with a warning, unless `strict_inputs` refuses them. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. Numbers are passed on as they are written, and an input of type integer or number also takes a string of digits.
              * @example {
              *       "size": 512,
@@ -6702,6 +6720,11 @@ export interface components {
              * @example 01a21460-0004-7000-8000-000000000004
              */
             deployment_id?: string | null;
+            /**
+             * @description The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment. It is looked up now: the schedule keeps the id of the deployment, and of the version. Unchanged when it is null or omitted.
+             * @example portraits
+             */
+            deployment?: string | null;
             /**
              * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. `day_fields` says what counts when both day fields are given. Unchanged when it is null or omitted.
              * @example 0 9 * * MON-FRI
@@ -11351,6 +11374,8 @@ export interface operations {
                 status?: components["schemas"]["RunStatus"][];
                 /** @description Runs of this deployment. */
                 deployment_id?: string;
+                /** @description The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not archived, or else the archived one. */
+                deployment?: string;
                 /** @description Runs of this workflow, of any version. */
                 workflow_id?: string;
                 /** @description Runs that this schedule queued, also a deleted one. */
@@ -11524,6 +11549,8 @@ export interface operations {
                 status?: components["schemas"]["RunStatus"][];
                 /** @description Runs of this deployment. */
                 deployment_id?: string;
+                /** @description The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not archived, or else the archived one. */
+                deployment?: string;
                 /** @description Runs of this workflow, of any version. */
                 workflow_id?: string;
                 /** @description Runs that this schedule queued, also a deleted one. */
@@ -11638,6 +11665,8 @@ export interface operations {
             query?: {
                 /** @description Only schedules of this deployment. */
                 deployment_id?: string;
+                /** @description The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not archived, or else the archived one. */
+                deployment?: string;
                 /** @description Only schedules with exactly this name; several may have it. */
                 name?: string;
                 /** @description The most items on a page. */

@@ -8,7 +8,7 @@ import type { Settings } from '../http/settings.ts';
 import { runLogs, type LogsOptions } from './run-events.ts';
 
 /** The members of the request of the API, with its names. */
-export type RunSettings = Omit<Schemas['DeploymentRunRequest'], 'deployment_id' | 'inputs'>;
+export type RunSettings = Omit<Schemas['DeploymentRunRequest'], 'deployment_id' | 'deployment' | 'inputs'>;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -29,7 +29,7 @@ export type GetOptions = CallOptions & NonNullable<QueryOf<OperationOf<'GET', '/
 export type RunFilter = CallOptions & NonNullable<QueryOf<OperationOf<'GET', '/runs'>>>;
 
 export interface Runs {
-  /** Uploads the files in the inputs, and queues a run. It is stored when this resolves. */
+  /** Uploads the files in the inputs, and queues a run. It is stored when this resolves. `deployment`: its name, `NAME@NUMBER` for a version of its workflow, or its id. */
   queue(deployment: string, inputs?: Inputs, options?: QueueOptions): Promise<Schemas['CreateRunResponse']>;
   get(runId: string, options?: GetOptions): Promise<Run>;
   /** The run when it has ended, whatever its end is. */
@@ -56,7 +56,7 @@ export const openRuns = (settings: Settings, request: Request): Runs => ({
         headers: { 'Idempotency-Key': idempotencyKey },
         body: {
           ...more,
-          deployment_id: deployment,
+          ...deploymentIn(deployment),
           inputs: await withUploadedFiles(settings, request, inputs, signal),
         },
         signal,
@@ -90,6 +90,12 @@ export const openRuns = (settings: Settings, request: Request): Runs => ({
   list: (filter = {}) => allRuns(request, filter),
   logs: (runId, options = {}) => runLogs(settings, runId, options),
 });
+
+/** An id is no name. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const deploymentIn = (text: string): Pick<Schemas['DeploymentRunRequest'], 'deployment_id' | 'deployment'> =>
+  UUID.test(text) ? { deployment_id: text } : { deployment: text };
 
 export const newKey = (): string => crypto.randomUUID();
 

@@ -15,15 +15,27 @@ describe('queueing a run', () => {
     expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
     expect(keys).toEqual(Array(5).fill(keys[0]));
     expect(new Set(sent.map(({ body }) => body))).toEqual(
-      new Set(['{"deployment_id":"d1","inputs":{"size":64}}']),
+      new Set(['{"deployment":"d1","inputs":{"size":64}}']),
     );
+  });
+
+  it('names its deployment by its id, or by its name', async () => {
+    const { client, sent } = aFakeService([QUEUED]);
+    const id = '01940000-0000-7000-8000-0000000000D1';
+    for (const deployment of [id, 'portrait', 'portrait@12', `${id}@2`]) await client.runs.queue(deployment);
+    expect(sent.map(({ body }) => JSON.parse(body))).toEqual([
+      { deployment_id: id, inputs: {} },
+      { deployment: 'portrait', inputs: {} },
+      { deployment: 'portrait@12', inputs: {} },
+      { deployment: `${id}@2`, inputs: {} },
+    ]);
   });
 
   it('writes a bigint as a number', async () => {
     const { client, sent } = aFakeService([QUEUED]);
     await client.runs.queue('d1', { seed: 6687881544318117707n, more: [-9007199254740993n, 'a "1"', 4] });
     expect(sent[0]?.body).toBe(
-      '{"deployment_id":"d1","inputs":{"seed":6687881544318117707,"more":[-9007199254740993,"a \\"1\\"",4]}}',
+      '{"deployment":"d1","inputs":{"seed":6687881544318117707,"more":[-9007199254740993,"a \\"1\\"",4]}}',
     );
   });
 
@@ -35,7 +47,7 @@ describe('queueing a run', () => {
     const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
     expect(new Set(keys).size).toBe(3);
     expect(keys[2]).toBe('mine');
-    expect(JSON.parse(String(sent[2]?.body))).toEqual({ deployment_id: 'd1', inputs: {}, priority: 5 });
+    expect(JSON.parse(String(sent[2]?.body))).toEqual({ deployment: 'd1', inputs: {}, priority: 5 });
   });
 
   it('is given up after so many retries', async () => {

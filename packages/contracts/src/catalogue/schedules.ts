@@ -73,6 +73,8 @@ export type ScheduleOutcome = Static<typeof ScheduleOutcome>;
 /** What each run of a schedule is queued with: a request with its defaults filled in. */
 export const ScheduledRequest = Type.Object({
   deployment_id: Uuid,
+  /** Left out for the version that the deployment has. */
+  workflow_version_id: Type.Optional(Uuid),
   inputs: JsonRecord,
   webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
   webhook_intermediate_status: Type.Boolean(),

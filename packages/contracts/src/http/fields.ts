@@ -115,6 +115,28 @@ export const Name = Type.String({
   examples: ['portraits'],
 });
 
+/** With `@` and a number. */
+const MAX_DEPLOYMENT_NAME = 144;
+
+/** What a request that queues runs may have instead of the id of a deployment. */
+export const DEPLOYMENT_NAME =
+  'The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment.';
+export const DeploymentName = Type.String({
+  minLength: 1,
+  maxLength: MAX_DEPLOYMENT_NAME,
+  examples: ['portraits'],
+  description: DEPLOYMENT_NAME,
+});
+
+/** The same in a filter. */
+export const FilteredDeployment = Type.String({
+  minLength: 1,
+  maxLength: MAX_DEPLOYMENT_NAME,
+  examples: ['portraits'],
+  description:
+    'The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not archived, or else the archived one.',
+});
+
 /** Invisible characters: they disguise a name, change the direction of text, or end a line of a log. */
 const INVISIBLE =
   '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb';

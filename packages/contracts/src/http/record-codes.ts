@@ -1,12 +1,14 @@
 import type { CodeRows } from './request-codes.ts';
 
-const CHECK_ID = 'Check the id, and that the key belongs to the organisation of the record.';
+const checkThe = (what: string): string =>
+  `Check the ${what}, and that the key belongs to the organisation of the record.`;
+const CHECK_ID = checkThe('id');
 const unknown = (what: string): string =>
   `The organisation of the API key has no such ${what}, or it was deleted.`;
 
 /** Records of an organisation, and what operators manage: what is not there, and what its state forbids. */
 export const RECORD_CODES = {
-  deployment_not_found: { status: 404, cause: unknown('deployment'), remedy: CHECK_ID },
+  deployment_not_found: { status: 404, cause: unknown('deployment'), remedy: checkThe('id or the name') },
   deployment_archived: {
     status: 404,
     cause: 'The deployment is archived, so it accepts no runs. Nothing was queued.',
@@ -17,7 +19,7 @@ export const RECORD_CODES = {
   workflow_version_not_found: {
     status: 404,
     cause: unknown('workflow version, or it is one of another workflow'),
-    remedy: CHECK_ID,
+    remedy: checkThe('id or the number'),
   },
   schedule_not_found: { status: 404, cause: unknown('schedule'), remedy: CHECK_ID },
   file_not_found: {

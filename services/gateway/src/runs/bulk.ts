@@ -66,7 +66,7 @@ export const carryOutBulk = async <Counts extends { readonly matched: number }>(
 ): Promise<Counts & { created_before: string | null; next_cursor: string | null }> => {
   allRead(unread);
   const behind = sortKeyAt(cursor);
-  const selected = await selectRuns(caller.org_id, filter);
+  const selected = await selectRuns(caller.org_id, filter, ['body', 'filter']);
   const statuses = concerned.filter((status) => selected.statuses?.includes(status) ?? true);
   const query = { ...selected, ...(behind === undefined ? {} : { behind }), statuses, limit: BULK_PAGE };
   const carryOutPage = async () => {

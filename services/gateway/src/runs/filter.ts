@@ -10,6 +10,8 @@ import { textsIn, wordsIn } from '../door/checked-request.ts';
 import { checkCursor, decodeCursor } from '../door/pagination.ts';
 import { isSortKey, type ListRange, type SortKey } from '../views/sort-key.decide.ts';
 import type { Catalogue } from '../records/catalogue/catalogue.ts';
+import type { Invalid } from '../door/refusal.ts';
+import { filteredDeploymentId } from './facts/named-deployment.ts';
 import { searchWord, type RunSearch } from '../views/run-search.decide.ts';
 
 type Conditions = Static<TObject<typeof RunConditions>>;
@@ -17,24 +19,28 @@ type Conditions = Static<TObject<typeof RunConditions>>;
 /** Members of a filter: of a query, where lists are lists, or of a body, where `null` is as good as nothing. */
 type Filter = { readonly [Name in keyof Conditions]?: Conditions[Name] | RunFilter[Name] };
 
-/** Which runs a request selects. It reads every member, so a new one does not compile before its line is here. @throws {LogUnavailable} */
+/** Which runs a request selects. It reads every member, so a new one does not compile before its line is here. @throws {Refused} for a name that means no deployment, or several @throws {LogUnavailable} */
 export type SelectRuns = <Given extends Filter>(
   org_id: OrgId,
   filter: Given & Readonly<Record<Exclude<keyof Given, keyof Filter>, never>>,
+  /** Where it is in the request. */
+  loc: Invalid['loc'],
 ) => Promise<CountQuery>;
 
 /** Runs do not know the names of their deployments, which may change: the catalogue has them. */
 export const selectRuns =
   ({ deployments }: { readonly deployments: Catalogue['deployments'] }): SelectRuns =>
-  async (org_id, filter: Filter) => {
-    const { status, deployment_id, workflow_id, schedule_id, gpu, origin, tag, search, ...times } = filter;
+  async (org_id, filter: Filter, loc) => {
+    const { status, workflow_id, schedule_id, gpu, origin, tag, search, ...others } = filter;
+    const { deployment_id, deployment, ...times } = others;
     const { created_after, created_before, ...unread } = times;
     allRead(unread);
+    const deploymentId = await filteredDeploymentId(deployments, org_id, { deployment_id, deployment }, loc);
     const statuses = wordsIn(RunStatus, status)?.filter(isOfRuns);
     return {
       org_id,
       ...(statuses ? { statuses } : {}),
-      ...(typeof deployment_id === 'string' ? { deploymentId: deployment_id.toLowerCase() } : {}),
+      ...(deploymentId === undefined ? {} : { deploymentId }),
       ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
       ...(typeof schedule_id === 'string' ? { scheduleId: schedule_id.toLowerCase() } : {}),
       ...(gpu ? { gpu: gpuModel(gpu) } : {}),

@@ -40,7 +40,7 @@ export const listRunsRoute = (kit: Kit, runs: Runs): Route =>
     listRunsOperation,
     async ({ query: { include, at, limit = DEFAULT_LIMIT, cursor, ...filter } }, caller) => {
       const behind = sortKeyAt(cursor);
-      const selected = await runs.selectRuns(caller.org_id, filter);
+      const selected = await runs.selectRuns(caller.org_id, filter, ['query']);
       const query = { ...selected, ...(behind === undefined ? {} : { behind }), limit };
       const found = await (at === undefined
         ? listPresent(kit, runs, query)
@@ -160,7 +160,7 @@ const countRunsOperation = operation({
 
 export const countRunsRoute = ({ views }: Kit, { fresh, selectRuns }: Runs): Route =>
   route(countRunsOperation, async ({ query }, caller) => {
-    const selected = await selectRuns(caller.org_id, query);
+    const selected = await selectRuns(caller.org_id, query, ['query']);
     await fresh.becomeFresh(caller.org_id);
     const { counts, isComplete } = await views.countRuns(selected);
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -3,13 +3,13 @@ import {
   DeploymentRunRequest,
   IdempotencyKey,
 } from '@runledger/contracts/http/runs/queue-run';
-import type { JsonValue } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import { queueRequestOf, acceptedRun, noDeployment, queueCallerOf } from './facts/deployment-queue.ts';
 import { inputsProblems, warnOfInputs, type UnknownInput } from './facts/check-inputs.ts';
+import { choiceIn, choiceProblems, isGiven } from './facts/named-deployment.ts';
 import { runLinks } from './run-path.ts';
 import { operation, route, type Route } from '../door/operation.ts';
-import { invalid, invalidRequest } from '../door/refusal.ts';
+import { found, invalid, invalidRequest } from '../door/refusal.ts';
 import { own } from '../door/compiled.ts';
 import type { Kit } from '../kit.ts';
 import type { Runs } from './runs.ts';
@@ -42,7 +42,10 @@ export const queueRoute = (kit: Kit, { callbacks, deployments }: Runs): Route =>
   route(
     queueOperation,
     async ({ headers, body }, caller, ctx) => {
-      const requested = { kind: 'queue', request: queueRequestOf(body) } as const;
+      const requested = {
+        kind: 'queue',
+        request: queueRequestOf(body, found(choiceIn(body), 'Deployment')),
+      } as const;
       const by = {
         ...queueCallerOf(ctx, caller, headers),
         onUnknownInputs: (unknown: readonly UnknownInput[]) => warnOfInputs(ctx, unknown),
@@ -53,14 +56,12 @@ export const queueRoute = (kit: Kit, { callbacks, deployments }: Runs): Route =>
       throw invalidRequest(...queued.why.problems);
     },
     ({ body }) => [
+      ...choiceProblems(body, true),
       ...inputsProblems(own(body, 'inputs'), kit.config),
       ...callbacks.problems(own(body, 'webhook')),
-      ...(names(body, 'delay_s') && names(body, 'start_at') ? [TWO_STARTS] : []),
+      ...(isGiven(body, 'delay_s') && isGiven(body, 'start_at') ? [TWO_STARTS] : []),
     ],
   );
-
-/** Null counts as left out. */
-const names = (body: JsonValue | undefined, member: string): boolean => (own(body, member) ?? null) !== null;
 
 const TWO_STARTS = invalid(
   ['body', 'start_at'],

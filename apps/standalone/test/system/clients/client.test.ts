@@ -76,6 +76,11 @@ describe('client.runs', () => {
     const { run_id } = await client.runs.queue(deployment, { size: 1 }, options);
     expect(await client.runs.queue(deployment, { size: 1 }, options)).toEqual({ run_id });
     expect((await client.runs.wait(run_id)).status).toBe('success');
+    const { name, workflow_version_id } = await client.request('GET', '/deployments/{deployment_id}', {
+      params: { deployment_id: deployment },
+    });
+    const named = await client.run(`${name}@1`, { size: 1 });
+    expect(named).toMatchObject({ status: 'success', workflow_version_id });
     const again = await client.runs.rerun(run_id, { inputs: { size: 2 } });
     expect(await client.runs.get(again.run_id, { include: ['inputs'], wait: 30 })).toMatchObject({
       rerun_of: run_id,
@@ -90,13 +95,11 @@ describe('client.runs', () => {
   });
 
   it('throws refusals with what is wrong', async () => {
-    const invalid = await client.runs
-      .queue('the sample', {}, { priority: 1e6 })
-      .catch((error: unknown) => error);
+    const invalid = await client.runs.queue('', {}, { priority: 1e6 }).catch((error: unknown) => error);
     expect(invalid).toBeInstanceOf(ValidationError);
     expect(invalid).toMatchObject({
       status: 422,
-      problems: [{ loc: ['body', 'deployment_id'] }, { loc: ['body', 'priority'] }],
+      problems: [{ loc: ['body', 'deployment'] }, { loc: ['body', 'priority'] }],
       requestId: expect.stringMatching(/./),
     });
     await expect(client.runs.get('00000000-0000-7000-8000-000000000000')).rejects.toThrow(NotFound);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 WAIT_S = 30.0
 #: A service that is about to stop answers at once.
 LEAST_WAIT_S = 0.5
+
+
+#: An id is no name.
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def named(deployment: str) -> dict[str, Any]:
+    """The members of a request that name its deployment: by its id, or by its name, with a version behind it or without."""
+    return {"deployment_id" if UUID.fullmatch(deployment) else "deployment": deployment}
 
 
 def queue(settings: Settings, request: Mapping[str, Any], key: str) -> Flow[CreateRunResponse]:

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 d97c19ae4095dc14220f66015fd81014f3734536665ca0f3de0872199e9887c3.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 dd4f7e70b95a7a93a42e797d855272c547e7601b1f49634074b53f72aed24325.
 
 from __future__ import annotations
 
@@ -710,9 +710,13 @@ class DeploymentRunRequest(TypedDict):
     Which deployment is to run, with which inputs.
     """
 
-    deployment_id: str
+    deployment_id: NotRequired[str | None]
     """
-    The deployment to run.
+    The deployment to run. It is required, unless `deployment` names one. Null counts as omitted.
+    """
+    deployment: NotRequired[str | None]
+    """
+    The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment. Null counts as omitted.
     """
     inputs: NotRequired[dict[str, str | int | float | bool | list[Any]] | None]
     """
@@ -1466,9 +1470,13 @@ class NewSchedule(TypedDict):
     """
     For people. Not blank, and without control characters and characters that change the direction of text.
     """
-    deployment_id: str
+    deployment_id: NotRequired[str | None]
     """
-    The deployment that is to run.
+    The deployment that is to run. It is required, unless `deployment` names one. Null counts as omitted.
+    """
+    deployment: NotRequired[str | None]
+    """
+    The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment. It is looked up now: the schedule keeps the id of the deployment, and of the version. Null counts as omitted.
     """
     cron: str
     """
@@ -2761,6 +2769,10 @@ class ScheduleChange(TypedDict):
     deployment_id: NotRequired[str | None]
     """
     The deployment that is to run. Unchanged when it is null or omitted.
+    """
+    deployment: NotRequired[str | None]
+    """
+    The deployment by its name, instead of `deployment_id`: the one of this name that is not archived. Behind the name `@` and a number, such as `portraits@12`, is that version of its workflow instead of its own; all else is as the deployment has it. If the name of a deployment itself ends like that, it is that deployment. It is looked up now: the schedule keeps the id of the deployment, and of the version. Unchanged when it is null or omitted.
     """
     cron: NotRequired[str | None]
     """
@@ -4694,6 +4706,10 @@ class RunFilter(TypedDict, closed=True):
     """
     Runs of this deployment. Null counts as omitted.
     """
+    deployment: NotRequired[str | None]
+    """
+    The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not archived, or else the archived one. Null counts as omitted.
+    """
     workflow_id: NotRequired[str | None]
     """
     Runs of this workflow, of any version. Null counts as omitted.
@@ -4832,6 +4848,10 @@ class Schedule(TypedDict):
     deployment_id: str
     """
     The deployment that it queues runs of.
+    """
+    workflow_version_id: str | None
+    """
+    The workflow version of its runs. Null for the one that the deployment has at each time.
     """
     inputs: dict[str, Any]
     """

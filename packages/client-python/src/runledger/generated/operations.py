@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 d97c19ae4095dc14220f66015fd81014f3734536665ca0f3de0872199e9887c3.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 dd4f7e70b95a7a93a42e797d855272c547e7601b1f49634074b53f72aed24325.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1435,6 +1435,7 @@ def list_runs(
     *,
     status: models.RunStatus | Sequence[models.RunStatus] | None = None,
     deployment_id: str | None = None,
+    deployment: str | None = None,
     workflow_id: str | None = None,
     schedule_id: str | None = None,
     gpu: str | None = None,
@@ -1460,6 +1461,8 @@ def list_runs(
 
     status: Runs with one of these statuses.
     deployment_id: Runs of this deployment.
+    deployment: The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not
+    archived, or else the archived one.
     workflow_id: Runs of this workflow, of any version.
     schedule_id: Runs that this schedule queued, also a deleted one.
     gpu: Runs whose `gpu` is this model, in upper or lower case.
@@ -1483,7 +1486,7 @@ def list_runs(
     return Pages(
         "GET",
         "/runs",
-        query={"status": status, "deployment_id": deployment_id, "workflow_id": workflow_id, "schedule_id": schedule_id, "gpu": gpu, "origin": origin, "tag": tag, "search": search, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor, "include": include, "at": at},
+        query={"status": status, "deployment_id": deployment_id, "deployment": deployment, "workflow_id": workflow_id, "schedule_id": schedule_id, "gpu": gpu, "origin": origin, "tag": tag, "search": search, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor, "include": include, "at": at},
         idempotent=True,
         items="runs",
     )
@@ -1543,6 +1546,7 @@ def count_runs(
     *,
     status: models.RunStatus | Sequence[models.RunStatus] | None = None,
     deployment_id: str | None = None,
+    deployment: str | None = None,
     workflow_id: str | None = None,
     schedule_id: str | None = None,
     gpu: str | None = None,
@@ -1564,6 +1568,8 @@ def count_runs(
 
     status: Runs with one of these statuses.
     deployment_id: Runs of this deployment.
+    deployment: The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not
+    archived, or else the archived one.
     workflow_id: Runs of this workflow, of any version.
     schedule_id: Runs that this schedule queued, also a deleted one.
     gpu: Runs whose `gpu` is this model, in upper or lower case.
@@ -1582,7 +1588,7 @@ def count_runs(
     return Operation(
         "GET",
         "/runs/counts",
-        query={"status": status, "deployment_id": deployment_id, "workflow_id": workflow_id, "schedule_id": schedule_id, "gpu": gpu, "origin": origin, "tag": tag, "search": search, "created_after": created_after, "created_before": created_before},
+        query={"status": status, "deployment_id": deployment_id, "deployment": deployment, "workflow_id": workflow_id, "schedule_id": schedule_id, "gpu": gpu, "origin": origin, "tag": tag, "search": search, "created_after": created_after, "created_before": created_before},
         idempotent=True,
     )
 
@@ -1620,6 +1626,7 @@ def rerun_runs(
 def list_schedules(
     *,
     deployment_id: str | None = None,
+    deployment: str | None = None,
     name: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
@@ -1632,6 +1639,8 @@ def list_schedules(
     The API key needs the scope `runs:read`.
 
     deployment_id: Only schedules of this deployment.
+    deployment: The deployment by its name, instead of `deployment_id`: the one of exactly this name that is not
+    archived, or else the archived one.
     name: Only schedules with exactly this name; several may have it.
     limit: The most items on a page.
     cursor: `next_cursor` of the previous page. Left out for the first page.
@@ -1639,7 +1648,7 @@ def list_schedules(
     return Pages(
         "GET",
         "/schedules",
-        query={"deployment_id": deployment_id, "name": name, "limit": limit, "cursor": cursor},
+        query={"deployment_id": deployment_id, "deployment": deployment, "name": name, "limit": limit, "cursor": cursor},
         idempotent=True,
         items="schedules",
     )

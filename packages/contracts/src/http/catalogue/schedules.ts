@@ -16,12 +16,16 @@ import { GpuModel } from '../../gpu.ts';
 import {
   Name,
   NewName,
+  DEPLOYMENT_NAME,
+  DeploymentName,
   DeploymentUuid,
   EXAMPLE_IDS,
+  FilteredDeployment,
   OrganisationUuid,
   RunUuid,
   ScheduleUuid,
   UserUuid,
+  VersionUuid,
   CreatedAt,
   Cursor,
   NextCursor,
@@ -90,7 +94,8 @@ const ScheduleOutcome = Type.Object(
 
 /** A schedule says by itself when its runs start. */
 const {
-  deployment_id: _deployment,
+  deployment_id: _id,
+  deployment: _name,
   delay_s: _delay,
   start_at: _start,
   strict_inputs: _strict,
@@ -110,6 +115,10 @@ const stored = ScheduledRequest.properties;
 /** The request of the queued runs, with its defaults filled in. */
 const shownRequest = {
   deployment_id: { ...DeploymentUuid, description: 'The deployment that it queues runs of.' },
+  workflow_version_id: nullable(
+    { ...VersionUuid, description: 'The workflow version of its runs.' },
+    'Null for the one that the deployment has at each time.',
+  ),
   inputs: { ...stored.inputs, ...about('inputs') },
   webhook: nullable(
     {
@@ -168,10 +177,19 @@ export const Schedule = Type.Object(
 );
 export type Schedule = Static<typeof Schedule>;
 
+const ScheduledDeployment = {
+  ...DeploymentName,
+  description: `${DEPLOYMENT_NAME} It is looked up now: the schedule keeps the id of the deployment, and of the version.`,
+};
+
 export const NewSchedule = Type.Object(
   {
     name: NewName,
-    deployment_id: { ...DeploymentUuid, description: 'The deployment that is to run.' },
+    deployment_id: optional({
+      ...DeploymentUuid,
+      description: 'The deployment that is to run. It is required, unless `deployment` names one.',
+    }),
+    deployment: optional(ScheduledDeployment),
     cron: Cron,
     time_zone: optional({ ...TimeZone, default: 'UTC' }),
     day_fields: optional({ ...DayFields, default: 'or' }),
@@ -214,6 +232,7 @@ export const ScheduleChange = Type.Object(
   {
     name: unchanged(NewName),
     deployment_id: unchanged({ ...DeploymentUuid, description: 'The deployment that is to run.' }),
+    deployment: unchanged(ScheduledDeployment),
     cron: unchanged(Cron),
     time_zone: unchanged(TimeZone),
     day_fields: unchanged(DayFields),
@@ -243,6 +262,7 @@ export const SchedulesQuery = Type.Object({
     ...DeploymentUuid,
     description: 'Only schedules of this deployment.',
   }),
+  deployment: Type.Optional(FilteredDeployment),
   name: Type.Optional({
     ...Name,
     description: 'Only schedules with exactly this name; several may have it.',

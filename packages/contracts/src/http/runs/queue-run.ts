@@ -4,7 +4,7 @@ import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { Exact, optional } from '../../schemas.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
-import { DeploymentUuid, EXAMPLE_IDS, RunUuid, TimeWithOffset } from '../fields.ts';
+import { DeploymentName, DeploymentUuid, EXAMPLE_IDS, RunUuid, TimeWithOffset } from '../fields.ts';
 
 /** Those of the sample: what else it needs has a default. Other workflows get them and ignore them. */
 const EXAMPLE_INPUTS = { size: 512, palette: 'ember' };
@@ -49,7 +49,11 @@ const REQUESTABLE_GPUS = [
 
 export const DeploymentRunRequest = Type.Object(
   {
-    deployment_id: { ...DeploymentUuid, description: 'The deployment to run.' },
+    deployment_id: optional({
+      ...DeploymentUuid,
+      description: 'The deployment to run. It is required, unless `deployment` names one.',
+    }),
+    deployment: optional(DeploymentName),
     inputs: optional(Inputs),
     webhook: optional(
       Type.String({

@@ -8,6 +8,7 @@ import {
   Cursor,
   DeploymentUuid,
   EXAMPLE_IDS,
+  FilteredDeployment,
   NextCursor,
   PageLimit,
   RunUuid,
@@ -55,6 +56,7 @@ const TAGGED = 'Runs with all of these tags.';
 export const RunConditions = {
   status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these statuses.' })),
   deployment_id: Type.Optional(OfDeployment),
+  deployment: Type.Optional(FilteredDeployment),
   workflow_id: Type.Optional(OfWorkflow),
   schedule_id: Type.Optional(OfSchedule),
   gpu: Type.Optional(OfGpu),
@@ -108,6 +110,7 @@ export const RunFilter = Type.Object(
         'Runs with one of these statuses. Of those that the operation concerns; all of these without it.',
     }),
     deployment_id: optional(OfDeployment),
+    deployment: optional(FilteredDeployment),
     workflow_id: optional(OfWorkflow),
     schedule_id: optional(OfSchedule),
     gpu: optional(OfGpu),

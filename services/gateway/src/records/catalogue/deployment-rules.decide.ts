@@ -26,7 +26,10 @@ export type DeploymentRefusal =
   | { readonly kind: 'not_restorable'; readonly why: string };
 
 /** Why a deployment cannot use its version. */
-export const wrongVersion = ({ version, workflow }: DeploymentParts): WrongMember[] => {
+export const wrongVersion = ({
+  version,
+  workflow,
+}: Pick<DeploymentParts, 'version' | 'workflow'>): WrongMember[] => {
   const member = 'workflow_version_id';
   if (!version) return [{ member, why: 'the organisation has no workflow version with this id' }];
   if (version.archived)

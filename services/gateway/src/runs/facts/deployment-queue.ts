@@ -23,8 +23,11 @@ import {
   type QueuedVersion,
   type NotQueued,
   type QueueDecision,
+  type DeploymentChoice,
   type QueueRequest,
+  type RequestedSettings,
 } from './queue-run.decide.ts';
+import { chosenDeployment } from './named-deployment.ts';
 import type { PrepareRun } from './prepare-run.ts';
 import {
   invalidBounds,
@@ -39,7 +42,8 @@ import { requestOf, type Caller } from '../../door/operation.ts';
 import { randomBytes } from 'node:crypto';
 import type { DrawInteger } from '../../records/catalogue/input-values.decide.ts';
 
-type RequestRefusal = NoDeployment | InvalidRequest;
+/** `no_version`: the deployment has no version with the number that the request names. */
+type RequestRefusal = NoDeployment | 'no_version' | InvalidRequest;
 
 interface Queueing {
   readonly accept: AcceptRun;
@@ -52,6 +56,8 @@ interface Decided {
   readonly version: QueuedVersion | undefined;
   /** Names that the version does not define, of a run that is queued with them. */
   readonly unknown: readonly UnknownInput[];
+  /** Whether the request names the version. */
+  readonly hasOwnVersion?: true | undefined;
 }
 
 /** Runs of deployments as these are now. */
@@ -95,13 +101,15 @@ export const deploymentQueue = (kit: Kit, { accept, callbacks, prepare }: Queuei
 };
 
 const decideWith = ({ log, now, logger }: Kit, callbacks: CallbackRules): DeploymentQueue['decide'] => {
-  const { deployments, machines, versions } = catalogue(log);
-  const versionOf = queuedVersions(versions);
+  const records = catalogue(log);
+  const { machines } = records;
+  const versionOf = queuedVersions(records.versions);
   return async (given, request) => {
     const { org_id } = given;
-    const { webhook, deployment_id } = request;
+    const { webhook } = request;
     const callback = webhook === null ? undefined : await callbacks.destination(webhook);
-    const deployment = await deployments.get(org_id, deployment_id);
+    const { deployment, hasOwnVersion, refused } = await chosenDeployment(records, org_id, request);
+    if (refused) return { decision: { kind: 'refused', why: refused }, version: undefined, unknown: [] };
     const [machine, version] = deployment
       ? await Promise.all([
           machines.get(org_id, deployment.machine_id),
@@ -122,9 +130,9 @@ const decideWith = ({ log, now, logger }: Kit, callbacks: CallbackRules): Deploy
     problems.push(...secrets);
     if (problems.length > 0)
       return { decision: { kind: 'refused', why: { kind: 'invalid', problems } }, version, unknown };
-    if (decision.kind === 'queued') return { decision, version, unknown };
+    if (decision.kind === 'queued') return { decision, version, unknown, hasOwnVersion };
     if (why === 'machine' || why === 'workflow version')
-      logger.warn({ org_id, deployment_id, missing: why }, 'a deployment cannot be queued');
+      logger.warn({ org_id, deployment_id: deployment?.id, missing: why }, 'a deployment cannot be queued');
     return {
       decision: { kind: 'refused', why: why === 'archived' ? 'archived_deployment' : 'no_deployment' },
       version,
@@ -166,11 +174,18 @@ const queuedVersions = (
 };
 
 /** Of a client, or stored: a deployment may have any GPU model. */
-type RequestedBody = Omit<DeploymentRunRequest, 'gpu'> & { readonly gpu?: GpuModel | null };
+type RequestedBody = Omit<DeploymentRunRequest, 'deployment_id' | 'deployment' | 'gpu'> & {
+  readonly gpu?: GpuModel | null;
+};
 
 /** What is requested, with its defaults filled in. */
-export const queueRequestOf = (body: RequestedBody): QueueRequest => ({
-  deployment_id: body.deployment_id.toLowerCase(),
+export const queueRequestOf = (body: RequestedBody, choice: DeploymentChoice): QueueRequest => ({
+  ...choice,
+  ...requestedSettings(body),
+});
+
+/** The same, but for the deployment. */
+export const requestedSettings = (body: RequestedBody): RequestedSettings => ({
   inputs: body.inputs ?? {},
   webhook: body.webhook ?? null,
   webhook_intermediate_status: body.webhook_intermediate_status ?? false,
@@ -193,13 +208,19 @@ export const queueCallerOf = (
 /** Why a deployment cannot be queued: the organisation does not have it, or has archived it. */
 export type NoDeployment = 'no_deployment' | 'archived_deployment';
 
-export const noDeployment = (why: NoDeployment): Refused =>
-  why === 'no_deployment'
-    ? notFound('Deployment')
-    : new Refused({
+export const noDeployment = (why: NoDeployment | 'no_version'): Refused => {
+  switch (why) {
+    case 'no_deployment':
+      return notFound('Deployment');
+    case 'no_version':
+      return notFound('Workflow version');
+    case 'archived_deployment':
+      return new Refused({
         code: 'deployment_archived',
         why: 'The deployment is archived, so it accepts no runs: restore it, or name another one',
       });
+  }
+};
 
 /** The response to a client. @throws {Refused} when no run was accepted */
 export const acceptedRun = ({ metrics }: Kit, acceptance: Acceptance): { run_id: RunId } => {

@@ -18,9 +18,15 @@ import {
   type BeyondBound,
 } from './request-bounds.decide.ts';
 
+/** Which deployment a request names. A schedule keeps the id, and the version if it has one of its own; a client names a version behind the name. */
+export type DeploymentChoice =
+  | { readonly deployment_id: string; readonly workflow_version_id?: string }
+  | { readonly deployment: string };
+
 /** A client's request, with its defaults filled in. */
-export interface QueueRequest extends QueueOptions {
-  readonly deployment_id: string;
+export type QueueRequest = RequestedSettings & DeploymentChoice;
+
+export interface RequestedSettings extends QueueOptions {
   readonly inputs: JsonObject;
   readonly webhook: string | null;
   readonly webhook_intermediate_status: boolean;
@@ -89,7 +95,7 @@ interface QueuedBy {
 
 /** The run keeps the present settings and version, also when the catalogue changes later. */
 export const queueRun = (
-  request: QueueRequest,
+  request: RequestedSettings,
   { deployment, machine, version }: DeploymentFacts,
   { user_id, now, draw, schedule }: QueuedBy,
 ): QueueDecision<MissingPart | WrongRequest> => {
@@ -186,9 +192,8 @@ export type RequestedRun = ClientsRun | ScheduledRun;
 export const requestText = (requested: ClientsRun): string => {
   switch (requested.kind) {
     case 'queue': {
-      const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu, strict_inputs } =
-        requested.request;
-      const request = { deployment_id, inputs, webhook, webhook_intermediate_status, gpu };
+      const { inputs, webhook, webhook_intermediate_status, gpu, strict_inputs } = requested.request;
+      const request = { ...choiceIn(requested.request), inputs, webhook, webhook_intermediate_status, gpu };
       const named = { ...namedOptions(requested.request), ...(strict_inputs && { strict_inputs }) };
       return canonicalJson({ kind: 'queue', ...request, ...named });
     }
@@ -196,6 +201,10 @@ export const requestText = (requested: ClientsRun): string => {
       return canonicalJson({ kind: 'rerun', rerun_of: requested.of, inputs: requested.inputs ?? null });
   }
 };
+
+/** As the client named it: the key of a request belongs to its words, whatever a name means later. */
+const choiceIn = (request: QueueRequest): JsonObject =>
+  'deployment' in request ? { deployment: request.deployment } : { deployment_id: request.deployment_id };
 
 /** Without those that have their defaults: so the text of a request that names none is the same as before an option existed. */
 const namedOptions = (options: QueueOptions): JsonObject =>

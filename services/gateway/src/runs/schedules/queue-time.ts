@@ -7,6 +7,7 @@ import type { Bucket } from '@runledger/event-log/streams/bucket';
 import { Refused, type Conflict, type InvalidRequest } from '../../door/refusal.ts';
 import { changeRecord } from '../../records/catalogue/records.ts';
 import { queueRequestOf, acceptedRun } from '../facts/deployment-queue.ts';
+import { storedChoice } from '../facts/named-deployment.ts';
 import { runIdOfSchedule } from '../facts/accept-run.ts';
 import type { NotQueued } from '../facts/queue-run.decide.ts';
 import { NOBODY, textOf, advance, settle, type HandledTimes } from './schedule.decide.ts';
@@ -119,7 +120,11 @@ const queueTime = async (
   const isLate = now - Date.parse(time) > schedule.catch_up_s * 1_000 + LATE_AFTER_MS;
   const queued = await runs.deployments.queue(
     { org_id, user_id, correlation_id: newUuid(), idempotencyKey: undefined, traceparent: null },
-    { kind: 'schedule', schedule: scheduled, request: queueRequestOf(schedule.request) },
+    {
+      kind: 'schedule',
+      schedule: scheduled,
+      request: queueRequestOf(schedule.request, storedChoice(schedule.request)),
+    },
     () => refuse(runs, schedule, isLate, ended),
   );
   const as = (outcome: ScheduleOutcome['outcome'], run_id: string | null, message: string | null) => ({
@@ -133,7 +138,7 @@ const queueTime = async (
   });
   if (queued.kind === 'refused') {
     const { why } = queued;
-    if (typeof why === 'string') return as('refused', null, NO_DEPLOYMENT);
+    if (typeof why === 'string') return as('refused', null, GONE[why]);
     return why.kind === 'invalid'
       ? as('refused', null, problemsText(why))
       : as(why.outcome, why.run_id, why.message);
@@ -150,6 +155,12 @@ const queueTime = async (
 
 const NO_DEPLOYMENT =
   'The deployment was archived or deleted, so nothing was queued: restore it, or give the schedule another one.';
+const GONE = {
+  no_deployment: NO_DEPLOYMENT,
+  archived_deployment: NO_DEPLOYMENT,
+  no_version:
+    'The workflow version of the schedule was deleted, or its deployment has another workflow now, so nothing was queued: give the schedule another one.',
+};
 
 /** Why no run is queued, if the time has none yet. Cancels earlier runs when the schedule says so. */
 const refuse = async (

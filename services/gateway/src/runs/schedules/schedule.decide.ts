@@ -84,6 +84,7 @@ export const scheduleResponse = (
   now: number,
 ): ScheduleResponse => ({
   ...schedule,
+  workflow_version_id: null,
   ...request,
   webhook: request.webhook === null ? null : showCallback(request.webhook),
   next_times: schedule.paused ? [] : nextTimes(schedule, now),

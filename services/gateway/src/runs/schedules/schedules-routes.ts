@@ -31,10 +31,20 @@ import {
   type Conflict,
   type Invalid,
 } from '../../door/refusal.ts';
+import { catalogue } from '../../records/catalogue/catalogue.ts';
 import { withinQuota } from '../../records/quotas/quotas.ts';
 import type { Kit } from '../../kit.ts';
 import type { Runs } from '../runs.ts';
-import { queueRequestOf, type DeploymentQueue } from '../facts/deployment-queue.ts';
+import { queueRequestOf, requestedSettings, type DeploymentQueue } from '../facts/deployment-queue.ts';
+import {
+  choiceIn,
+  choiceProblems,
+  filteredDeploymentId,
+  NO_SUCH_NAME,
+  storedChoice,
+  type StoredChoice,
+} from '../facts/named-deployment.ts';
+import type { DeploymentChoice } from '../facts/queue-run.decide.ts';
 import { showCallback } from '../run-response.ts';
 import { changedSchedule, newSchedule, scheduleResponse } from './schedule.decide.ts';
 import type { ScheduleRecords } from '../../records/schedule-records.ts';
@@ -79,6 +89,7 @@ interface Schedules {
 export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Schedules): Route[] => {
   const { deployments, quotas } = runs;
   const quota = quotas.schedules;
+  const { deployments: known } = catalogue(kit.log);
   const checkBody: ExtraCheck = ({ body }) => bodyProblems(kit, runs, body);
   const responseFor = (schedule: ScheduleRecord, { key }: Caller, now: number): Schedule =>
     scheduleResponse(schedule, showCallback(key.scopes), now);
@@ -86,8 +97,8 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Sch
     route(
       operations.create,
       async ({ body }, caller) => {
-        const request = scheduledRequestOf(body);
-        await checkRequest(deployments, caller, request);
+        const choice = found(choiceIn(body), 'Deployment');
+        const request = await checkedRequest(deployments, caller, body, choice);
         const at = await brokerNow();
         const { org_id, user_id } = caller;
         const schedule = newSchedule(body, request, { ...newIdentity(org_id, kit.now), user_id }, at);
@@ -95,19 +106,21 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Sch
         const result = await withinQuota(quota, org_id, 1, () => records.create(schedule), full);
         return responseFor(changed(result, 'Schedule', refusedBy), caller, at);
       },
-      checkBody,
+      (given) => [...choiceProblems(given.body, true), ...checkBody(given)],
     ),
     route(
       operations.list,
       async ({ query }, caller) => {
-        const { deployment_id, name, limit, cursor, ...unread } = query;
+        const { deployment_id, deployment, name, limit, cursor, ...unread } = query;
         allRead(unread);
+        const named = { deployment_id, deployment };
+        const deploymentId = await filteredDeploymentId(known, caller.org_id, named, ['query']);
         const page = await records.page(
           caller.org_id,
           recordSpan({ limit, cursor }),
           (one) =>
             isNamed({ name })(one) &&
-            (deployment_id === undefined || one.request.deployment_id === deployment_id),
+            (deploymentId === undefined || one.request.deployment_id === deploymentId),
         );
         const now = await brokerNow();
         const schedules = page.items.map((one) => responseFor(one, caller, now));
@@ -124,11 +137,15 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Sch
       async ({ path, body }, caller) => {
         const at = await brokerNow();
         const result = await records.change<never>(caller.org_id, path.schedule_id, async (schedule) => {
-          const { deployment_id, ...requested } = body;
-          const named = { deployment_id: deployment_id ?? schedule.request.deployment_id };
-          const request = scheduledRequestOf({ ...schedule.request, ...requested, ...named });
+          const choice = choiceIn(body) ?? storedChoice(schedule.request);
+          const requested = { ...schedule.request, ...body };
           // Otherwise a schedule of an archived deployment could not be paused.
-          if (!isDeepStrictEqual(request, schedule.request)) await checkRequest(deployments, caller, request);
+          const isSame =
+            'deployment_id' in choice &&
+            isDeepStrictEqual({ ...scheduledSettings(requested), ...choice }, schedule.request);
+          const request = isSame
+            ? schedule.request
+            : await checkedRequest(deployments, caller, requested, choice);
           const record = changedSchedule(schedule, body, request, at);
           const problems = (body.cron ?? body.day_fields) ? timesProblems(record, at) : [];
           if (problems.length > 0) throw invalidRequest(...problems);
@@ -136,7 +153,7 @@ export const scheduleRoutes = (kit: Kit, runs: Runs, { records, brokerNow }: Sch
         });
         return responseFor(changed(result, 'Schedule', refusedBy), caller, at);
       },
-      checkBody,
+      (given) => [...choiceProblems(given.body, false), ...checkBody(given)],
     ),
     route(operations.delete, async ({ path }, { org_id }) =>
       deleted(await records.remove<Conflict>(org_id, path.schedule_id, async () => undefined), 'Schedule'),
@@ -178,34 +195,48 @@ const timesProblems = (settings: CronSettings, now: number): Invalid[] => {
   return read.kind === 'wrong' ? [valueError(read.member, read.why)] : [];
 };
 
-/** What the runs of a schedule are queued with. It says by itself when they start. */
-const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): ScheduleRecord['request'] => {
-  const { delay_s: _delay, start_at: _start, strict_inputs: _strict, ...request } = queueRequestOf(body);
-  return request;
+type RequestedBody = Parameters<typeof requestedSettings>[0];
+
+/** What the runs of a schedule are queued with, but for the deployment. It says by itself when they start. */
+const scheduledSettings = (body: RequestedBody): Omit<ScheduleRecord['request'], keyof StoredChoice> => {
+  const { delay_s: _delay, start_at: _start, strict_inputs: _strict, ...settings } = requestedSettings(body);
+  return settings;
 };
 
 /**
- * Whether a run could be queued now. What changes later, such as the version of the deployment, shows in the outcomes of the schedule.
- * @throws {Refused} @throws {LogUnavailable}
+ * What a schedule keeps, if a run could be queued with it now. What changes later, such as the version of the deployment, shows in the
+ * outcomes of the schedule. @throws {Refused} @throws {LogUnavailable}
  */
-const checkRequest = async (
+const checkedRequest = async (
   { decide }: DeploymentQueue,
   given: Caller,
-  request: ScheduleRecord['request'],
-): Promise<void> => {
-  const { decision } = await decide(
+  body: RequestedBody,
+  choice: DeploymentChoice,
+): Promise<ScheduleRecord['request']> => {
+  const settings = scheduledSettings(body);
+  const { decision, hasOwnVersion } = await decide(
     { org_id: given.org_id, user_id: given.user_id, isStored: true },
-    queueRequestOf(request),
+    queueRequestOf(settings, choice),
   );
-  if (decision.kind === 'queued') return;
+  if (decision.kind === 'queued') {
+    const { deployment_id, workflow_version_id } = decision.run.settings;
+    return { deployment_id, ...(hasOwnVersion && { workflow_version_id }), ...settings };
+  }
   const { why } = decision;
   if (typeof why === 'object') throw invalidRequest(...why.problems);
-  throw invalidRequest(valueError('deployment_id', NO_DEPLOYMENT[why]));
+  const isNamed = 'deployment' in choice;
+  throw invalidRequest(
+    valueError(
+      isNamed ? 'deployment' : 'deployment_id',
+      why === 'no_deployment' && isNamed ? NO_SUCH_NAME : NO_DEPLOYMENT[why],
+    ),
+  );
 };
 
 const NO_DEPLOYMENT = {
   no_deployment: 'the organisation has no deployment with this id',
   archived_deployment: 'the deployment is archived. Restore it, or name another',
+  no_version: 'the deployment has no workflow version with this number',
 };
 
 const valueError = (member: string, why: string): Invalid => wrongValue(['body', member], why);

@@ -114,9 +114,17 @@ describe('an unusual name is treated as any other:', () => {
 
 describe('the list of problems', () => {
   it('is complete, in the order of the schema', () => {
-    const run = { gpu: 5, webhook: 5, inputs: { b: null, a: {}, 7: null, good: [null] }, unknown: null };
+    const run = {
+      deployment_id: 5,
+      deployment: '',
+      gpu: 5,
+      webhook: 5,
+      inputs: { b: null, a: {}, 7: null, good: [null] },
+      unknown: null,
+    };
     expect(found(DeploymentRunRequest, run)).toEqual([
-      ['deployment_id', 'missing'],
+      ['deployment_id', 'uuid_type'],
+      ['deployment', 'string_too_short'],
       ['inputs.7', 'string_type'],
       ['inputs.b', 'string_type'],
       ['inputs.a', 'string_type'],
@@ -180,9 +188,9 @@ describe('the list of problems', () => {
 
   it('has a limit', () => {
     const inputs = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`input-${index}`, null]));
-    const all = problems(DeploymentRunRequest, { inputs });
+    const all = problems(DeploymentRunRequest, { deployment_id: 5, inputs });
     expect(all).toHaveLength(MAX_PROBLEMS);
-    expect(new Set(all.map(({ type }) => type))).toEqual(new Set(['missing', 'string_type']));
+    expect(new Set(all.map(({ type }) => type))).toEqual(new Set(['uuid_type', 'string_type']));
   });
 
   it('has a general problem for unknown keywords', () => {

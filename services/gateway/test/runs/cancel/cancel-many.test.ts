@@ -169,7 +169,7 @@ describe('an invalid request to cancel many runs', () => {
   it.each([
     [undefined, 'body', 'missing'],
     [{}, 'body.filter', 'missing'],
-    [{ filter: { deployment: 'x' } }, 'body.filter.deployment', 'extra_forbidden'],
+    [{ filter: { deployments: 'x' } }, 'body.filter.deployments', 'extra_forbidden'],
     [{ filter: null }, 'body.filter', 'model_attributes_type'],
     [{ filter: { status: 'done' } }, 'body.filter.status', 'enum'],
     [{ filter: { status: '' } }, 'body.filter.status', 'enum'],

@@ -12,6 +12,7 @@ type Query = Static<TObject<typeof RunConditions>>;
 const IN_QUERY: Required<Query> = {
   status: ['queued'],
   deployment_id: newUuid(),
+  deployment: 'portraits',
   workflow_id: newUuid(),
   schedule_id: newUuid(),
   gpu: 'h100',
@@ -23,12 +24,13 @@ const IN_QUERY: Required<Query> = {
 };
 const IN_BODY: Required<RunFilter> = { ...IN_QUERY, status: 'queued', tag: 'a' };
 
-const select = selectRuns({ deployments: { all: async () => [] } as never });
+const deployment = { id: newUuid(), name: 'portraits', archived: false };
+const select = selectRuns({ deployments: { all: async () => [deployment] } as never });
 const org_id = orgId(newUuid());
 
 /** What is asked of a database. */
 const listed = async (filter: Query | RunFilter): Promise<ListQuery> => {
-  const query = await select(org_id, filter);
+  const query = await select(org_id, filter, ['query']);
   return runListQuery({ ...query, limit: 1 }, await soughtIn(query, async () => 0));
 };
 

@@ -39,6 +39,10 @@ describe('the request that is compared', () => {
     expect(requestText({ kind: 'queue', request })).toBe(
       '{"deployment_id":"01920000-0000-7000-8000-000000000002","gpu":null,"inputs":{"size":1,"tags":["b",{"x":null,"y":1}]},"kind":"queue","webhook":null,"webhook_intermediate_status":false}',
     );
+    const { deployment_id: _id, ...others } = request as QueueRequest & { readonly deployment_id: string };
+    expect(requestText({ kind: 'queue', request: { ...others, deployment: 'portrait@12' } })).toBe(
+      '{"deployment":"portrait@12","gpu":null,"inputs":{"size":1,"tags":["b",{"x":null,"y":1}]},"kind":"queue","webhook":null,"webhook_intermediate_status":false}',
+    );
     const of = runId('01920000-0000-7000-8000-00000000000b');
     expect(requestText({ kind: 'rerun', of, inputs: undefined })).toBe(
       '{"inputs":null,"kind":"rerun","rerun_of":"01920000-0000-7000-8000-00000000000b"}',

@@ -187,7 +187,7 @@ describe('an invalid request to run many runs again', () => {
   it.each([
     [undefined, 'body', 'missing'],
     [{}, 'body.filter', 'missing'],
-    [{ filter: { deployment: 'x' } }, 'body.filter.deployment', 'extra_forbidden'],
+    [{ filter: { deployments: 'x' } }, 'body.filter.deployments', 'extra_forbidden'],
     [{ filter: { status: 'done' } }, 'body.filter.status', 'enum'],
     [{ filter: {}, dryRun: true }, 'body.dryRun', 'extra_forbidden'],
     [{ filter: {}, cursor: 'x' }, 'body.cursor', 'value_error'],

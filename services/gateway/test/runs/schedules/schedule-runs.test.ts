@@ -1,5 +1,5 @@
 import type { Schedule, ScheduleOutcome } from '@runledger/contracts/catalogue/schedules';
-import { orgId, runId } from '@runledger/contracts/ids';
+import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
@@ -98,6 +98,47 @@ describe.concurrent('a schedule whose time has come', () => {
       priority: 3,
       concurrency_key: 'one',
     });
+  });
+
+  it('queues a run of the version that it keeps, whatever the deployment has, while there is that version', async () => {
+    const tenant = await bed.newTenant();
+    const { versions, deployments } = catalogue(bed.log);
+    const { id: _id, number: _number, sha256: _sha, bytes: _bytes, ...more } = tenant.version;
+    const add = async () => {
+      const added = await versions.add({ ...more, id: newUuid(), workflow: { kind: 'other' } });
+      if (added.kind !== 'added') throw new Error('no version was added');
+      return added.version;
+    };
+    const [kept, archived, ofAnother] = [await add(), await add(), newUuid()];
+    await versions.change<never>(archived, async (record) => ({
+      kind: 'changed',
+      record: { ...record, archived: true },
+    }));
+    const outcomeWith = async (workflow_version_id: string) => {
+      const next_at = minutesAgo(2);
+      const request = { workflow_version_id };
+      return (
+        await handled(
+          tenant,
+          await storeSchedule(bed.log, tenant, { ...yearlyAt(next_at), next_at, request }),
+        )
+      )[0];
+    };
+    expect(await shown(tenant, runOf(tenant, await outcomeWith(kept.id)))).toMatchObject({
+      workflow_version_id: kept.id,
+      workflow_id: tenant.deployment.workflow_id,
+    });
+    expect(await outcomeWith(archived.id)).toMatchObject({
+      outcome: 'refused',
+      message: 'deployment: The workflow version is archived. Restore it, or name another',
+    });
+    const gone = {
+      outcome: 'refused',
+      message: expect.stringContaining('The workflow version of the schedule'),
+    };
+    expect(await outcomeWith(ofAnother)).toMatchObject(gone);
+    await deployments.put({ ...tenant.deployment, workflow_id: newUuid() });
+    expect(await outcomeWith(kept.id)).toMatchObject(gone);
   });
 
   it('finds its runs in lists and in requests about many runs', async () => {

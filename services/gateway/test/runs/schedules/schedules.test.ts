@@ -45,6 +45,7 @@ describe('a schedule', () => {
       catch_up_s: 3_600,
       paused: false,
       ...REQUEST_DEFAULTS,
+      workflow_version_id: null,
       created_at: expect.any(String),
       next_times: Array.from({ length: 5 }, () => expect.stringMatching(/T09:00:00.000Z$/)),
       outcomes: [],
