@@ -79,7 +79,7 @@ describe('the schema of a run', () => {
     for (const schema of [WorkflowRun, OutputItem, MediaItem, RunAttempt, CancelRunResponse]) {
       expect(schema.required).toEqual(Object.keys(schema.properties));
     }
-    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 15);
+    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 16);
     expect(Object.keys(OutputItem.properties)).toEqual([
       'id',
       'run_id',

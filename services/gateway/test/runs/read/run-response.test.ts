@@ -1,3 +1,4 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { endReasonOf } from '@runledger/contracts/events/run-error';
 import { EndReason, RunStatus } from '@runledger/contracts/http/runs/run-attempt';
 import { WorkflowRun } from '@runledger/contracts/http/runs/run';
@@ -5,13 +6,14 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import {
-  queued,
+  EXECUTOR,
   assigned,
-  started,
-  succeeded,
   cancelRequested,
   cancelled,
-  EXECUTOR,
+  queued,
+  requeued,
+  started,
+  succeeded,
 } from '@runledger/testing/run-events';
 import {
   webhookDelivered,
@@ -151,6 +153,18 @@ describe('the present state of a run', () => {
     ['running', folded(...running), 'running'],
   ])('%s: is no progress and a sentence of ours while nothing was reported', (_name, run, live_status) => {
     expect(fitting(runResponse(run, alone))).toMatchObject({ progress: 0, live_status });
+  });
+
+  it('names the code of its last attempt from when it executes', () => {
+    const begun = started(key);
+    const code_sha256 = 'c'.repeat(64);
+    const withCode = { ...begun, data: { ...begun.data, code_sha256 } };
+    const codeIn = (...events: RunEvent[]) => fitting(runResponse(folded(...events), alone)).code_sha256;
+    expect(codeIn(...beginning)).toBeNull();
+    expect(codeIn(...beginning, withCode)).toBe(code_sha256);
+    expect(codeIn(...beginning, withCode, succeeded(key))).toBe(code_sha256);
+    expect(codeIn(...beginning, begun, succeeded(key))).toBeNull();
+    expect(codeIn(...beginning, withCode, requeued(key), assigned(key, { attempt: 2 }))).toBeNull();
   });
 
   it('has the progress of a report without a sentence', () => {
