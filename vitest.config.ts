@@ -5,6 +5,9 @@ import { keptSeconds } from './scripts/test-seconds.ts';
 
 /** The slowest test files of each tier, slowest first: what a fresh clone knows before its first run. */
 const KNOWN_SLOWEST: readonly string[] = [
+  'services/gateway/test/views/run-views.test.ts',
+  'services/gateway/test/views/rebuild/rebuilds.test.ts',
+  'services/gateway/test/views/shared-views/replaced-views.test.ts',
   'services/gateway/test/door/server/every-operation.test.ts',
   'services/gateway/test/runs/facts/log-capacity.test.ts',
   'services/gateway/test/records/people/sign-in.test.ts',
@@ -79,13 +82,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Pure tests, and tests of one service: `npm test`. Two thirds of their time is waiting, so two cores can serve eight workers.
+        // Pure tests, and tests of one service: `npm test`. A third of their time is waiting, so two cores can serve six workers.
         test: {
           name: 'service',
           include: TEST_FILES,
           exclude: [...SYSTEM_TEST_FILES, ...NIGHTLY_TEST_FILES],
           isolate: false,
-          maxWorkers: 8,
+          maxWorkers: 6,
           // What a test makes lives longer than the 16 MiB for young objects last: copying it takes a tenth of the processor time. They have
           // 64 MiB from the start, and keep them while the worker waits for its servers, which V8 takes as a time to save memory.
           execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64', '--no-memory-reducer'],
@@ -93,13 +96,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes: each of six workers
-        // kept a quarter of a core busy, so two cores can serve seven.
+        // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes: each of five workers
+        // kept three tenths of a core busy, so two cores can serve six.
         test: {
           name: 'system',
           include: SYSTEM_TEST_FILES,
           isolate: false,
-          maxWorkers: 7,
+          maxWorkers: 6,
           sequence: { groupOrder: 1 },
         },
       },

@@ -129,6 +129,7 @@ interface CodeFile {
 /** Links are not followed: what they lead to is found where it is. */
 const addFolder = async (folder: string, name: string, known: Known, found: Found): Promise<void> => {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  if (entries.some(({ name: own }) => own === 'lib') && (await addPython(folder, name, known, found))) return;
   const below = entries.map((entry) => ({
     entry,
     path: join(folder, entry.name),
@@ -146,6 +147,20 @@ const addFolder = async (folder: string, name: string, known: Known, found: Foun
 
 const contentOf = (folder: string): typeof addFolder =>
   PACKAGES.has(basename(folder)) ? addPackages : addFolder;
+
+/** Of a Python that is installed, as an environment or by a tool, what was installed into it. False for any other folder. */
+const addPython = async (folder: string, name: string, known: Known, found: Found): Promise<boolean> => {
+  const libraries = (await namesIn(join(folder, 'lib'))).filter((one) => /^python3\.\d+$/.test(one));
+  if (libraries.length === 0) return false;
+  for (const library of libraries) {
+    const packages = join(folder, 'lib', library, 'site-packages');
+    if ((await namesIn(packages)).length > 0) await addPackages(packages, `${name}/${library}`, known, found);
+  }
+  found.lines.push(...(await namesIn(join(folder, 'conda-meta'))).map((one) => `${name}/${one}\n`));
+  return true;
+};
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** As their installers say what they are: nobody reads gigabytes of packages to know which they are. */
 const addPackages = async (folder: string, name: string, known: Known, found: Found): Promise<void> => {

@@ -169,7 +169,7 @@ describe('the example of Next.js', () => {
     const browser = new Runledger({ url: service.standalone.url, apiKey: token });
     const events = await Array.fromAsync(browser.subscribe(run_id));
     expect(events.at(-1)).toMatchObject({ event: 'fact', data: { status: 'success', finished: true } });
-    expect((await queue(post(JSON.stringify({ deployment: 'none' })))).status).toBe(422);
+    expect((await queue(post(JSON.stringify({ deployment: '' })))).status).toBe(422);
   });
 
   it('receives notifications that are signed', async () => {

@@ -115,10 +115,12 @@ describe('a log with no room for another run', () => {
       await waitFor('their ends to be counted', () => live(0));
     }
     expect((await ask(gateway, bed)).status).toBe(503);
+    // Long enough for the runs: a gateway looks again after a minute.
+    const { max_age } = (await bed.log.jsm.streams.info('RUNS')).config;
     const expireEarly = { max_age: nanos(100), duplicate_window: nanos(100) };
     await bed.log.jsm.streams.update('RUNS', expireEarly);
     await waitFor('the old runs to expire', async () => (await bytesOf(bed)) === 0);
-    await bed.log.jsm.streams.update('RUNS', { max_age: nanos(3_600_000) });
+    await bed.log.jsm.streams.update('RUNS', { max_age });
     const runs: RunKey[] = [];
     // What has expired is no longer counted a moment later.
     await waitFor('many runs to be accepted', async () => {
