@@ -25,7 +25,7 @@ export interface Archive extends ArchiveWalk {
    */
   readonly runs: (isKnown: (key: RunKey) => Promise<boolean>) => AsyncIterable<MessagesOfRun>;
   /** All runs, or those of an organisation, some at a time. */
-  readonly keys: (org_id?: OrgId) => AsyncIterable<readonly RunKey[]>;
+  readonly keys: (org_id?: string) => AsyncIterable<readonly RunKey[]>;
   readonly erase: RunArchive['erase'];
   readonly removeOld: (stop: AbortSignal) => Promise<void>;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */

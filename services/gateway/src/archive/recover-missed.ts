@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { orgId, type OrgId } from '@runledger/contracts/ids';
+import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import { runsIdentity } from '@runledger/event-log/read/stream-identity';
 import { goPastMissed } from '../views/project-batch.ts';
-import { hasMissed, type Missed, type ProjectionPosition } from '../views/projection-start.decide.ts';
+import { hasMissed, type ProjectionPosition } from '../views/projection-start.decide.ts';
 import type { RunProjection } from '../views/run-projection.ts';
 import type { Kit } from '../kit.ts';
 import { ArchiveUnavailable } from './archive-objects.ts';
@@ -13,8 +13,7 @@ import type { Archive } from './archive.ts';
 const RUNS_AT_ONCE = 32;
 /** Of the time that it took: a store that does not answer holds up the projection no more than a quarter of it. */
 const PAUSE = 3;
-
-/** More are everybody. */
+/** More organisations are everybody. */
 const MOST_NAMED = 1_000;
 
 /**
@@ -40,21 +39,22 @@ export const recoverMissed = (
     const failed = new Map<OrgId, ArchiveUnavailable>();
     const began = clock();
     let runs = 0;
-    for await (const page of keysOf(archive, missed)) {
-      for (let from = 0; from < page.length; from += RUNS_AT_ONCE) {
-        const recover = async (at: ProjectionPosition): Promise<ProjectionPosition> => {
-          await recoverRuns(kit, archive, page.slice(from, from + RUNS_AT_ONCE), failed);
-          return at;
-        };
-        if (stop.aborted || !(await between(recover))) return;
+    for (const org_id of missed.of ?? [undefined])
+      for await (const page of archive.keys(org_id)) {
+        for (let from = 0; from < page.length; from += RUNS_AT_ONCE) {
+          const recover = async (at: ProjectionPosition): Promise<ProjectionPosition> => {
+            await recoverRuns(kit, archive, page.slice(from, from + RUNS_AT_ONCE), failed);
+            return at;
+          };
+          if (stop.aborted || !(await between(recover))) return;
+        }
+        runs += page.length;
       }
-      runs += page.length;
-    }
     // What left the log meanwhile, and was not archived before, was perhaps read in neither: all of it again.
     if ((await runsIdentity(log)).firstSequence - 1 > passed) return;
     againAt = clock() + PAUSE * (clock() - began);
-    const of = failed.size > MOST_NAMED ? null : [...failed.keys()];
     await between(async (at) => {
+      const of = failed.size > MOST_NAMED ? null : [...failed.keys()];
       const left = failed.size === 0 ? null : { ...missed, of };
       // More was missed meanwhile, or nothing is left that could be read now.
       if (!isDeepStrictEqual(at.missed, missed) || isDeepStrictEqual(left, missed)) return undefined;
@@ -67,11 +67,6 @@ export const recoverMissed = (
       throw new AggregateError(failed.values(), `views of ${failed.size} organisations lack facts`);
   };
 };
-
-async function* keysOf({ keys }: Archive, { of }: Missed): AsyncGenerator<readonly RunKey[]> {
-  if (of === null) yield* keys();
-  else for (const org_id of of) yield* keys(orgId(org_id));
-}
 
 /** Each organisation ends with its first failure, so a store that does not answer is waited for once. */
 const recoverRuns = async (
