@@ -169,9 +169,8 @@ const addPackages = async (folder: string, name: string, known: Known, found: Fo
   if (before?.identity === identity) return void found.lines.push(...before.lines);
   const inside: Found = { lines: [], looked: 0 };
   const entries = await readdir(folder, { withFileTypes: true });
-  inside.lines.push(
-    ...entries.filter((entry) => entry.isDirectory()).map((entry) => `${name}/${entry.name}/\n`),
-  );
+  const packages = entries.filter((entry) => entry.isDirectory() && !NO_CODE.has(entry.name));
+  inside.lines.push(...packages.map((entry) => `${name}/${entry.name}/\n`));
   const records = entries.flatMap((entry) => {
     if (entry.isFile()) return [entry.name];
     return entry.name.endsWith('.dist-info') ? [`${entry.name}/RECORD`] : [];
