@@ -37,6 +37,10 @@ const rowsOf = (run: Run): (readonly [string, ReactNode])[] =>
       ['Took', run.started_at !== null && <Lasted from={run.started_at} to={run.ended_at} key="took" />],
       ['Cold start', run.cold_start_duration !== null && seconds(run.cold_start_duration)],
       ['Code', run.code_sha256 !== null && <code key="code">{run.code_sha256.slice(0, 12)}</code>],
+      [
+        'Packages',
+        run.environment_sha256 !== null && <code key="packages">{run.environment_sha256.slice(0, 12)}</code>,
+      ],
       ['GPU', run.gpu],
       ['Machine type', `${run.machine_type} ${run.machine_version}`],
       ['Priority', run.priority === 0 ? false : String(run.priority)],

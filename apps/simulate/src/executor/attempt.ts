@@ -81,7 +81,7 @@ export class Attempt {
     program.onLoaded();
     this.#state = 'beginning';
     this.#ledger.append(
-      (state) => begin(state, loadMs, null),
+      (state) => begin(state, loadMs, null, null),
       (isStored) => {
         if (!isStored || this.#ledger.mustStop) return this.#finish(cancelled(false));
         this.#state = 'running';

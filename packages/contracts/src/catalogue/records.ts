@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
+import { StoredCode } from './code.ts';
 import { StoredRetryOn } from '../events/run-error.ts';
 import { IfNoOutput } from '../events/run-warning.ts';
 import { GpuModel } from '../gpu.ts';
@@ -47,6 +48,14 @@ export const WorkflowVersion = Type.Object({
   sha256: Sha256,
   bytes: Type.Integer({ minimum: 1 }),
   inputs: Type.Array(WorkflowInput),
+  /** Of a version whose workflow is a `CodeManifest`. */
+  code: Type.Optional(StoredCode),
+  /** What whoever made it says about it. */
+  message: Type.Optional(Type.String()),
+  /** The git commit of its folder. */
+  commit: Type.Optional(Type.String()),
+  /** The user who made it. Left out for one that the installation made. */
+  created_by: Type.Optional(Uuid),
   created_at: Time,
 });
 export type WorkflowVersion = Static<typeof WorkflowVersion>;

@@ -100,11 +100,35 @@ export const cog: RunnerKind<typeof cogChoice, typeof cogRunner> = {
   setting: 'EXECUTOR_COG',
 };
 
+const codeChoice = Type.Object({ kind: Type.Literal('code') });
+
+const codeRunner = Type.Object(
+  { kind: Type.Literal('code', { description: 'The code of the version itself.' }) },
+  {
+    title: 'CodeRunner',
+    description:
+      'Executes the code that a version has: an executor fetches it, and makes its environment, by itself.',
+  },
+);
+
+/** Executes the code that comes with a version. */
+const code: RunnerKind<typeof codeChoice, typeof codeRunner> = {
+  choice: codeChoice,
+  runner: codeRunner,
+  choiceOf: ({ kind }) => ({ kind }),
+  capability: () => 'runner:code',
+  label: () => 'code',
+  offers: () => 'runs the code of versions',
+  requirement: () => 'accepts the code of this organisation',
+  setting: 'EXECUTOR_CODE',
+};
+
 /** One line for each kind of runner. */
 const RUNNER_KINDS = {
   program,
   comfyui,
   cog,
+  code,
 };
 
 const oneOf = <Schema extends TSchema>(schemas: Schema[], options?: TSchemaOptions): TUnion<[Schema]> =>

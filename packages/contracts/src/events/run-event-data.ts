@@ -262,6 +262,8 @@ export const RunStartedData = Type.Object({
   cold_start_s: ColdStart,
   /** Of the code that executes it, the same on every machine; left out where the executor knows none. */
   code_sha256: Type.Optional(Sha256),
+  /** Of the packages that the executor installed for it; left out where it installed none. */
+  environment_sha256: Type.Optional(Sha256),
 });
 
 /** A blob with the `RetainedLogs` of the attempts so far; left out when they wrote nothing, or when it could not be kept. */

@@ -88,12 +88,16 @@ export interface Ending {
   readonly warnings?: readonly RunWarning[];
 }
 
-/** A member that is left out where nobody knows the code. */
-export const codeOf = ({
-  code_sha256,
-}: {
+/** What executes a run, as far as its executor knows it. */
+export interface ExecutedCode {
   readonly code_sha256?: string;
-}): { readonly code_sha256?: string } => (code_sha256 === undefined ? {} : { code_sha256 });
+  readonly environment_sha256?: string;
+}
+
+export const codeOf = ({ code_sha256, environment_sha256 }: ExecutedCode): ExecutedCode => ({
+  ...(code_sha256 === undefined ? {} : { code_sha256 }),
+  ...(environment_sha256 === undefined ? {} : { environment_sha256 }),
+});
 
 export const end = (
   run: QueuedRun | ExecutingRun,

@@ -93,6 +93,8 @@ type RunningRun = RunIdentity & {
   readonly cold_start_s: number;
   /** Of the code that executes it; undefined where the executor knows none. */
   readonly code_sha256?: string;
+  /** Of the packages that the executor installed for it; undefined where it installed none. */
+  readonly environment_sha256?: string;
 };
 /** Which outputs a run has. */
 export interface OutputListing {
@@ -118,6 +120,7 @@ export type EndedRun = RunIdentity &
     readonly started_at: string | null;
     readonly cold_start_s: number | null;
     readonly code_sha256?: string;
+    readonly environment_sha256?: string;
     readonly ended_at: string;
     /** Null as long as nobody has deleted them. */
     readonly deleted_outputs: DeletedOutputs | null;

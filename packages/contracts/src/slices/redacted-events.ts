@@ -156,7 +156,7 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
   },
   RunOutputsDeleted: { user_id: 'kept', key_id: 'kept' },
   RunDeleted: { user_id: 'kept', key_id: 'kept', erases: 'kept', number: 'kept', created_at: 'kept' },
-  RunStarted: { cold_start_s: 'kept', code_sha256: 'kept' },
+  RunStarted: { cold_start_s: 'kept', code_sha256: 'kept', environment_sha256: 'kept' },
   RunUploading: { files: 'kept', bytes: 'kept' },
   RunAttemptFailed: { error, retry_after_s: 'kept', log_blob, is_void: 'kept' },
   RunSucceeded: { ...outputs, warnings: { content: 'texts', without: 'left_out' } },

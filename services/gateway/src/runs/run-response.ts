@@ -98,6 +98,7 @@ export const runResponse = (run: Run, context: ResponseContext): WorkflowRun => 
     ...runTimes(run),
     progress: progressOf(run, context),
     code_sha256: 'started_at' in run ? (run.code_sha256 ?? null) : null,
+    environment_sha256: 'started_at' in run ? (run.environment_sha256 ?? null) : null,
     is_realtime: false,
     webhook_intermediate_status: request.webhook_intermediate_status,
     outputs: isEnded(run) ? outputsResponse(run, context.outputUrl) : [],

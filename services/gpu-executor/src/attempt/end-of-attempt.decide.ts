@@ -102,6 +102,7 @@ export const begin = (
   attempt: AttemptUnderWay,
   loadingMs: number,
   code_sha256: string | null,
+  environment_sha256: string | null,
 ): EventDraft | null =>
   attempt.status === 'started' && attempt.cancel === null
     ? {
@@ -109,6 +110,7 @@ export const begin = (
         data: {
           cold_start_s: Math.round(loadingMs) / 1_000,
           ...(code_sha256 === null ? {} : { code_sha256 }),
+          ...(environment_sha256 === null ? {} : { environment_sha256 }),
         },
       }
     : null;

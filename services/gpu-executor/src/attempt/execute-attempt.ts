@@ -80,7 +80,8 @@ export const executeAttempt = async (
   }
   using log = tools.openLog(assignment, fetched.mask);
   const observe: RunObserver = {
-    begin: (loadingMs, code) => ledger.append((state) => begin(state, loadingMs, code)),
+    begin: (loadingMs, code, environment = null) =>
+      ledger.append((state) => begin(state, loadingMs, code, environment)),
     progress: (report) => progress.report(report),
     log: (line) => log.write(line),
     masked: fetched.mask,

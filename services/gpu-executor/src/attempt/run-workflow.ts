@@ -60,10 +60,10 @@ const runWorkflow = async (assignment: Assignment, work: Work): Promise<Executed
   const observe: RunObserver = {
     ...work.observe,
     // It executes from then on.
-    begin: async (loadingMs, code) => {
+    begin: async (...loaded) => {
       if (startLimit.isOver()) return false;
       startLimit[Symbol.dispose]();
-      const isBegun = await work.observe.begin(loadingMs, code);
+      const isBegun = await work.observe.begin(...loaded);
       if (isBegun) limit.start();
       return isBegun;
     },

@@ -61,11 +61,16 @@ describe('an attempt whose assignment is void', () => {
 
 describe('an attempt', () => {
   it('begins once, and not after a cancel request', () => {
-    expect(begin(started, 1_234.56, null)).toEqual({ type: 'RunStarted', data: { cold_start_s: 1.235 } });
+    expect(begin(started, 1_234.56, null, null)).toEqual({
+      type: 'RunStarted',
+      data: { cold_start_s: 1.235 },
+    });
     const code_sha256 = 'a'.repeat(64);
-    expect(begin(started, 0, code_sha256)?.data).toEqual({ cold_start_s: 0, code_sha256 });
-    expect(begin(running, 0, null)).toBeNull();
-    expect(begin({ ...started, cancel: cancelled.cancel }, 0, null)).toBeNull();
+    expect(begin(started, 0, code_sha256, null)?.data).toEqual({ cold_start_s: 0, code_sha256 });
+    const environment_sha256 = 'e'.repeat(64);
+    expect(begin(started, 0, code_sha256, environment_sha256)?.data).toMatchObject({ environment_sha256 });
+    expect(begin(running, 0, null, null)).toBeNull();
+    expect(begin({ ...started, cancel: cancelled.cancel }, 0, null, null)).toBeNull();
   });
 
   it('announces its files before it stores them', () => {

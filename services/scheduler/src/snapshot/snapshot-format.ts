@@ -130,6 +130,7 @@ const Line = Type.Object({
       started_at: Time,
       cold_start_s: Type.Number({ minimum: 0 }),
       code_sha256: Type.Optional(Type.String()),
+      environment_sha256: Type.Optional(Type.String()),
     }),
   ]),
 });

@@ -5,6 +5,7 @@ import {
   enumInWords,
   Exact,
   Json,
+  nullable,
   NumberOrDigits,
   optional,
   unchanged,
@@ -197,6 +198,19 @@ export const NewInputDefinition = Type.Object(
 );
 export type NewInputDefinition = Static<typeof NewInputDefinition>;
 
+const Message = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: 'What is new in the version, for people.',
+  examples: ['warmer colours'],
+});
+const Commit = Type.String({
+  pattern: '^[0-9a-f]{7,64}(?:\\+changes)?$',
+  description:
+    'The git commit of the folder; with `+changes` when the folder had others than that commit has.',
+  examples: ['1f0c9a4'],
+});
+
 const about = {
   id: VersionUuid,
   org_id: OrganisationUuid,
@@ -217,6 +231,27 @@ const about = {
     examples: [4096],
   }),
   inputs: Type.Array(InputDefinition, { description: 'The definitions of the inputs; empty without any.' }),
+  code: nullable(
+    Type.Object({
+      sha256: Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'The SHA-256 of the archive, in hexadecimal digits.',
+        examples: ['60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752'],
+      }),
+      bytes: Type.Integer({ minimum: 1, description: 'The size of the archive.', examples: [2048] }),
+    }),
+    'The archive that the version executes, a tar compressed with zstd. Null for a version without code.',
+  ),
+  message: nullable(Message, 'Null without one.'),
+  commit: nullable(Commit, 'Null without one.'),
+  created_by: nullable(
+    Type.String({
+      format: 'uuid',
+      description: 'The user who made it.',
+      examples: ['4d5be4a0-6a3c-4b8e-9b5d-0d3a2f4b9e11'],
+    }),
+    'Null for a version that the installation made.',
+  ),
   archived: Archived,
   created_at: CreatedAt,
 };
@@ -254,6 +289,16 @@ export const NewWorkflowVersion = Type.Object(
         description: 'The definitions of the inputs, each name once; together at most 64 KiB as JSON.',
       }),
     ),
+    code: optional(
+      Type.String({
+        format: 'uuid',
+        description:
+          'The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`.',
+        examples: ['0a5a0a53-8d1c-8f1e-9d6b-2f5f3a9f7c11'],
+      }),
+    ),
+    message: optional(Message),
+    commit: optional(Commit),
   },
   {
     title: 'NewWorkflowVersion',

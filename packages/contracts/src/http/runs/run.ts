@@ -116,6 +116,15 @@ export const WorkflowRun = Type.Object(
       }),
       'Null while the workflow has not begun to execute, and where the executor does not know its code, as of a model server.',
     ),
+    environment_sha256: nullable(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description:
+          'Identifies the packages that the executor installed for the code: a hash of what was to be installed, and for which interpreter.',
+        examples: ['ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d'],
+      }),
+      'Null where it installed none.',
+    ),
     cold_start_duration_total: seconds('From created_at to started_at'),
     run_duration: seconds('From started_at to ended_at'),
     ended_at: nullable(time('When it ended.'), 'Null until then.'),

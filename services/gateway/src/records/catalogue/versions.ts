@@ -1,5 +1,6 @@
 import { RecordsQuery } from '@runledger/contracts/http/fields';
 import {
+  ListedVersion,
   NewWorkflowVersion,
   WorkflowVersion,
   WorkflowVersionChange,
@@ -142,7 +143,7 @@ export const workflowVersionRoutes = (
           withinWorkflowQuota(quotas, org_id, bytes, () => versions.add(version)),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
-        return { ...added.version, workflow: body.workflow };
+        return { ...shown(added.version), workflow: body.workflow };
       },
       checkNewVersion,
     ),
@@ -154,7 +155,7 @@ export const workflowVersionRoutes = (
         const below = behind === undefined ? {} : { below: Number(behind) };
         const page = await versions.page(org_id, id, { ...span, ...below });
         return {
-          versions: [...page.versions],
+          versions: page.versions.map(shown),
           next_cursor: cursorAt(page.below?.toString()),
         };
       },
@@ -162,7 +163,7 @@ export const workflowVersionRoutes = (
     ),
     route(getWorkflowVersion, async ({ path }, { org_id }) => {
       const version = await versionAt(versions, org_id, path);
-      return { ...version, workflow: await workflowIn(versions, version) };
+      return { ...shown(version), workflow: await workflowIn(versions, version) };
     }),
     route(changeWorkflowVersion, async ({ path, body }, { org_id }) => {
       const version = await versionAt(versions, org_id, path);
@@ -173,13 +174,22 @@ export const workflowVersionRoutes = (
           archived: body.archived ?? entry.archived,
         }),
       );
-      return { ...changed(result, 'Workflow version', refusedBy), workflow };
+      return { ...shown(changed(result, 'Workflow version', refusedBy)), workflow };
     }),
     route(deleteWorkflowVersion, async ({ path }, { org_id }) =>
       deleted(await deletion.version(await versionAt(versions, org_id, path)), 'Workflow version'),
     ),
   ];
 };
+
+/** As clients see it: without the pieces of its code. */
+const shown = ({ code, message, commit, created_by, ...version }: NumberedVersion): ListedVersion => ({
+  ...version,
+  code: code ? { sha256: code.sha256, bytes: code.bytes } : null,
+  message: message ?? null,
+  commit: commit ?? null,
+  created_by: created_by ?? null,
+});
 
 const WORKFLOW_ARCHIVED: Conflict = {
   code: 'workflow_archived',

@@ -58,6 +58,7 @@ const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {
   webhook_status: null,
   webhook_intermediate_status: false,
   code_sha256: null,
+  environment_sha256: null,
   is_realtime: false,
   number: 1,
   created_at: timeOf(1),
@@ -81,6 +82,7 @@ const OF_THE_SPECIFICATION =
   );
 const OURS = [
   'code_sha256',
+  'environment_sha256',
   'finished',
   'end_reason',
   'error',

@@ -1,0 +1,69 @@
+import { Type, type Static } from 'typebox';
+import { Sha256 } from '../blobs.ts';
+
+/** What a folder may be when it is packed: the archive as it is stored, and what it is unpacked to. Weights have a way of their own. */
+export const MAX_CODE_BYTES = 64 * 1024 ** 2;
+export const MAX_UNPACKED_CODE_BYTES = 256 * 1024 ** 2;
+export const MAX_CODE_FILES = 10_000;
+
+/** The code of a version: an archive (tar, compressed with zstd), stored in order as blobs of the organisation in WORKFLOWS. */
+export const StoredCode = Type.Object({
+  /** Of the archive. */
+  sha256: Sha256,
+  bytes: Type.Integer({ minimum: 1, maximum: MAX_CODE_BYTES }),
+  pieces: Type.Array(Sha256, { minItems: 1 }),
+});
+export type StoredCode = Static<typeof StoredCode>;
+
+/** A path below the folder, with `/` between its parts, and no way out of it. */
+const PATH = '^(?!/)(?!(?:.*/)?\\.\\.?(?:/|$))[^\\u0000-\\u001f\\u007f\\\\]{1,512}$';
+const PathInFolder = Type.String({ pattern: PATH });
+const NAME = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
+
+/** A file that is fetched for a machine once: model weights. Exactly one of `url` and `file` says where it is. */
+export const ModelFile = Type.Object(
+  {
+    /** https, or http where the executor's policy allows it. */
+    url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
+    /** The id of an uploaded file. */
+    file: Type.Optional(Type.String({ format: 'uuid' })),
+    sha256: Sha256,
+  },
+  { additionalProperties: false, oneOf: [{ required: ['url'] }, { required: ['file'] }] },
+);
+export type ModelFile = Static<typeof ModelFile>;
+
+/**
+ * What an executor makes of the code of a version. It is the workflow of such a version, so its hash covers the code and all that is said here.
+ * Exactly one of `run` and `command` says what is executed.
+ */
+export const CodeManifest = Type.Object(
+  {
+    /** Of the archive. */
+    code_sha256: Sha256,
+    /** A function that stays loaded between runs: `predict.py:predict`, or `predict.mjs:predict` for Node. */
+    run: Type.Optional(
+      Type.String({
+        pattern:
+          '^(?!/)(?!(?:.*/)?\\.\\.?/)[^\\u0000-\\u001f\\u007f\\\\:]{1,512}\\.(?:py|mjs|js):[A-Za-z_][A-Za-z0-9_]{0,127}$',
+      }),
+    ),
+    /** A program and its arguments, started in the folder. The first is a name on PATH, or a path below the folder such as `./run.sh`. */
+    command: Type.Optional(Type.Array(Type.String({ maxLength: 4096 }), { minItems: 1, maxItems: 64 })),
+    /** Of a command: one process for each run, which is the default, or one that stays. */
+    mode: Type.Optional(Type.Enum(['once', 'resident'])),
+    /** Such as `3.11`; that of the machine when it is left out. */
+    python: Type.Optional(Type.String({ pattern: '^3\\.\\d{1,2}$' })),
+    /** What is installed: a `requirements.txt`, a `pyproject.toml` with or without `uv.lock`, or a `package.json` with its lock. */
+    requirements: Type.Optional(PathInFolder),
+    env: Type.Optional(Type.Record(Type.String({ pattern: NAME }), Type.String({ maxLength: 32_768 }))),
+    /** By their paths in `$RUNLEDGER_MODELS`. */
+    models: Type.Optional(Type.Record(Type.String({ pattern: PATH }), ModelFile)),
+    /** Of a process that stays: seconds until it is ready, and until it is ended without a run; and how many runs it has. */
+    start_timeout_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 7 * 24 * 3_600 })),
+    idle_timeout_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 7 * 24 * 3_600 })),
+    max_runs: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
+  { additionalProperties: false, oneOf: [{ required: ['run'] }, { required: ['command'] }] },
+);
+export type CodeManifest = Static<typeof CodeManifest>;
