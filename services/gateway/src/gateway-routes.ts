@@ -107,7 +107,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     ...webhookRoutes(kit, runs),
     ...machineRoutes(kit, catalogued),
     ...workflowRoutes(kit, catalogued),
-    ...workflowVersionRoutes(kit, catalogued),
+    ...workflowVersionRoutes(kit, catalogued, { files, store: outputs.store }),
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
     ...fileRoutes(kit, files, outputs.store),
