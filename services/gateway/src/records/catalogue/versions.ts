@@ -1,6 +1,6 @@
 import { RecordsQuery } from '@runledger/contracts/http/fields';
 import {
-  ListedVersion,
+  type ListedVersion,
   NewWorkflowVersion,
   WorkflowVersion,
   WorkflowVersionChange,
@@ -17,7 +17,7 @@ import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/com
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { decideArchiving } from './catalogue.ts';
-import { archiveOf, manifestProblems, sendCode, storeCode, type VersionFiles } from './version-code.ts';
+import { manifestProblems, type CodeArchives } from './version-code.ts';
 import type { WorkflowVersions } from './workflow-versions.ts';
 import { inputDefinitions, definitionProblems } from './input-definitions.decide.ts';
 import { operation, route, type Route, type ExtraCheck } from '../../door/operation.ts';
@@ -135,9 +135,9 @@ const deleteWorkflowVersion = operation({
 });
 
 export const workflowVersionRoutes = (
-  kit: Kit,
+  { now }: Kit,
   { records: { workflows, versions, deployments }, deletion, quotas }: CatalogueOperations,
-  files: VersionFiles,
+  archives: CodeArchives,
 ): Route[] => {
   const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
     found(await workflows.get(org_id, workflow_id), 'Workflow');
@@ -149,7 +149,7 @@ export const workflowVersionRoutes = (
         if (workflow.archived) throw new Refused(WORKFLOW_ARCHIVED);
         const { code, message, commit } = body;
         const version = {
-          ...newIdentity(org_id, kit.now),
+          ...newIdentity(org_id, now),
           workflow_id: workflow.id,
           workflow: body.workflow,
           inputs: inputDefinitions(body.inputs),
@@ -158,11 +158,11 @@ export const workflowVersionRoutes = (
           created_by: user_id,
         };
         const archive =
-          typeof code === 'string' ? await archiveOf(files, org_id, { ...version, code }) : undefined;
+          typeof code === 'string' ? await archives.find(org_id, { ...version, code }) : undefined;
         const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs) + (archive?.bytes ?? 0);
         const added = await withinRecordQuota(quotas, org_id, 1, () =>
           withinWorkflowQuota(quotas, org_id, bytes, async () =>
-            versions.add(archive ? { ...version, code: await storeCode(kit, files, archive) } : version),
+            versions.add(archive ? { ...version, code: await archive.keep() } : version),
           ),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
@@ -191,7 +191,7 @@ export const workflowVersionRoutes = (
     route(getWorkflowVersionCode, async ({ path }, { org_id }, ctx) => {
       const { code, ...version } = await versionAt(versions, org_id, path);
       if (!code) throw new Refused({ code: 'version_has_no_code', why: NO_CODE });
-      await sendCode(kit, ctx, { ...version, code });
+      await archives.send(ctx, { ...version, code });
     }),
     route(changeWorkflowVersion, async ({ path, body }, { org_id }) => {
       const version = await versionAt(versions, org_id, path);

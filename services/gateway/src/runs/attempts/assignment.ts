@@ -21,7 +21,7 @@ import { noSuchPath, Refused } from '../../door/refusal.ts';
 import { sendFile } from '../../files/send-file.ts';
 import type { OutputStore } from '../../files/output-store.ts';
 import type { Catalogue } from '../../records/catalogue/catalogue.ts';
-import { sendCode } from '../../records/catalogue/version-code.ts';
+import { sendCode } from '../../files/code-archives.ts';
 import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import type { InputSecrets } from '../facts/input-secrets.ts';
