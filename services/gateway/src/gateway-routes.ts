@@ -10,6 +10,7 @@ import { jsonBody } from './door/json-body.ts';
 import type { PlainRoute, Route } from './door/operation.ts';
 import { rateLimit } from './door/rate-limit.ts';
 import { sessionHalves } from './door/credentials.ts';
+import { codeArchives } from './files/code-archives.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import type { Files } from './files/files.ts';
 import type { OpenedOutputs } from './files/output-stores.ts';
@@ -107,7 +108,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     ...webhookRoutes(kit, runs),
     ...machineRoutes(kit, catalogued),
     ...workflowRoutes(kit, catalogued),
-    ...workflowVersionRoutes(kit, catalogued),
+    ...workflowVersionRoutes(kit, catalogued, codeArchives(kit, files, outputs.store)),
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
     ...fileRoutes(kit, files, outputs.store),

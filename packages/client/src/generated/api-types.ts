@@ -1710,6 +1710,28 @@ export interface paths {
         patch: operations["changeWorkflowVersion"];
         trace?: never;
     };
+    "/workflows/{workflow_id}/versions/{version_id}/code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the code of a version
+         * @description The archive that executors unpack: a tar, compressed with zstd.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["getWorkflowVersionCode"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     runNotification: {
@@ -2167,6 +2189,17 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /**
+         * CodeRunner
+         * @description Executes the code that a version has: an executor fetches it, and makes its environment, by itself.
+         */
+        CodeRunner: {
+            /**
+             * @description The code of the version itself.
+             * @constant
+             */
+            kind: "code";
         };
         /**
          * CogRunner
@@ -3864,6 +3897,34 @@ export interface components {
             bytes: number;
             /** @description The definitions of the inputs; empty without any. */
             inputs: components["schemas"]["InputDefinition"][];
+            /** @description The archive that the version executes, a tar compressed with zstd. Null for a version without code. */
+            code: {
+                /**
+                 * @description The SHA-256 of the archive, in hexadecimal digits.
+                 * @example 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
+                 */
+                sha256: string;
+                /**
+                 * @description The size of the archive.
+                 * @example 2048
+                 */
+                bytes: number;
+            } | null;
+            /**
+             * @description What is new in the version, for people. Null without one.
+             * @example warmer colours
+             */
+            message: string | null;
+            /**
+             * @description The git commit of the folder; with `+changes` when the folder had others than that commit has. Null without one.
+             * @example 1f0c9a4
+             */
+            commit: string | null;
+            /**
+             * @description The user who made it. Null for a version that the installation made.
+             * @example 4d5be4a0-6a3c-4b8e-9b5d-0d3a2f4b9e11
+             */
+            created_by: string | null;
             /**
              * @description Whether it is archived: kept for its runs, and not available for anything new.
              * @example false
@@ -4649,6 +4710,21 @@ export interface components {
             workflow: unknown;
             /** @description The definitions of the inputs, each name once; together at most 64 KiB as JSON. Null counts as omitted. */
             inputs?: components["schemas"]["NewInputDefinition"][] | null;
+            /**
+             * @description The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`. Null counts as omitted.
+             * @example 0a5a0a53-8d1c-8f1e-9d6b-2f5f3a9f7c11
+             */
+            code?: string | null;
+            /**
+             * @description What is new in the version, for people. Null counts as omitted.
+             * @example warmer colours
+             */
+            message?: string | null;
+            /**
+             * @description The git commit of the folder; with `+changes` when the folder had others than that commit has. Null counts as omitted.
+             * @example 1f0c9a4
+             */
+            commit?: string | null;
         };
         /**
          * NotifiedAttempt
@@ -5822,6 +5898,7 @@ export interface components {
              *     - `out_of_memory`: The memory of the machine or of the GPU was not enough.
              *     - `crashed`: What executed the workflow is gone, and it is not known how it ended.
              *     - `setup_failed`: What executes the workflow could not be made ready, such as a model that does not load.
+             *     - `prepare_failed`: The code of the version could not be made ready: it cannot be unpacked, its packages cannot be installed, or its weights are not what they should be.
              *     - `execution_error`: The workflow or its model reports an error; `node` says where, if it has nodes.
              *     - `input_unavailable`: A file of the inputs cannot be fetched.
              *     - `invalid_inputs`: The workflow or its model refuses the inputs.
@@ -5841,7 +5918,7 @@ export interface components {
              *     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
              * @enum {string}
              */
-            kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "no_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "run_timeout" | "start_deadline" | "executor_lost" | "executor_left" | "no_capacity" | "log_expired";
+            kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "prepare_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "no_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "run_timeout" | "start_deadline" | "executor_lost" | "executor_left" | "no_capacity" | "log_expired";
             /**
              * @description The exit code of a program; only present when that was the error.
              * @example 1
@@ -6561,7 +6638,7 @@ export interface components {
          * Runner
          * @description How a machine executes a workflow.
          */
-        Runner: components["schemas"]["ProgramRunner"] | components["schemas"]["ComfyuiRunner"] | components["schemas"]["CogRunner"];
+        Runner: components["schemas"]["ProgramRunner"] | components["schemas"]["ComfyuiRunner"] | components["schemas"]["CogRunner"] | components["schemas"]["CodeRunner"];
         /**
          * Schedule
          * @description It queues a run of a deployment at each of its times, on the clock of the broker.
@@ -8040,6 +8117,11 @@ export interface components {
              */
             code_sha256: string | null;
             /**
+             * @description Identifies the packages that the executor installed for the code: a hash of what was to be installed, and for which interpreter. Null where it installed none.
+             * @example ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d
+             */
+            environment_sha256: string | null;
+            /**
              * @description From created_at to started_at, in seconds; null until both times are known.
              * @example 12.5
              */
@@ -8177,6 +8259,34 @@ export interface components {
             bytes: number;
             /** @description The definitions of the inputs; empty without any. */
             inputs: components["schemas"]["InputDefinition"][];
+            /** @description The archive that the version executes, a tar compressed with zstd. Null for a version without code. */
+            code: {
+                /**
+                 * @description The SHA-256 of the archive, in hexadecimal digits.
+                 * @example 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
+                 */
+                sha256: string;
+                /**
+                 * @description The size of the archive.
+                 * @example 2048
+                 */
+                bytes: number;
+            } | null;
+            /**
+             * @description What is new in the version, for people. Null without one.
+             * @example warmer colours
+             */
+            message: string | null;
+            /**
+             * @description The git commit of the folder; with `+changes` when the folder had others than that commit has. Null without one.
+             * @example 1f0c9a4
+             */
+            commit: string | null;
+            /**
+             * @description The user who made it. Null for a version that the installation made.
+             * @example 4d5be4a0-6a3c-4b8e-9b5d-0d3a2f4b9e11
+             */
+            created_by: string | null;
             /**
              * @description Whether it is archived: kept for its runs, and not available for anything new.
              * @example false
@@ -8282,7 +8392,7 @@ export interface components {
         /**
          * @description The organisation of the API key has no such record, or has deleted or archived it.
          *
-         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `version_has_no_code`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
          */
         NotFound: {
             headers: {
@@ -8333,7 +8443,7 @@ export interface components {
         /**
          * @description A part of the record is lost. The response says what to do.
          *
-         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`, `sign_in_link_gone`, `invitation_gone`.
+         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`, `code_lost`, `sign_in_link_gone`, `invitation_gone`.
          */
         Gone: {
             headers: {
@@ -13066,6 +13176,45 @@ export interface operations {
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWorkflowVersionCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the workflow. */
+                workflow_id: string;
+                /** @description The id of the workflow version. */
+                version_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zstd": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

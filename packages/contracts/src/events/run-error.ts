@@ -33,6 +33,12 @@ const ATTEMPT_ERRORS = {
     retryable: true,
     means: 'What executes the workflow could not be made ready, such as a model that does not load.',
   },
+  prepare_failed: {
+    end_reason: 'workflow_error',
+    retryable: false,
+    means:
+      'The code of the version could not be made ready: it cannot be unpacked, its packages cannot be installed, or its weights are not what they should be.',
+  },
   execution_error: {
     end_reason: 'workflow_error',
     retryable: true,
@@ -107,14 +113,7 @@ interface LaterError {
 const END_REASON_OF_OTHERS = 'workflow_error';
 
 /** What an executor reports of an attempt since a later release than the first. */
-const LATER_ERRORS = {
-  prepare_failed: {
-    end_reason: 'workflow_error',
-    retryable: false,
-    means:
-      'The code of the version could not be made ready: it cannot be unpacked, its packages cannot be installed, or its weights are not what they should be.',
-  },
-} as const satisfies Readonly<Record<string, LaterError>>;
+const LATER_ERRORS = {} as const satisfies Readonly<Record<string, LaterError>>;
 
 /** Every kind of error. It belongs to one end reason and refines it; where the end reason says all, both have the same word. */
 const ERRORS = {

@@ -135,6 +135,16 @@ export const RECORD_CODES = {
     cause: 'The workflow of the version is lost or damaged.',
     remedy: 'Create another version with the same workflow, which also repairs this one.',
   },
+  version_has_no_code: {
+    status: 404,
+    cause: 'The version has a workflow only.',
+    remedy: 'Read the workflow.',
+  },
+  code_lost: {
+    status: 410,
+    cause: 'The code of the version is lost or damaged.',
+    remedy: 'Deploy the folder again, which also repairs it.',
+  },
   workflow_too_large: {
     status: 413,
     cause: 'The workflow, or the definitions of its inputs, have more bytes as JSON than they may have.',

@@ -157,6 +157,7 @@ describe('the OpenAPI document', () => {
         'GET /workflows/{workflow_id}/versions',
         'POST /workflows/{workflow_id}/versions',
         'GET /workflows/{workflow_id}/versions/{version_id}',
+        'GET /workflows/{workflow_id}/versions/{version_id}/code',
         'PATCH /workflows/{workflow_id}/versions/{version_id}',
         'GET /deployments',
         'POST /deployments',

@@ -33,6 +33,8 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   sealing_key_differs: 'records/keys/sealing-routes',
   upload_busy: 'files/uploads',
   workflow_lost: 'records/catalogue/workflow-store',
+  version_has_no_code: 'records/catalogue/version-code',
+  code_lost: 'records/catalogue/version-code',
   file_too_large: 'runs/attempts/upload',
   rate_limited: 'door/rate-limit/rate-limit-http',
   queue_full: 'records/quotas/quotas',

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 dd4f7e70b95a7a93a42e797d855272c547e7601b1f49634074b53f72aed24325.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 997237c63231cab27b15027f46502ad8375eabc80bfd7ef86d93ff686bc471dd.
 
 from __future__ import annotations
 
@@ -371,6 +371,17 @@ class CancelRunsResponse(TypedDict):
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+    """
+
+
+class CodeRunner(TypedDict):
+    """
+    Executes the code that a version has: an executor fetches it, and makes its environment, by itself.
+    """
+
+    kind: Literal['code']
+    """
+    The code of the version itself.
     """
 
 
@@ -1152,6 +1163,21 @@ class LinkSignIn(TypedDict):
     """
 
 
+class Code(TypedDict):
+    """
+    The archive that the version executes, a tar compressed with zstd. Null for a version without code.
+    """
+
+    sha256: str
+    """
+    The SHA-256 of the archive, in hexadecimal digits.
+    """
+    bytes: int
+    """
+    The size of the archive.
+    """
+
+
 class ListedWorkflowVersion(TypedDict):
     """
     A version of a workflow, without the workflow itself.
@@ -1184,6 +1210,22 @@ class ListedWorkflowVersion(TypedDict):
     inputs: list[InputDefinition]
     """
     The definitions of the inputs; empty without any.
+    """
+    code: Code | None
+    """
+    The archive that the version executes, a tar compressed with zstd. Null for a version without code.
+    """
+    message: str | None
+    """
+    What is new in the version, for people. Null without one.
+    """
+    commit: str | None
+    """
+    The git commit of the folder; with `+changes` when the folder had others than that commit has. Null without one.
+    """
+    created_by: str | None
+    """
+    The user who made it. Null for a version that the installation made.
     """
     archived: bool
     """
@@ -1585,6 +1627,18 @@ class NewWorkflowVersion(TypedDict):
     inputs: NotRequired[list[NewInputDefinition] | None]
     """
     The definitions of the inputs, each name once; together at most 64 KiB as JSON. Null counts as omitted.
+    """
+    code: NotRequired[str | None]
+    """
+    The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`. Null counts as omitted.
+    """
+    message: NotRequired[str | None]
+    """
+    What is new in the version, for people. Null counts as omitted.
+    """
+    commit: NotRequired[str | None]
+    """
+    The git commit of the folder; with `+changes` when the folder had others than that commit has. Null counts as omitted.
     """
 
 
@@ -2311,7 +2365,7 @@ class RunError(TypedDict):
     """
     What happened, for people. After its first line come the last lines that a program wrote to its standard error.
     """
-    kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'no_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'run_timeout', 'start_deadline', 'executor_lost', 'executor_left', 'no_capacity', 'log_expired']
+    kind: Literal['program_exit', 'program_signal', 'out_of_memory', 'crashed', 'setup_failed', 'prepare_failed', 'execution_error', 'input_unavailable', 'invalid_inputs', 'invalid_output', 'no_output', 'output_too_large', 'limit_exceeded', 'not_runnable', 'internal_error', 'deployment_removed', 'storage_full', 'run_timeout', 'start_deadline', 'executor_lost', 'executor_left', 'no_capacity', 'log_expired']
     """
     What went wrong. Each belongs to one `end_reason`. Later releases may add kinds, and while the system is updated a run may have one that is not in this list: it belongs to `workflow_error`.
 
@@ -2320,6 +2374,7 @@ class RunError(TypedDict):
     - `out_of_memory`: The memory of the machine or of the GPU was not enough.
     - `crashed`: What executed the workflow is gone, and it is not known how it ended.
     - `setup_failed`: What executes the workflow could not be made ready, such as a model that does not load.
+    - `prepare_failed`: The code of the version could not be made ready: it cannot be unpacked, its packages cannot be installed, or its weights are not what they should be.
     - `execution_error`: The workflow or its model reports an error; `node` says where, if it has nodes.
     - `input_unavailable`: A file of the inputs cannot be fetched.
     - `invalid_inputs`: The workflow or its model refuses the inputs.
@@ -2751,7 +2806,7 @@ class RunWarning(TypedDict):
     """
 
 
-Runner: TypeAlias = ProgramRunner | ComfyuiRunner | CogRunner
+Runner: TypeAlias = ProgramRunner | ComfyuiRunner | CogRunner | CodeRunner
 """
 How a machine executes a workflow.
 """
@@ -3749,6 +3804,22 @@ class WorkflowVersion(TypedDict):
     inputs: list[InputDefinition]
     """
     The definitions of the inputs; empty without any.
+    """
+    code: Code | None
+    """
+    The archive that the version executes, a tar compressed with zstd. Null for a version without code.
+    """
+    message: str | None
+    """
+    What is new in the version, for people. Null without one.
+    """
+    commit: str | None
+    """
+    The git commit of the folder; with `+changes` when the folder had others than that commit has. Null without one.
+    """
+    created_by: str | None
+    """
+    The user who made it. Null for a version that the installation made.
     """
     archived: bool
     """
@@ -5168,6 +5239,10 @@ class WorkflowRun(TypedDict):
     code_sha256: str | None
     """
     Identifies the code that executed the last attempt: a hash of the files of its program. Two runs with the same one were executed by the same code, on whichever machine. Null while the workflow has not begun to execute, and where the executor does not know its code, as of a model server.
+    """
+    environment_sha256: str | None
+    """
+    Identifies the packages that the executor installed for the code: a hash of what was to be installed, and for which interpreter. Null where it installed none.
     """
     cold_start_duration_total: float | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 dd4f7e70b95a7a93a42e797d855272c547e7601b1f49634074b53f72aed24325.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 997237c63231cab27b15027f46502ad8375eabc80bfd7ef86d93ff686bc471dd.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -2259,4 +2259,25 @@ def change_workflow_version(
         "PATCH",
         path_of("/workflows/{workflow_id}/versions/{version_id}", workflow_id=workflow_id, version_id=version_id),
         body=body,
+    )
+
+
+def get_workflow_version_code(
+    workflow_id: str,
+    version_id: str,
+) -> Stream:
+    """
+    Download the code of a version.
+
+    The archive that executors unpack: a tar, compressed with zstd.
+
+    The API key needs the scope `runs:read`.
+
+    workflow_id: The id of the workflow.
+    version_id: The id of the workflow version.
+    """
+    return Stream(
+        "GET",
+        path_of("/workflows/{workflow_id}/versions/{version_id}/code", workflow_id=workflow_id, version_id=version_id),
+        idempotent=True,
     )

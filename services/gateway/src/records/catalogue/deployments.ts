@@ -174,6 +174,13 @@ export const partsOf = async (
     longestRunS,
     machine,
     version,
+    ...(version &&
+      machine && {
+        runs: {
+          version: version.code ? 'code' : 'workflow',
+          machine: machine.runner.kind === 'code' ? 'code' : 'workflow',
+        },
+      }),
     workflow: version && (await workflows.get(org, version.workflow_id)),
   };
 };

@@ -1,6 +1,6 @@
 import { RecordsQuery } from '@runledger/contracts/http/fields';
 import {
-  ListedVersion,
+  type ListedVersion,
   NewWorkflowVersion,
   WorkflowVersion,
   WorkflowVersionChange,
@@ -17,6 +17,7 @@ import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/com
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { decideArchiving } from './catalogue.ts';
+import { manifestProblems, type CodeArchives } from './version-code.ts';
 import type { WorkflowVersions } from './workflow-versions.ts';
 import { inputDefinitions, definitionProblems } from './input-definitions.decide.ts';
 import { operation, route, type Route, type ExtraCheck } from '../../door/operation.ts';
@@ -91,6 +92,19 @@ const getWorkflowVersion = operation({
   refusals: [404, 410],
 });
 
+const getWorkflowVersionCode = operation({
+  id: 'getWorkflowVersionCode',
+  method: 'GET',
+  path: `${path}/{version_id}/code`,
+  tag,
+  summary: 'Download the code of a version',
+  description: 'The archive that executors unpack: a tar, compressed with zstd.',
+  scope: 'runs:read',
+  request: { path: WorkflowVersionPath },
+  response: { status: 200, description: 'The archive.', contentType: 'application/zstd' },
+  refusals: [404, 410],
+});
+
 const changeWorkflowVersion = operation({
   id: 'changeWorkflowVersion',
   method: 'PATCH',
@@ -123,24 +137,33 @@ const deleteWorkflowVersion = operation({
 export const workflowVersionRoutes = (
   { now }: Kit,
   { records: { workflows, versions, deployments }, deletion, quotas }: CatalogueOperations,
+  archives: CodeArchives,
 ): Route[] => {
   const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
     found(await workflows.get(org_id, workflow_id), 'Workflow');
   return [
     route(
       createWorkflowVersion,
-      async ({ path, body }, { org_id }) => {
+      async ({ path, body }, { org_id, user_id }) => {
         const workflow = await workflowOf(org_id, path);
         if (workflow.archived) throw new Refused(WORKFLOW_ARCHIVED);
+        const { code, message, commit } = body;
         const version = {
           ...newIdentity(org_id, now),
           workflow_id: workflow.id,
           workflow: body.workflow,
           inputs: inputDefinitions(body.inputs),
+          ...(typeof message === 'string' ? { message } : {}),
+          ...(typeof commit === 'string' ? { commit } : {}),
+          created_by: user_id,
         };
-        const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs);
+        const archive =
+          typeof code === 'string' ? await archives.find(org_id, { ...version, code }) : undefined;
+        const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs) + (archive?.bytes ?? 0);
         const added = await withinRecordQuota(quotas, org_id, 1, () =>
-          withinWorkflowQuota(quotas, org_id, bytes, () => versions.add(version)),
+          withinWorkflowQuota(quotas, org_id, bytes, async () =>
+            versions.add(archive ? { ...version, code: await archive.keep() } : version),
+          ),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
         return { ...shown(added.version), workflow: body.workflow };
@@ -164,6 +187,11 @@ export const workflowVersionRoutes = (
     route(getWorkflowVersion, async ({ path }, { org_id }) => {
       const version = await versionAt(versions, org_id, path);
       return { ...shown(version), workflow: await workflowIn(versions, version) };
+    }),
+    route(getWorkflowVersionCode, async ({ path }, { org_id }, ctx) => {
+      const { code, ...version } = await versionAt(versions, org_id, path);
+      if (!code) throw new Refused({ code: 'version_has_no_code', why: NO_CODE });
+      await archives.send(ctx, { ...version, code });
     }),
     route(changeWorkflowVersion, async ({ path, body }, { org_id }) => {
       const version = await versionAt(versions, org_id, path);
@@ -190,6 +218,8 @@ const shown = ({ code, message, commit, created_by, ...version }: NumberedVersio
   commit: commit ?? null,
   created_by: created_by ?? null,
 });
+
+const NO_CODE = 'The version has a workflow only, and no code: read the workflow';
 
 const WORKFLOW_ARCHIVED: Conflict = {
   code: 'workflow_archived',
@@ -227,7 +257,11 @@ export const checkNewVersion: ExtraCheck = ({ body }) => {
   if (deep.length > 0) return deep;
   refuseLarger(workflow, MAX_WORKFLOW_BYTES, 'The workflow');
   refuseLarger(inputs, MAX_INPUTS_BYTES, 'The definitions of all inputs together');
-  return [...formatProblems(workflow), ...unknownMembersOf(inputs), ...inputsProblems(inputs, workflow)];
+  return [
+    ...(typeof own(body, 'code') === 'string' ? manifestProblems(workflow) : formatProblems(workflow)),
+    ...unknownMembersOf(inputs),
+    ...inputsProblems(inputs, workflow),
+  ];
 };
 
 const formatProblems = (workflow: JsonValue | undefined): Invalid[] =>

@@ -33,9 +33,9 @@ export interface WorkflowVersions {
   count(org: string): Promise<number>;
   /** Undefined when the workflow is lost, or damaged. */
   workflowOf(version: WorkflowVersion): Promise<JsonValue | undefined>;
-  /** Of all its workflows, equal ones once, and of the definitions of inputs of all versions. */
+  /** Of all its workflows and their code, equal ones once, and of the definitions of inputs of all versions. */
   bytes(org: string): Promise<number>;
-  /** Of all its workflows, with every acknowledged version. */
+  /** Of all its workflows and the pieces of their code, with every acknowledged version. */
   hashes(org: string): Promise<ReadonlySet<string>>;
   /** Gives it the next number. @throws {BlobStoreFull} */
   add(version: NewVersion): Promise<AddedVersion>;
@@ -104,7 +104,8 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     },
     count: async (org) => (await all(org)).length,
     bytes: async (org) => bytesOf(await all(org)),
-    hashes: async (org) => new Set((await all(org)).map(({ sha256 }) => sha256)),
+    hashes: async (org) =>
+      new Set((await all(org)).flatMap(({ sha256, code }) => [sha256, ...(code?.pieces ?? [])])),
     workflowOf: async ({ org_id, sha256 }) => {
       const found = await readJsonBlob(workflows, org_id, sha256);
       return found.kind === 'found' ? found.value : undefined;
@@ -155,12 +156,13 @@ const keyOf = ({ org_id, workflow_id, number }: NumberedName): string =>
   `${KIND}.${org_id}.${workflow_id}.${String(number).padStart(DIGITS, '0')}`;
 
 /** What is held in memory of a version. The definitions of its inputs may be large. */
-const kept = ({ id, workflow_id, number, sha256, bytes, archived, inputs }: NumberedVersion) => ({
+const kept = ({ id, workflow_id, number, sha256, bytes, code, archived, inputs }: NumberedVersion) => ({
   id,
   workflow_id,
   number,
   sha256,
   bytes,
+  code,
   archived,
   inputsBytes: jsonBytes(inputs),
 });
@@ -168,8 +170,11 @@ type StoredVersion = ReturnType<typeof kept>;
 
 const bytesOf = (versions: readonly StoredVersion[]): number => {
   const workflows = new Map(versions.map(({ sha256, bytes }) => [sha256, bytes]));
+  const code = new Map(
+    versions.flatMap((version) => (version.code ? [[version.code.sha256, version.code.bytes]] : [])),
+  );
   const inputs = versions.map(({ inputsBytes }) => inputsBytes);
-  return [...workflows.values(), ...inputs].reduce((sum, bytes) => sum + bytes, 0);
+  return [...workflows.values(), ...code.values(), ...inputs].reduce((sum, bytes) => sum + bytes, 0);
 };
 
 /** A version with its workflow, before it is stored. */

@@ -21,6 +21,8 @@ import { noSuchPath, Refused } from '../../door/refusal.ts';
 import { sendFile } from '../../files/send-file.ts';
 import type { OutputStore } from '../../files/output-store.ts';
 import type { Catalogue } from '../../records/catalogue/catalogue.ts';
+import { sendCode } from '../../files/code-archives.ts';
+import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import type { InputSecrets } from '../facts/input-secrets.ts';
 
@@ -54,15 +56,29 @@ export const assignmentRoute =
     ctx.body = document;
   };
 
-const targetsOf = async (
+const targetsOf = async (versions: Catalogue['versions'], run: ExecutingRun): Promise<InputTarget[]> =>
+  inputTargets((await versionOf(versions, run)).inputs);
+
+/** @throws {Refused} */
+const versionOf = async (
   versions: Catalogue['versions'],
   { org_id, request: { workflow_version_id } }: ExecutingRun,
-): Promise<InputTarget[]> => {
+): Promise<NumberedVersion> => {
   const version = await versions.get(org_id, workflow_version_id);
-  if (version) return inputTargets(version.inputs);
+  if (version) return version;
   const why = `The workflow version ${workflow_version_id}, which this run was queued with, is deleted. Create another one, and queue the run again.`;
   throw new Refused({ code: 'assigned_version_deleted', why });
 };
+
+/** `GET /executions/{org_id}/{run_id}/{attempt}/code`: the archive of the version that the run was queued with. */
+export const codeRoute =
+  (kit: Kit, { versions }: Catalogue): Middleware =>
+  async (ctx) => {
+    const { run } = await permittedRun(kit.log, ctx, namedAttempt(ctx));
+    const { code, ...version } = await versionOf(versions, run);
+    if (!code) throw noSuchPath(ctx);
+    await sendCode(kit, ctx, { ...version, code });
+  };
 
 const openSecrets = (
   { logger }: Kit,

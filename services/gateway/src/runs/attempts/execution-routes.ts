@@ -23,7 +23,7 @@ import type { OutputStore } from '../../files/output-store.ts';
 import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { admitUpload } from '../../records/quotas/quotas.ts';
 import type { Runs } from '../runs.ts';
-import { assignmentRoute, inputFileRoute } from './assignment.ts';
+import { assignmentRoute, codeRoute, inputFileRoute } from './assignment.ts';
 import { uploadRoute } from './attempt-outputs.ts';
 
 /** What the executor of an attempt requests, with the token of the attempt. */
@@ -42,6 +42,7 @@ export const executionRoutes = (
   });
   return [
     route('GET', 'assignment', assignmentRoute(kit, secrets, records)),
+    route('GET', 'code', codeRoute(kit, records)),
     route('GET', 'files/:id', inputFileRoute(kit, files, store)),
     route('PUT', 'log', logRoute(kit, quotas.blob_bytes)),
     route('PUT', 'output-list', outputListRoute(kit.log, quotas.blob_bytes)),
