@@ -1,13 +1,10 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
-import type { JsonValue } from '@runledger/contracts/json';
-import { addRunnerOptions, gpuOption, runnerOf, type RunnerOptions } from './machines.ts';
-import {
-  addDeploymentSettings,
-  deploymentSettingsOf,
-  type DeploymentSettings,
-} from './deployment-settings.ts';
+import { addRunnerOptions, gpuOption } from './machines.ts';
+import { addDeploymentSettings, changedSettings } from './deployment-settings.ts';
 import type { CommandContext, Client } from '../command/command-context.ts';
 import { Nothing } from '../api/api-call.ts';
 import { deployments } from './deployments.ts';
@@ -18,16 +15,30 @@ import { firstModelOf } from '../command/option-values.ts';
 import { plain } from '../command/command-error.ts';
 import { tableLines, type Column } from '../command/table.ts';
 import { planMachine, update } from './plan-machine.ts';
-import { randomSeeds, planVersion, allOrNothing, made, type Deployed, type Outcome } from './plan-version.ts';
+import {
+  presentVersion,
+  allOrNothing,
+  made,
+  type CodePlan,
+  type Deployed,
+  type Planned,
+} from './plan-version.ts';
 import { queueLine, requestLine } from './request-line.ts';
+import { workflowFile, type Deployable, type DeployOptions } from './workflow-file.ts';
 
-/** The command that makes a workflow file ready for runs. */
+/** The command that makes a folder with code, or a workflow file, ready for runs. */
 export const addDeployCommand = (program: Command, { withClient, add }: CommandContext): void => {
   addDeploymentSettings(
     addRunnerOptions(
-      add(program, 'deploy <file>', 'make or update a deployment of a workflow file, with all that it needs')
-        .requiredOption('--name <name>', 'of the deployment, its workflow and its machine')
+      add(
+        program,
+        'deploy [path]',
+        'make or update a deployment of a folder with code, or of a workflow file, with all that it needs',
+      )
+        .option('--name <name>', 'of the deployment; by default what the folder says')
         .addOption(gpuOption())
+        .option('--message <text>', 'what is new in the version, for people')
+        .option('--dry-run', 'say what would change, and change nothing')
         .option(
           '--inputs <file>',
           'the list of its inputs as JSON: their names, types and defaults; those of the present version by default',
@@ -39,46 +50,45 @@ export const addDeployCommand = (program: Command, { withClient, add }: CommandC
         )
         .option('--machine <machine>', 'an existing machine, instead of one with the same name'),
     ),
-  ).action(withClient(deploy));
+  ).action(
+    withClient(async (client, path: string | undefined, options: DeployOptions) => {
+      await deploy(client, await deployable(client, path ?? '.', options), options);
+    }),
+  );
 };
 
-interface DeployOptions extends RunnerOptions, DeploymentSettings {
-  readonly name: string;
-  readonly gpu?: string;
-  /** False with `--no-inputs`. */
-  readonly inputs?: string | false;
-  readonly machine?: string;
-  readonly randomSeeds?: boolean;
-}
+const deployable = async (client: Client, path: string, options: DeployOptions): Promise<Deployable> => {
+  const folder = resolve(client.cwd, path);
+  const isFolder = path !== '-' && (await stat(folder).catch(() => undefined))?.isDirectory();
+  if (!isFolder) return workflowFile(client, path, options);
+  const { deployedFolder } = await import('../folder/deployed-folder.ts');
+  return deployedFolder(client, folder, options);
+};
 
 /**
  * Makes what a deployment of this name needs, or updates it: its workflow, a version, its machine, and the deployment itself. What is
  * as it should be stays, and a command that was interrupted may be repeated. One that is refused leaves everything as it was.
  */
-const deploy = async (client: Client, file: string, options: DeployOptions): Promise<void> => {
-  const { call, screen, connection, readJsonFile } = client;
-  const { name, gpu } = options;
-  const settings = deploymentSettingsOf(options);
-  const workflow = await readJsonFile('FILE', file);
-  const inputs =
-    typeof options.inputs === 'string' ? await readJsonFile('--inputs', options.inputs) : undefined;
-  const machinePlan = await planMachine(client, workflow, {
+const deploy = async (
+  client: Client,
+  { name, gpu, settings, runner, checkKind, plan, tell }: Deployable,
+  { machine: otherMachine, dryRun = false }: DeployOptions,
+): Promise<void> => {
+  const { call } = client;
+  const firstGpu = firstModelOf(settings.gpus);
+  const machinePlan = await planMachine(client, {
     name,
     gpu,
-    firstGpu: firstModelOf(settings.gpus),
-    machine: options.machine,
-    runner: runnerOf(options),
+    firstGpu,
+    machine: otherMachine,
+    runner,
+    checkKind,
   });
   const present = await recordNamed(call, deployments, { name, archived: false });
   const known = await recordNamed(call, workflows, { name, archived: false });
-  const versionPlan = await planVersion(client, known?.id, {
-    workflow,
-    inputs: options.inputs === false ? [] : inputs,
-    randomSeeds: options.randomSeeds === true,
-    usedId: present && present.workflow_id === known?.id ? present.workflow_version_id : undefined,
-  });
+  const versionPlan = await plan(await presentVersion(client, known, present));
   // Its own machine has the GPU.
-  const asked = { name, gpu: options.machine === undefined ? undefined : gpu, ...settings };
+  const asked = { name, gpu: otherMachine === undefined ? undefined : gpu, ...settings };
   await versionPlan.explained(
     call(Nothing, {
       method: 'POST',
@@ -92,6 +102,33 @@ const deploy = async (client: Client, file: string, options: DeployOptions): Pro
       },
     }),
   );
+  const { same, code } = versionPlan;
+  const changes = present ? changedSettings(present, asked) : [];
+  if (dryRun) {
+    const uses = present && {
+      workflow_version_id: same?.id ?? null,
+      machine_id: machinePlan.planned.id,
+    };
+    const stays = present && uses && changes.length + changedSettings(present, uses).length === 0;
+    print(client, {
+      machine: machinePlan.planned,
+      workflow: { id: known?.id ?? null, name, outcome: known ? 'unchanged' : 'new' },
+      version: {
+        id: same?.id ?? null,
+        name: same ? String(same.number) : 'the next one',
+        outcome: same ? 'unchanged' : 'new',
+      },
+      deployment: {
+        id: present?.id ?? null,
+        name,
+        outcome: present === undefined ? 'new' : stays ? 'unchanged' : 'updated',
+      },
+      code,
+      changes,
+      made: undefined,
+    });
+    return;
+  }
   const { parent, version, machine, deployment } = await allOrNothing(async (remember) => {
     const parent = known ?? (await made(client, workflows, { name }, remember));
     const version = await versionPlan.make(parent.id, remember);
@@ -103,49 +140,80 @@ const deploy = async (client: Client, file: string, options: DeployOptions): Pro
     });
     return { parent, version, machine, deployment };
   });
-  if (machine.item.runner.kind === 'comfyui') tellFixedSeeds(client, workflow, version.item.inputs);
-  const rows: readonly Row[] = [
-    ['machine', machine.item.name, machine.outcome, machine.item.id],
-    ['workflow', parent.name, known ? 'unchanged' : 'new', parent.id],
-    ['version', String(version.item.number), version.outcome, version.item.id],
-    ['deployment', name, deployment.outcome, deployment.item.id],
-  ];
-  screen.result(Object.fromEntries(rows.map(([what, , outcome, id]) => [what, { id, outcome }])), () => [
-    ...tableLines(screen, columns, rows),
-    `\nQueue a run with:\n`,
-    `  ${plain(requestLine(connection.url, name, version.item.inputs))}`,
-    `  ${plain(queueLine(name, version.item.inputs))}`,
+  tell(machine.item, version.item);
+  print(client, {
+    machine: { id: machine.item.id, name: machine.item.name, outcome: machine.outcome },
+    workflow: { id: parent.id, name: parent.name, outcome: known ? 'unchanged' : 'new' },
+    version: { id: version.item.id, name: String(version.item.number), outcome: version.outcome },
+    deployment: { id: deployment.item.id, name, outcome: deployment.outcome },
+    code,
+    changes,
+    made: version.item,
+  });
+};
+
+interface Result extends Readonly<Record<'machine' | 'workflow' | 'version' | 'deployment', Planned>> {
+  /** Of a folder. */
+  readonly code: CodePlan | undefined;
+  /** Settings of the deployment. */
+  readonly changes: readonly string[];
+  /** Undefined when nothing was made. */
+  readonly made: WorkflowVersion | undefined;
+}
+
+/** A folder has versions, and what they have in common needs no word. */
+const print = ({ screen, connection }: Client, result: Result): void => {
+  const { machine, workflow, version, deployment, code, changes, made: item } = result;
+  const number = /^\d+$/.test(version.name) ? Number(version.name) : null;
+  const rows: readonly Row[] = code
+    ? [
+        ['deployment', deployment],
+        ['version', version],
+        ['code', { id: null, name: code.sha256.slice(0, 12), outcome: version.outcome }],
+        ['machine', machine],
+      ]
+    : [
+        ['machine', machine],
+        ['workflow', workflow],
+        ['version', version],
+        ['deployment', deployment],
+      ];
+  const value = {
+    ...Object.fromEntries(rows.map(([what, { id, outcome }]) => [what, { id, outcome }])),
+    ...(code && {
+      version: { id: version.id, outcome: version.outcome, number },
+      code: { sha256: code.sha256, bytes: code.bytes },
+      changes: { ...code.changes, settings: changes },
+    }),
+    ...(item === undefined && { dry_run: true }),
+  };
+  screen.result(value, () => [
+    ...(code ? code.lines : []),
+    ...(changes.length > 0 ? [`Settings of the deployment that change: ${changes.join(', ')}`] : []),
+    ...tableLines(screen, columns(item === undefined ? 'WOULD BE' : 'NOW'), rows),
+    ...(item === undefined
+      ? []
+      : [
+          `\nQueue a run with:\n`,
+          `  ${plain(requestLine(connection.url, deployment.name, item.inputs))}`,
+          `  ${plain(queueLine(deployment.name, item.inputs))}`,
+        ]),
   ]);
-  if (!screen.isJson())
+  if (screen.isJson()) return;
+  if (item === undefined) screen.hint('\nNothing was changed. Without --dry-run it is.');
+  else
     screen.hint(
       `\n$RUNLEDGER_API_KEY stands for your key. This command used the one of ${connection.source}.`,
     );
 };
 
-/** ComfyUI's page and ComfyUI Deploy draw another one for each run. */
-const tellFixedSeeds = ({ screen }: Client, workflow: JsonValue, inputs: WorkflowVersion['inputs']): void => {
-  const seeds = randomSeeds(workflow, inputs);
-  const fixed = seeds
-    .filter(({ node }) => node !== undefined)
-    .map(({ node, field }) => `${field} of node ${node}`);
-  const hidden = seeds.filter(({ node }) => node === undefined).map(({ name }) => name);
-  if (fixed.length > 0)
-    screen.hint(
-      `Each run has the same ${plain(fixed.join(', '))}. With --random-seeds each draws another one, and shows it.`,
-    );
-  if (hidden.length > 0)
-    screen.hint(
-      `Nobody is shown which ${plain(hidden.join(', '))} a run draws. With --random-seeds it is an input of the run.`,
-    );
-};
+type Row = readonly [what: string, planned: Planned];
 
-type Row = readonly [what: string, name: string, outcome: Outcome, id: string];
-
-const columns: readonly Column<Row>[] = [
+const columns = (outcomes: string): readonly Column<Row>[] => [
   { title: 'WHAT', width: 10, of: ([what]) => what },
-  { title: 'ID', width: 36, of: ([, , , id]) => id },
-  { title: 'NOW', width: 9, of: ([, , outcome]) => outcome },
-  { title: 'NAME', width: 0, of: ([, name]) => name },
+  { title: 'ID', width: 36, of: ([, { id }]) => id },
+  { title: outcomes, width: 9, of: ([, { outcome }]) => outcome },
+  { title: 'NAME', width: 0, of: ([, { name }]) => name },
 ];
 
 const deployDeployment = async (

@@ -11,7 +11,7 @@ import { contentOf, sizeOf, tooLarge, type FolderFile } from './folder-files.ts'
 /** What is at each path: the mode and the SHA-256 of a file, or where a link leads. Equal words are equal contents. */
 export type Contents = ReadonlyMap<string, string>;
 
-interface Archive {
+export interface Archive {
   readonly bytes: Buffer;
   readonly sha256: string;
   readonly contents: Contents;

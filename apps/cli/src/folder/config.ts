@@ -139,9 +139,7 @@ const jsonOf = (value: TomlValue): JsonValue => {
   if (value instanceof TomlDate) return value.toISOString();
   if (Array.isArray(value)) return value.map(jsonOf);
   if (typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, jsonOf(member)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, jsonOf(member)]));
 };
 
 /** What a schema says of any value that it refuses, in the form of the API. */
