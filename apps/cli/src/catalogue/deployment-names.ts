@@ -20,7 +20,7 @@ export const deploymentWords = async (call: ApiCall, id: string): Promise<string
   return found === undefined ? id : `${found.name}  ${id}`;
 };
 
-const unlessRefused = async <Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> => {
+export const unlessRefused = async <Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> => {
   try {
     return await read();
   } catch (error) {

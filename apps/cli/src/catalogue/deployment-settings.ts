@@ -1,3 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
+import { gpuModel } from '@runledger/contracts/gpu';
+import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import { Option, type Command } from 'commander';
 import {
   gpuModelsOf,
@@ -86,7 +89,7 @@ export const addRemovals = (command: Command): Command =>
     .option('--no-log-mask', 'mask nothing');
 
 /** Members of a request. That of a missing option is undefined. */
-interface SettingMembers {
+export interface SettingMembers {
   readonly gpus: readonly GpuStep[] | undefined;
   readonly [member: string]: unknown;
 }
@@ -125,3 +128,44 @@ const retryOf = ({ attempts: most, retryOn }: DeploymentSettings) => {
   const on = retryOn === false ? [] : retryOn?.split(',').map((kind) => kind.trim());
   return attempts === undefined && on === undefined ? undefined : { attempts, on };
 };
+
+/** The names of the members that a deployment would have otherwise. Members that are undefined do not change. */
+export const changedSettings = (
+  present: Deployment,
+  asked: Readonly<Record<string, unknown>>,
+): readonly string[] =>
+  Object.entries(asked)
+    .filter(([, value]) => value !== undefined)
+    .map(([member, value]) => [member, asStored(present, member, value)] as const)
+    .filter(([member, value]) => !isDeepStrictEqual(value, present[member as keyof Deployment]))
+    .map(([member]) => member);
+
+const asStored = ({ retry, bounds }: Deployment, member: string, value: unknown): unknown => {
+  switch (member) {
+    case 'gpu':
+      return typeof value === 'string' ? value.toUpperCase() : value;
+    case 'gpus':
+      return inOrder((value ?? []) as GpuStep[]);
+    case 'labels':
+      return [...new Set(value as string[])];
+    case 'retry':
+      return { ...retry, ...definedIn(value) };
+    case 'bounds':
+      return { ...bounds, ...definedIn(value) };
+    default:
+      return value;
+  }
+};
+
+const inOrder = (steps: readonly GpuStep[]): Deployment['gpus'] => {
+  let after_s = 0;
+  return steps.map((step) => {
+    if (typeof step === 'string') return { gpu: gpuModel(step), after_s };
+    ({ after_s } = step);
+    return { gpu: gpuModel(step.gpu), after_s };
+  });
+};
+
+/** The members that are there. */
+export const definedIn = (value: unknown): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(Object(value)).filter(([, member]) => member !== undefined));

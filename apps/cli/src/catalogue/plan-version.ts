@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/workflow-inputs';
+import type { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import { type JsonValue, isJsonObject } from '@runledger/contracts/json';
 import { comfyuiNodes } from '@runledger/contracts/catalogue/comfyui-workflow';
@@ -16,50 +17,60 @@ interface VersionToDeploy {
   readonly inputs: JsonValue | undefined;
   /** Whether the seeds that no input gives become random inputs. */
   readonly randomSeeds: boolean;
-  /** The version that the deployment uses; undefined without one. */
-  readonly usedId: string | undefined;
+  readonly message: string | undefined;
 }
 
-interface VersionPlan {
+export interface VersionPlan {
   /** What the service checks of it. */
   readonly checked: Readonly<Record<string, unknown>>;
   /** What the service says of the check, and where definitions are from that nobody gave. */
   readonly explained: (check: Promise<unknown>) => Promise<void>;
+  /** The present version, when it is the same. */
+  readonly same: WorkflowVersion | undefined;
   readonly make: (workflowId: string, remember: Remember) => Promise<Deployed<WorkflowVersion>>;
+  /** Of a folder. */
+  readonly code?: CodePlan;
 }
 
-/** The present version, when it is the same: the one that the deployment uses, or else the newest one. */
-export const planVersion = async (
+/** The code of a version, and how it differs from the present one. */
+export interface CodePlan {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** For programs. */
+  readonly changes: Readonly<Record<string, unknown>>;
+  /** For people. */
+  readonly lines: readonly string[];
+}
+
+export const samePlan = (present: WorkflowVersion): VersionPlan => ({
+  checked: { workflow_version_id: present.id },
+  explained: async (check) => void (await check),
+  same: present,
+  make: async () => ({ item: present, outcome: 'unchanged' }),
+});
+
+/** `present`: the version to compare with. */
+export const planVersion = (
   client: Client,
-  workflowId: string | undefined,
-  { workflow, inputs, randomSeeds: withSeeds, usedId }: VersionToDeploy,
-): Promise<VersionPlan> => {
-  const present = workflowId === undefined ? undefined : await presentVersion(client, workflowId, usedId);
+  present: WorkflowVersion | undefined,
+  { workflow, inputs, randomSeeds: withSeeds, message }: VersionToDeploy,
+): VersionPlan => {
   const wanted = inputs ?? present?.inputs ?? [];
   const seeds = withSeeds && Array.isArray(wanted) ? randomSeeds(workflow, wanted as WorkflowInput[]) : [];
   const kept = seeds.length > 0 && Array.isArray(wanted) ? [...wanted, ...seeds] : wanted;
   const hasKept = inputs === undefined && present !== undefined && present.inputs.length > 0;
   if (present && isDeepStrictEqual(present.workflow, workflow) && isSameList(present.inputs, kept))
-    return {
-      checked: { workflow_version_id: present.id },
-      explained: async (check) => void (await check),
-      make: async () => ({ item: present, outcome: 'unchanged' }),
-    };
+    return samePlan(present);
   const version = { workflow, inputs: kept };
+  const theirs = hasKept
+    ? `The definitions are those of version ${present.number}. ${OTHER_INPUTS}`
+    : undefined;
   return {
     checked: version,
-    explained: async (check) => {
-      try {
-        await check;
-      } catch (error) {
-        const isAboutKept = error instanceof CommandError && hasKept && error.message.includes('body.inputs');
-        if (!isAboutKept || error.refusal === undefined) throw error;
-        const why = `${error.message} The definitions are those of version ${present.number}. ${OTHER_INPUTS}`;
-        throw new CommandError(why, { refusal: error.refusal, cause: error });
-      }
-    },
+    explained: withOrigin(theirs),
+    same: undefined,
     make: async (parentId, remember) => {
-      const item = await made(client, versionsOf(parentId), version, remember);
+      const item = await made(client, versionsOf(parentId), { ...version, message }, remember);
       if (hasKept)
         client.screen.hint(`It has the input definitions of version ${present.number}. ${OTHER_INPUTS}`);
       return { item, outcome: 'new' };
@@ -67,33 +78,55 @@ export const planVersion = async (
   };
 };
 
-const presentVersion = async (
+/** Says where the definitions of inputs are from, when they are refused. */
+export const withOrigin =
+  (origin: string | undefined): VersionPlan['explained'] =>
+  async (check) => {
+    try {
+      await check;
+    } catch (error) {
+      const isAboutInputs = error instanceof CommandError && error.message.includes('body.inputs');
+      if (origin === undefined || !isAboutInputs || error.refusal === undefined) throw error;
+      throw new CommandError(`${error.message} ${origin}`, { refusal: error.refusal, cause: error });
+    }
+  };
+
+/** The version to compare with: the one that the deployment uses, or else the newest one of the workflow. */
+export const presentVersion = async (
   { call }: Client,
-  workflowId: string,
-  usedId: string | undefined,
+  workflow: { readonly id: string } | undefined,
+  deployment: Pick<Deployment, 'workflow_id' | 'workflow_version_id'> | undefined,
 ): Promise<WorkflowVersion | undefined> => {
-  const versions = versionsOf(workflowId);
+  if (workflow === undefined) return undefined;
+  const versions = versionsOf(workflow.id);
   const newest = { method: 'GET', path: versions.path, query: { limit: 1 } } as const;
-  const id = usedId ?? (await versions.readPage(call, newest)).items[0]?.id;
+  const id =
+    deployment?.workflow_id === workflow.id
+      ? deployment.workflow_version_id
+      : (await versions.readPage(call, newest)).items[0]?.id;
   return id === undefined ? undefined : readRecord(call, versions, id);
 };
 
 const OTHER_INPUTS = 'Give others with --inputs FILE, or none with --no-inputs.';
 
-/** The service stores definitions without members that are null, and `required` always. */
 const isSameList = (stored: WorkflowVersion['inputs'], given: JsonValue): boolean =>
-  Array.isArray(given) &&
-  isDeepStrictEqual(
-    stored,
-    given.map((input) =>
-      typeof input === 'object' && input !== null
-        ? {
-            required: false,
-            ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)),
-          }
-        : input,
-    ),
-  );
+  Array.isArray(given) && isDeepStrictEqual(stored, given.map(asStored));
+
+/** What is false alone. */
+const FLAGS: ReadonlySet<string> = new Set(['secret', 'random']);
+
+/** The service stores a definition without members that are null and flags that are false, and `required` always. */
+export const asStored = <Definition>(given: Definition): Definition =>
+  typeof given === 'object' && given !== null
+    ? ({
+        required: false,
+        ...Object.fromEntries(
+          Object.entries(given).filter(
+            ([member, value]) => value !== null && !(value === false && FLAGS.has(member)),
+          ),
+        ),
+      } as Definition)
+    : given;
 
 /** A definition of a seed that is another one for each run. */
 type RandomSeed = Required<Pick<WorkflowInput, 'name' | 'type' | 'random'>> &
@@ -170,6 +203,14 @@ export type Outcome = 'new' | 'updated' | 'unchanged';
 
 export interface Deployed<Item> {
   readonly item: Item;
+  readonly outcome: Outcome;
+}
+
+/** What is there already, or would be made. */
+export interface Planned {
+  /** Null for what is not there yet. */
+  readonly id: string | null;
+  readonly name: string;
   readonly outcome: Outcome;
 }
 

@@ -6,7 +6,7 @@ import { RunListResponse } from '../runs/run-response.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { schedules } from '../catalogue/named-records.ts';
 import { machines } from '../catalogue/machines.ts';
-import type { RecordKind } from '../catalogue/records.ts';
+import { readRecord, type RecordKind } from '../catalogue/records.ts';
 import { versionsOf, workflows } from '../catalogue/workflows.ts';
 import { plain } from '../command/command-error.ts';
 import { relativeTime } from '../command/screen.ts';
@@ -86,8 +86,17 @@ const recordsOf = async (
         note: `${status}, ${relativeTime(created_at, Date.now())}`,
       }));
     }
-    case 'version':
-      return numbers(await client(), given);
+    case 'version': {
+      const opened = await client();
+      const [workflow] = given;
+      return workflow === undefined ? [] : numbers(opened, await workflows.idOf(opened.call, workflow));
+    }
+    case 'deployed version': {
+      const opened = await client();
+      const [deployment] = given;
+      if (deployment === undefined) return [];
+      return numbers(opened, (await readRecord(opened.call, deployments, deployment)).workflow_id);
+    }
   }
 };
 
@@ -105,10 +114,8 @@ const named = async <
   }));
 };
 
-/** Of the workflow before it. */
-const numbers = async ({ call }: Client, [workflow]: readonly string[]): Promise<Known[]> => {
-  if (workflow === undefined) return [];
-  const { path, readPage } = versionsOf(await workflows.idOf(call, workflow));
+const numbers = async ({ call }: Client, workflowId: string): Promise<Known[]> => {
+  const { path, readPage } = versionsOf(workflowId);
   const { items } = await readPage(call, { method: 'GET', path, query: { limit: PAGE } });
   return items.map(({ id, number, created_at }) => ({
     id,

@@ -9,6 +9,7 @@ export interface Candidate {
 /** The records of which one may come next. */
 export type RecordWord =
   | 'context'
+  | 'deployed version'
   | 'deployment'
   | 'executor'
   | 'key'
@@ -120,7 +121,9 @@ const argumentOf = (command: Command, argument: Argument, at: Typed): Wanted => 
   if (argument.argChoices !== undefined) return choices(argument.argChoices, at);
   const name = argument.name();
   if (FILES.has(name)) return { kind: 'files' };
-  return isRecordWord(name) && !usesBroker(command) ? { kind: 'records', what: name, ...at } : NOTHING;
+  if (!isRecordWord(name) || usesBroker(command)) return NOTHING;
+  const ofDeployment = name === 'version' && command.registeredArguments[0]?.name() === 'deployment';
+  return { kind: 'records', what: ofDeployment ? 'deployed version' : name, ...at };
 };
 
 const isRecordWord = (name: string): name is RecordWord => RECORDS.has(name);

@@ -63,12 +63,17 @@ const fileLines = ({ filename, bytes, content_type, sha256, expires_at }: Upload
   `kept until ${expires_at}, or longer when a run names it`,
 ];
 
-/** Uploads a file resumably: after an interruption it continues, for up to a minute without progress. @throws CommandError */
+/** Uploads a file of this machine. @throws CommandError */
 export const uploadFile = async (client: Client, name: string): Promise<UploadedFile> => {
-  const { call, screen, cwd } = client;
-  const path = resolve(cwd, name);
-  const bytes = await sizeOf(path, name);
-  const filename = basename(path);
+  const path = resolve(client.cwd, name);
+  await checkFile(path, name);
+  return uploadBlob(client, basename(path), await openAsBlob(path));
+};
+
+/** Uploads bytes resumably: after an interruption it continues, for up to a minute without progress. @throws CommandError */
+export const uploadBlob = async (client: Client, filename: string, blob: Blob): Promise<UploadedFile> => {
+  const { call, screen } = client;
+  const bytes = blob.size;
   const headers = {
     'tus-resumable': '1.0.0',
     'upload-length': String(bytes),
@@ -84,23 +89,23 @@ export const uploadFile = async (client: Client, name: string): Promise<Uploaded
     sent = await retryForAMinute(async () => {
       const { offset } = await read();
       // What came before an interruption begins another minute.
-      if (offset === sent) await sendFrom(client, uploadPath, path, offset);
+      if (offset === sent) await sendFrom(client, uploadPath, blob, offset);
       return offset === sent ? bytes : offset;
     }, screen);
   }
   return retryForAMinute(async () => {
     const { file } = await read();
     if (file) return file;
-    throw new Unavailable(`${plain(name)} is uploaded, and the service has not made a file of it yet.`);
+    throw new Unavailable(`${plain(filename)} is uploaded, and the service has not made a file of it yet.`);
   }, screen);
 };
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-const sizeOf = async (path: string, name: string): Promise<number> => {
+const checkFile = async (path: string, name: string): Promise<void> => {
   try {
     const found = await stat(path);
-    if (found.isFile()) return found.size;
+    if (found.isFile()) return;
   } catch (error) {
     throw new CommandError(`${plain(name)} cannot be read: ${whyUnreadable(error)}`);
   }
@@ -116,7 +121,7 @@ const STILL_WRITTEN: ReadonlySet<string | null | undefined> = new Set([
 const sendFrom = async (
   { connection }: Client,
   uploadPath: string,
-  path: string,
+  blob: Blob,
   offset: number,
 ): Promise<void> => {
   const headers = {
@@ -125,7 +130,7 @@ const sendFrom = async (
     'upload-offset': String(offset),
   };
   try {
-    const body = (await openAsBlob(path)).slice(offset);
+    const body = blob.slice(offset);
     const response = await send(connection, { method: 'PATCH', path: uploadPath, headers, body }, {});
     await response.text();
   } catch (error) {

@@ -4,7 +4,7 @@ import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/wor
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queueLine, requestLine } from '../../src/catalogue/deploy.ts';
+import { queueLine, requestLine } from '../../src/catalogue/request-line.ts';
 
 const URL = 'http://127.0.0.1:8080/api';
 

@@ -17,7 +17,7 @@ export type StoredCode = Static<typeof StoredCode>;
 
 /** A path below the folder, with `/` between its parts, and no way out of it. */
 const PATH = '^(?!/)(?!(?:.*/)?\\.\\.?(?:/|$))[^\\u0000-\\u001f\\u007f\\\\]{1,512}$';
-const PathInFolder = Type.String({ pattern: PATH });
+export const PathInFolder = Type.String({ pattern: PATH });
 const NAME = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
 
 /** A file that is fetched for a machine once: model weights. */

@@ -1,0 +1,301 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { CodeManifest, ModelFile } from '@runledger/contracts/catalogue/code';
+import { numberOf } from '@runledger/contracts/exact-number';
+import { NewDeployment } from '@runledger/contracts/http/catalogue/deployments';
+import { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
+import { isJsonObject, type JsonObject, type JsonValue } from '@runledger/contracts/json';
+import { problemsOf } from '@runledger/gateway/door/problems';
+import { didYouMean, unknownMembers } from '@runledger/gateway/door/unknown-names';
+import { codeOf } from '@runledger/resilience/errors';
+import { parse, TomlDate, TomlError, type TomlValue } from 'smol-toml';
+import { Type, type Static, type TSchema } from 'typebox';
+import { CommandError, plain } from '../command/command-error.ts';
+
+/** What a folder says of itself, in `runledger.toml`, or in `[tool.runledger]` of `pyproject.toml`. */
+export interface FolderConfig {
+  /** For messages: `runledger.toml`, or `pyproject.toml`. */
+  readonly file: string;
+  readonly name: string | undefined;
+  readonly manifest: FolderManifest;
+  readonly gpu: string | undefined;
+  /** Members of a deployment. Those that the file does not have are missing. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Undefined without `[inputs]`. */
+  readonly inputs: NewInputDefinition[] | undefined;
+}
+
+/** All but the hash of the archive, which is not packed yet. */
+export type FolderManifest = Omit<CodeManifest, 'code_sha256'>;
+
+const FILE = 'runledger.toml';
+const PYTHON_FILE = 'pyproject.toml';
+/** The table of the second one. */
+const TABLE = 'tool.runledger';
+
+/** @throws CommandError that names the file and the member, and says what to write instead */
+export const readFolderConfig = async (folder: string): Promise<FolderConfig> => {
+  const { file, table, prefix } = await configTable(folder);
+  const found = problemsIn(table);
+  if (found.length > 0)
+    throw new CommandError(
+      [
+        `${file} cannot be used:`,
+        ...found.map(({ path, why }) => `  ${plain(prefix + pathWords(path))}: ${plain(why)}`),
+      ].join('\n'),
+    );
+  const read = table as unknown as Static<typeof Config>;
+  const { name, gpu, inputs, ...others } = read;
+  const members = Object.entries(others);
+  return {
+    file,
+    name,
+    gpu: gpu ?? undefined,
+    manifest: Object.fromEntries(members.filter(([member]) => Object.hasOwn(MANIFEST, member))),
+    settings: Object.fromEntries(members.filter(([member]) => !Object.hasOwn(MANIFEST, member))),
+    inputs:
+      inputs &&
+      Object.entries(inputs as Readonly<Record<string, Omit<NewInputDefinition, 'name'>>>).map(
+        ([input, definition]) => ({ name: input, ...definition }),
+      ),
+  };
+};
+
+interface ConfigTable {
+  readonly file: string;
+  readonly table: JsonObject;
+  /** Of its members, in messages. */
+  readonly prefix: string;
+}
+
+const configTable = async (folder: string): Promise<ConfigTable> => {
+  const own = await textOf(folder, FILE);
+  const python = await textOf(folder, PYTHON_FILE);
+  // What is wrong with a file that nobody asks for is no concern of a deployment.
+  const tool = python === undefined || isUnreadable(own, python) ? undefined : tableIn(python);
+  if (own !== undefined && tool !== undefined)
+    throw new CommandError(
+      `${FILE} and ${PYTHON_FILE} both say what the folder is. Keep ${FILE}, or [${TABLE}] in ${PYTHON_FILE}, and remove the other.`,
+    );
+  if (own !== undefined) return { file: FILE, table: parsed(FILE, own), prefix: '' };
+  if (tool !== undefined) return { file: PYTHON_FILE, table: tool, prefix: `${TABLE}.` };
+  throw new CommandError(
+    `${plain(folder)} has neither ${FILE} nor [${TABLE}] in ${PYTHON_FILE}. Write ${FILE}, such as:\n${EXAMPLE.replace('NAME', nameFor(folder))}`,
+  );
+};
+
+const EXAMPLE = `  name = "NAME"
+  run = "predict.py:predict"
+  gpu = "CPU"`;
+
+/** A name that a deployment may have. */
+export const nameFor = (folder: string): string =>
+  plain(basename(folder)).replaceAll(/["\\]/g, '') || 'model';
+
+const textOf = async (folder: string, file: string): Promise<string | undefined> => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(join(folder, file)));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    if (error instanceof TypeError)
+      throw new CommandError(`${file} cannot be read: it is not UTF-8. Save it as UTF-8.`);
+    throw new CommandError(`${file} cannot be read: ${codeOf(error)}.`);
+  }
+};
+
+const isUnreadable = (own: string | undefined, python: string): boolean => {
+  if (own === undefined) return false;
+  try {
+    parse(python);
+    return false;
+  } catch {
+    return true;
+  }
+};
+
+const tableIn = (python: string): JsonObject | undefined => {
+  const { tool } = parsed(PYTHON_FILE, python);
+  const table = isJsonObject(tool) ? tool['runledger'] : undefined;
+  return isJsonObject(table) ? table : undefined;
+};
+
+const parsed = (file: string, text: string): JsonObject => {
+  try {
+    return jsonOf(parse(text, { integersAsBigInt: 'asNeeded' })) as JsonObject;
+  } catch (error) {
+    if (error instanceof TomlError) {
+      const [why = ''] = error.message.replace(/^Invalid TOML document: /, '').split('\n');
+      throw new CommandError(
+        `${file} is not valid TOML, line ${error.line}, column ${error.column}: ${plain(why)}.`,
+      );
+    }
+    throw error;
+  }
+};
+
+/** Times are texts, and no number is rounded. */
+const jsonOf = (value: TomlValue): JsonValue => {
+  if (typeof value === 'bigint') return numberOf(String(value));
+  if (value instanceof TomlDate) return value.toISOString();
+  if (Array.isArray(value)) return value.map(jsonOf);
+  if (typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, jsonOf(member)]));
+};
+
+/** What a schema says of any value that it refuses, in the form of the API. */
+const saying = (msg: string): { readonly 'x-refusal': object } => ({
+  'x-refusal': { type: 'value_error', msg },
+});
+
+const { code_sha256: _code, run, python, requirements, env, models, ...asTheyAre } = CodeManifest.properties;
+
+/** Unknown members are looked for apart. */
+const ModelEntry = Type.Object(ModelFile.properties);
+
+/** Of the code. Names of members and bounds are those of the manifest. */
+const MANIFEST = {
+  ...asTheyAre,
+  run: Type.Optional({
+    ...run,
+    ...saying(
+      'Write a file of the folder and a function in it, such as "predict.py:predict"; the file ends in .py, .mjs or .js',
+    ),
+  }),
+  python: Type.Optional({ ...python, ...saying('Write a version as a text, such as "3.11"') }),
+  requirements: Type.Optional({
+    ...requirements,
+    ...saying('Write the path of a file in the folder, such as "requirements.txt"'),
+  }),
+  env: Type.Optional(
+    Type.Object(
+      {},
+      { additionalProperties: Type.String({ maxLength: 32_768, ...saying('Write a text, in quotes') }) },
+    ),
+  ),
+  models: Type.Optional(Type.Object({}, { additionalProperties: ModelEntry })),
+};
+
+const { workflow_version_id: _version, machine_id: _machine, name, ...SETTINGS } = NewDeployment.properties;
+const { name: _input, node: _node, field: _field, ...INPUT } = NewInputDefinition.properties;
+const Input = Type.Object(INPUT);
+
+const Config = Type.Object({
+  name: Type.Optional(name),
+  ...MANIFEST,
+  ...SETTINGS,
+  inputs: Type.Optional(Type.Object({}, { additionalProperties: Input })),
+});
+
+interface Problem {
+  readonly path: readonly (string | number)[];
+  /** What is wrong, and what to write instead. */
+  readonly why: string;
+}
+
+const problem = (path: Problem['path'], why: string): Problem => ({ path, why });
+
+const problemsIn = ({ secrets, ...table }: JsonObject): Problem[] => {
+  const unknown = [
+    ...unknownIn(Config, table, []),
+    ...membersOf(table['models']).flatMap(([path, file]) => unknownIn(ModelEntry, file, ['models', path])),
+    ...membersOf(table['inputs']).flatMap(([input, definition]) =>
+      unknownIn(Input, definition, ['inputs', input]),
+    ),
+  ];
+  const wrong = problemsOf(Config, table, 'body').map(({ loc, msg }) =>
+    problem(loc.slice(1), msg.replace(/^Send /, 'Write ')),
+  );
+  const all = [...(secrets === undefined ? [] : [NO_SECRETS]), ...unknown, ...wrong];
+  // The rules below look at values that have their types.
+  return all.length > 0 ? all : problemsTogether(table);
+};
+
+const NO_SECRETS = problem(
+  ['secrets'],
+  'Secrets are not supported for folders yet: give them as secret inputs',
+);
+
+const unknownIn = (schema: TSchema, value: unknown, at: Problem['path']): Problem[] =>
+  unknownMembers(schema, value).map(({ path, known }) =>
+    problem(
+      [...at, ...path],
+      `There is no such member${didYouMean(String(path.at(-1)), known) || `. There are ${known.join(', ')}`}`,
+    ),
+  );
+
+const membersOf = (value: unknown): [string, unknown][] => (isJsonObject(value) ? Object.entries(value) : []);
+
+/** What is wrong with members that are right alone. */
+const problemsTogether = (config: Static<typeof Config>): Problem[] => {
+  const { run: called, command, mode, gpu, gpus } = config;
+  const stays = called !== undefined || mode === 'resident';
+  return [
+    ...(called === undefined && command === undefined
+      ? [
+          problem(
+            ['run'],
+            'Write what is executed: run = "predict.py:predict", or command = ["python", "main.py"]',
+          ),
+        ]
+      : []),
+    ...(called !== undefined && command !== undefined
+      ? [problem(['command'], 'Write run, a function, or command, a program: not both')]
+      : []),
+    ...(called !== undefined && mode !== undefined
+      ? [problem(['mode'], 'Leave it out: it is of a command, and a function of run always stays')]
+      : []),
+    ...(gpu !== undefined && gpus !== undefined
+      ? [problem(['gpus'], 'Write gpu, one model, or gpus, models in order of preference: not both')]
+      : []),
+    ...(['start_timeout_s', 'idle_timeout_s', 'max_runs'] as const)
+      .filter((member) => !stays && config[member] !== undefined)
+      .map((member) =>
+        problem([member], 'It is of a process that stays: write mode = "resident", or leave it out'),
+      ),
+    ...membersOf(config.env)
+      .filter(([variable]) => !keysOf(env).test(variable))
+      .map(([variable]) =>
+        problem(
+          ['env', variable],
+          'Write a name of letters, digits and underscores that begins with no digit',
+        ),
+      ),
+    ...membersOf(config.models).flatMap(([path, file]) => modelProblems(path, file)),
+  ];
+};
+
+const modelProblems = (path: string, file: unknown): Problem[] => {
+  const { url, file: id } = file as ModelFile;
+  return [
+    ...(keysOf(models).test(path)
+      ? []
+      : [
+          problem(
+            ['models', path],
+            'Write a path below the folder of models, such as "sdxl/unet.safetensors"',
+          ),
+        ]),
+    ...((url === undefined) === (id === undefined)
+      ? [
+          problem(
+            ['models', path],
+            'Write where it is: url, or file, the id of an uploaded file: one of them',
+          ),
+        ]
+      : []),
+  ];
+};
+
+/** What the keys of a table look like, as the manifest has it. */
+const keysOf = ({ patternProperties }: { readonly patternProperties: object }): RegExp =>
+  new RegExp(Object.keys(patternProperties)[0] ?? '');
+
+/** As TOML writes it: `models."sdxl/unet.safetensors".sha256`. */
+const pathWords = (path: Problem['path']): string =>
+  path
+    .map((part) => {
+      if (typeof part === 'number') return `[${part}]`;
+      return /^[\w-]+$/.test(part) ? part : JSON.stringify(part);
+    })
+    .join('.')
+    .replaceAll('.[', '[');
