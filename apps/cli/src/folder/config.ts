@@ -267,12 +267,7 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
 const modelProblem = (path: string): Problem[] =>
   keysOf(models).test(path)
     ? []
-    : [
-        problem(
-          ['models', path],
-          'Write a path below the folder of models, such as "sdxl/unet.safetensors"',
-        ),
-      ];
+    : [problem(['models', path], 'Write a path below the folder of models, such as "sdxl/unet.safetensors"')];
 
 /** What the keys of a table look like, as the manifest has it. */
 const keysOf = ({ patternProperties }: { readonly patternProperties: object }): RegExp =>
