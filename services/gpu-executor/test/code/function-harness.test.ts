@@ -23,7 +23,7 @@ class Size(enum.Enum):
     large = 2
 
 def predict(
-    prompt: str, steps: int = 20, scale: float = 1.5, fast: bool = False, seed: Optional[int] = None,
+    prompt: str, *, steps: int = 20, scale: float = 1.5, fast: bool = False, seed: Optional[int],
     style: Literal["photo", "drawing"] = "photo", size: Size = Size.small, tags: List[str] = [], boxes: list[list[int]] = [],
     options: Dict[str, float] = {}, image: Optional[Path] = None, images: list[Path] = [],
     rate: Annotated[int, "a note"] = 1, either: Union[int, str] = 0, anything: Any = None, bare=None, context=None,

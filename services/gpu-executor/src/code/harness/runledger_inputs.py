@@ -38,7 +38,10 @@ class Parameters:
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
                 continue
             hint = read_annotation(parameter, names, run)
-            self._takes[parameter.name] = parameter.replace(annotation=hint, default=default_of(parameter.default))
+            default = default_of(parameter.default)
+            # The definition of such an input says that a run need not have it.
+            default = None if default is NOTHING and takes_none(hint) else default
+            self._takes[parameter.name] = parameter.replace(annotation=hint, default=default)
             if is_context(parameter.name, hint):
                 self._context.append(parameter.name)
 
@@ -117,6 +120,10 @@ def default_of(default: Any) -> Any:
         return default
     value = default.default
     return NOTHING if value is Ellipsis or type(value).__name__ == "PydanticUndefinedType" else value
+
+
+def takes_none(hint: Any) -> bool:
+    return typing.get_origin(hint) in UNIONS and NONE in typing.get_args(hint)
 
 
 def converted(value: Any, hint: Any, input_dir: pathlib.Path) -> Any:
