@@ -37,3 +37,9 @@ export const harnessTexts = (): string => {
   });
   return `${HEADER}${texts.join('')}`;
 };
+
+/** For Python on the machine of who sends a folder. */
+export const signatureScript = (): string => {
+  const file = 'apps/cli/src/folder/signature.py';
+  return `${HEADER}\n// ${file}\nexport const SIGNATURE_SCRIPT = ${JSON.stringify(textOf(file))};\n`;
+};

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncApiPage } from './asyncapi-document.ts';
 import { brokerPage } from './broker-page.ts';
-import { harnessTexts } from './embedded-programs.ts';
+import { harnessTexts, signatureScript } from './embedded-programs.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { exportPage } from './export-page.ts';
@@ -24,6 +24,10 @@ export const PAGES = [
   {
     file: join(ROOT, 'services', 'gpu-executor', 'src', 'code', 'generated', 'harness-texts.ts'),
     made: harnessTexts,
+  },
+  {
+    file: join(ROOT, 'apps', 'cli', 'src', 'folder', 'generated', 'signature-script.ts'),
+    made: signatureScript,
   },
 ];
 
