@@ -1,10 +1,8 @@
 import { EventEmitter, once } from 'node:events';
-import { watch } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { basename, resolve } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
-import { messageOf } from '@runledger/resilience/errors';
 import type { Command } from 'commander';
 import { at } from '../api/api-call.ts';
 import { deployed, type Result } from '../catalogue/deploy.ts';
@@ -48,7 +46,7 @@ export const addDevCommand = (
 
 const dev = async (client: Client, folder: string, options: DevOptions, stop: AbortSignal): Promise<void> => {
   const { screen } = client;
-  const changes = changesOf(folder, stop);
+  const changes = await changesOf(folder, stop);
   let isFirst = true;
   do {
     const version = await deployChange(client, folder, options);
@@ -94,7 +92,7 @@ const deployChange = async (
 };
 
 const sentence = (name: string, { version, code }: Result, ms: number): string =>
-  `${plain(name)} has version ${version.name} after ${(ms / 1_000).toFixed(1)} s. ${code?.lines.slice(0, -1).join('. ') ?? ''}`.trimEnd();
+  `${plain(name)} has version ${version.name} after ${(ms / 1_000).toFixed(1)} s. ${code?.lines.slice(0, -1).join(' ') ?? ''}`.trimEnd();
 
 /** A change of the folder ends the run, whose result nobody wants any more. */
 const runOnce = async (
@@ -133,34 +131,30 @@ const QUIET_MS = 80;
 /** Tools write here for themselves. */
 const NOISE = /(?:^|\/)(?:\.git|\.hg|\.svn|__pycache__|node_modules|\.venv|venv)(?:\/|$)/;
 
-const changesOf = (folder: string, stop: AbortSignal): Changes => {
+/** @throws when the folder cannot be watched, such as for a limit of the system */
+const changesOf = async (folder: string, stop: AbortSignal): Promise<Changes> => {
+  const { watch } = await import('chokidar');
   const events = new EventEmitter();
   const seen = { isNew: false, lastMs: 0 };
-  const watching = new AbortController();
-  const follow = async (): Promise<void> => {
-    for await (const { filename } of watch(folder, { recursive: true, signal: stop })) {
-      if (filename !== null && NOISE.test(filename)) continue;
-      Object.assign(seen, { isNew: true, lastMs: performance.now() });
-      events.emit('change');
-    }
-  };
-  const over = follow().then(
-    () => watching.abort(),
-    (error: unknown) => watching.abort(error),
-  );
+  const watcher = watch(folder, {
+    ignoreInitial: true,
+    ignored: (path) => NOISE.test(relative(folder, path)),
+  });
+  stop.addEventListener('abort', () => void watcher.close(), { once: true });
+  await once(watcher, 'ready', { signal: stop });
+  watcher.on('all', () => {
+    Object.assign(seen, { isNew: true, lastMs: performance.now() });
+    events.emit('change');
+  });
   const untilNext: Changes['untilNext'] = async (signal) => {
-    const until = AbortSignal.any([signal, stop, watching.signal]);
+    const until = AbortSignal.any([signal, stop]);
     if (!seen.isNew) await once(events, 'change', { signal: until }).catch(() => undefined);
     return seen.isNew && !until.aborted;
   };
   return {
     untilNext,
     next: async () => {
-      if (!(await untilNext(stop))) {
-        if (stop.aborted) return false;
-        await over;
-        throw new CommandError(`The folder cannot be watched: ${messageOf(watching.signal.reason)}`);
-      }
+      if (!(await untilNext(stop))) return false;
       for (let left = QUIET_MS; left > 0; left = seen.lastMs + QUIET_MS - performance.now())
         await pause(left);
       seen.isNew = false;
