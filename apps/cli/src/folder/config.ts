@@ -150,7 +150,14 @@ const saying = (msg: string): { readonly 'x-refusal': object } => ({
 const { code_sha256: _code, run, python, requirements, env, models, ...asTheyAre } = CodeManifest.properties;
 
 /** Unknown members are looked for apart. */
-const ModelEntry = Type.Object(ModelFile.properties);
+const ModelEntry = Type.Object({
+  ...ModelFile.properties,
+  url: Type.Optional({ ...ModelFile.properties.url, ...saying('Write an http or https URL') }),
+  sha256: {
+    ...ModelFile.properties.sha256,
+    ...saying('Write the SHA-256 of the file: 64 hexadecimal digits in lower case'),
+  },
+});
 
 /** Of the code. Names of members and bounds are those of the manifest. */
 const MANIFEST = {
