@@ -105,6 +105,11 @@ export class DerivedHeartbeats {
     this.#hurry(executor_id, nowMs);
   }
 
+  /** What an executor has begun is on its disk. */
+  onPrepared({ executor_id }: Pick<SlotOfExecutor, 'executor_id'>, version: string): void {
+    this.#living.get(executor_id)?.prepared.add(version);
+  }
+
   /** The attempt has ended. `isConfirmed`: its executor said so. Otherwise its next heartbeat confirms it. */
   onEnded(
     { executor_id, slot }: SlotOfExecutor,
@@ -172,6 +177,20 @@ export class DerivedHeartbeats {
       for (const [slot] of wrong) executor.loaded.delete(slot);
       return wrong.length > 0 ? [this.#send(executor, nowMs)] : [];
     });
+  }
+
+  /** The executor had prepared the version: its heartbeat, if that says something new. */
+  isPrepared({ executor_id }: SlotOfExecutor, version: string, nowMs: number): DerivedHeartbeat[] {
+    const executor = this.#living.get(executor_id);
+    if (!executor || executor.prepared.has(version)) return [];
+    executor.prepared.add(version);
+    return [this.#send(executor, nowMs)];
+  }
+
+  /** No executor with a free slot had prepared the version: the heartbeats of those that seemed to have it. */
+  notPrepared(version: string, nowMs: number): DerivedHeartbeat[] {
+    const wrong = [...this.#living.values()].filter(({ prepared }) => prepared.delete(version));
+    return wrong.map((executor) => this.#send(executor, nowMs));
   }
 
   /** The slot was not free, if the executor may not have confirmed that its last attempt had ended: the heartbeat that says so. */
@@ -305,6 +324,8 @@ interface LivingExecutor {
   readonly leftovers: Map<number, LeftoverAttempt>;
   /** By slot. */
   readonly loaded: Map<number, LoadedVersion>;
+  /** The versions that decisions show it to have prepared. */
+  readonly prepared: Set<string>;
 }
 
 /** It registers; `known` is what it was before, when it registers again. */
@@ -322,6 +343,7 @@ const livingExecutor = (
   held: known?.held ?? new Map(),
   leftovers: known?.leftovers ?? new Map(),
   loaded: known?.loaded ?? new Map(),
+  prepared: known?.prepared ?? new Set(),
 });
 
 /** The heartbeat that confirms the end of one attempt confirms all that had ended before, but for those that end while it is sent. */
@@ -333,7 +355,7 @@ const confirmEnds = ({ leftovers }: LivingExecutor, nowMs: number, takesMs: numb
 };
 
 const heartbeatOf = (
-  { id, count, draining, held, leftovers, loaded }: LivingExecutor,
+  { id, count, draining, held, leftovers, loaded, prepared }: LivingExecutor,
   nowMs: number,
 ): Heartbeat => ({
   executor_id: id,
@@ -345,4 +367,5 @@ const heartbeatOf = (
   loaded: [...loaded]
     .filter(([, { fromMs }]) => nowMs >= fromMs)
     .map(([slot, { version }]) => ({ slot, workflow_version_id: version })),
+  ...(prepared.size > 0 && { prepared: [...prepared] }),
 });

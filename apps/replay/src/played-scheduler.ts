@@ -123,6 +123,7 @@ export class PlayedScheduler {
       const { attempt, request } = after;
       if (attempt.placement?.choice === 'warm' || event.data.cold_start_s > 0)
         this.#heartbeats.onLoaded(attempt, versionOf(request), this.#nowMs);
+      if (request.runner.kind === 'code') this.#heartbeats.onPrepared(attempt, request.workflow_version_id);
     }
   }
 
@@ -195,8 +196,19 @@ export class PlayedScheduler {
     const taken = this.#heartbeats.takenSlot(slot, this.#nowMs);
     if (data.reason?.choice === 'warm')
       return [...taken, ...this.#heartbeats.isLoaded(slot, versionOf(data), this.#nowMs)];
+    const { workflow_version_id: version } = data;
+    if (data.reason?.choice === 'prepared')
+      return [
+        ...taken,
+        ...this.#heartbeats.notLoaded(version, this.#nowMs),
+        ...this.#heartbeats.isPrepared(slot, version, this.#nowMs),
+      ];
     if (data.reason?.choice !== 'cold') return taken;
-    return [...taken, ...this.#heartbeats.notLoaded(data.workflow_version_id, this.#nowMs)];
+    return [
+      ...taken,
+      ...this.#heartbeats.notLoaded(version, this.#nowMs),
+      ...this.#heartbeats.notPrepared(version, this.#nowMs),
+    ];
   }
 
   #endOverdue(): void {

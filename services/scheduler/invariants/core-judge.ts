@@ -7,7 +7,7 @@ import type { RunUpdate, SchedulerInput } from '../src/core/scheduler-input.ts';
 import type { Scheduling } from '../src/core/scheduling.ts';
 import { Fairness } from './fairness.ts';
 import { beforeDecision, knownSlots, misjudgedSlot, type RunThen } from './known-slots.ts';
-import { freeWarmSlot, modelsAt, type TickClock, waitsBesideSlot } from './placement.ts';
+import { warmerSlot, modelsAt, type TickClock, waitsBesideSlot } from './placement.ts';
 
 /** So many assignments are judged one after the other, each time. */
 const SAMPLED = 20;
@@ -178,19 +178,19 @@ export class CoreJudge {
       violate('placement', `${name} gets ${executor}, which has no label ${missing.join(' and ')}`);
   }
 
-  /** A slot with its version goes before all others that fit. */
+  /** A warmer slot goes before all others that fit. */
   #isWarmIfPossible({ run, executor, slot: number }: Assign): void {
     const { scheduling, nameOf, violate } = this.#core;
     const runs = [...scheduling.runs()];
     const known = runs.find(({ key }) => key.run_id === run.run_id);
     const slots = knownSlots(scheduling, runs, this.isDrained);
     const taken = slots.find(({ slot }) => slot.executor.id === executor && slot.number === number);
-    if (!known || taken?.slot.loaded === run.request.workflow_version_id) return;
-    const warm = freeWarmSlot(known, slots, this.clock);
-    if (warm)
+    if (!known || !taken) return;
+    const warmer = warmerSlot(known, taken.slot, slots, this.clock);
+    if (warmer)
       violate(
         'placement',
-        `run ${nameOf(run.run_id)} gets a cold slot of ${executor}, and ${warm.executor.id} has a warm one`,
+        `run ${nameOf(run.run_id)} gets a slot of ${executor}, and ${warmer.executor.id} has a warmer one`,
       );
   }
 

@@ -68,21 +68,28 @@ export const fits = (
   models: readonly GpuModel[],
 ): boolean => models.includes(gpu) && canServe(executor.capabilities, { ...requirements, gpu });
 
-/** A free slot that fits the run and has its version loaded. */
-export const freeWarmSlot = (
+/** How ready a slot is for a version: 0 for one that has it loaded, 1 for one whose executor has prepared it, 2 for a cold one. */
+export const coldness = ({ loaded, executor }: Slot, version: string): number =>
+  loaded === version ? 0 : executor.prepared.includes(version) ? 1 : 2;
+
+/** A free slot that fits the run and is warmer than another one. */
+export const warmerSlot = (
   known: KnownRun,
+  than: Slot,
   slots: readonly KnownSlot[],
   clock: TickClock,
-): Slot | undefined =>
-  slots.find(
+): Slot | undefined => {
+  const { workflow_version_id: version } = known.run.request;
+  return slots.find(
     ({ slot, use }) =>
       use === 'free' &&
-      slot.loaded === known.run.request.workflow_version_id &&
+      coldness(slot, version) < coldness(than, version) &&
       fits(known, slot, modelsAt(known.run, clock)),
   )?.slot;
+};
 
 /**
- * Whether the run leaves a free slot to others: within its warm wait, and while a busy slot has its version, of an executor that takes
+ * Whether the run leaves a free slot to others: within its warm wait, and while a busy slot is warmer, of an executor that takes
  * runs, and of a model that it may take from the beginning or that of the free slot.
  */
 export const holdsOutFor = (
@@ -93,11 +100,12 @@ export const holdsOutFor = (
 ): boolean => {
   const { request, queued_at, not_before } = known.run;
   const { warm_wait_s, workflow_version_id: version, gpu_fallbacks = [] } = request;
-  if (warm_wait_s === undefined || free.loaded === version) return false;
+  if (warm_wait_s === undefined) return false;
   if (clock.instantOf(not_before ?? queued_at) + warm_wait_s * 1_000 <= clock.now) return false;
   const early = gpu_fallbacks.filter(({ after_s }) => after_s === 0).map(({ gpu }) => gpu);
   const models = [request.gpu, ...early, free.gpu];
   return slots.some(
-    ({ slot, use }) => use === 'busy' && slot.loaded === version && fits(known, slot, models),
+    ({ slot, use }) =>
+      use === 'busy' && coldness(slot, version) < coldness(free, version) && fits(known, slot, models),
   );
 };

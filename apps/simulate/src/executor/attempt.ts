@@ -178,19 +178,29 @@ const ENDS_WITH_RUN: Program = {
 export class LoadedPrograms {
   readonly #onChange: () => void;
   readonly #versions = new Map<number, string>();
+  readonly #prepared = new Set<string>();
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
 
-  /** For heartbeats. */
+  /** For heartbeats: the versions whose code is on the disk of the executor. */
+  prepared(): string[] {
+    return [...this.#prepared];
+  }
+
+  /** The same for what is loaded. */
   versions(): NonNullable<Heartbeat['loaded']> {
     return [...this.#versions].map(([slot, workflow_version_id]) => ({ slot, workflow_version_id }));
   }
 
   programIn(
     slot: number,
-    { version, staysLoaded }: { readonly version: string; readonly staysLoaded: boolean },
+    {
+      version,
+      staysLoaded,
+      isCode,
+    }: { readonly version: string; readonly staysLoaded: boolean; readonly isCode: boolean },
   ): Program {
     if (!staysLoaded) return ENDS_WITH_RUN;
     const isLoaded = (): boolean => this.#versions.get(slot) === version;
@@ -202,6 +212,7 @@ export class LoadedPrograms {
       load: remove,
       onLoaded: () => {
         if (isLoaded()) return;
+        if (isCode) this.#prepared.add(version);
         this.#versions.set(slot, version);
         this.#onChange();
       },

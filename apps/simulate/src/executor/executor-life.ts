@@ -70,6 +70,7 @@ export class ExecutorLife implements Life {
       labels,
       busy,
       loaded: () => this.#programs.versions(),
+      prepared: () => this.#programs.prepared(),
       terms: this.#terms,
     });
   }
@@ -147,8 +148,9 @@ export class ExecutorLife implements Life {
     const run = runOf(assignment.run_id);
     if (!run) throw new Error(`${assignment.run_id} is in no plan`);
     const { slot, workflow_version_id: version } = assignment.event.data;
-    const staysLoaded = world.plan.deployments[run.deployment]?.version !== undefined;
-    const program = this.#programs.programIn(slot, { version, staysLoaded });
+    const planned = world.plan.deployments[run.deployment];
+    const staysLoaded = planned?.version !== undefined;
+    const program = this.#programs.programIn(slot, { version, staysLoaded, isCode: planned?.code === true });
     const waiting = this.#occupied.get(slot) ?? [];
     const onOver = (): void => {
       this.#underWay.delete(name);

@@ -24,6 +24,7 @@ export interface PresenceOptions {
   readonly busy: () => Heartbeat['runs'];
   /** What is loaded in the slots. */
   readonly loaded: () => NonNullable<Heartbeat['loaded']>;
+  readonly prepared: () => string[];
   readonly terms: KnownTerms;
 }
 
@@ -110,7 +111,7 @@ export class Presence {
   }
 
   #send(): void {
-    const { world, process, id, busy, loaded } = this.#options;
+    const { world, process, id, busy, loaded, prepared } = this.#options;
     this.#hasChanged = false;
     const heartbeat = {
       executor_id: id,
@@ -118,6 +119,7 @@ export class Presence {
       draining: this.#isDraining,
       runs: busy(),
       loaded: loaded(),
+      prepared: prepared(),
     };
     const restMs = world.plan.heartbeatPeriodMs / 3;
     const rest = (): void => this.#sendAfter(this.#hasChanged ? this.#afterChangeMs : restMs);
@@ -162,7 +164,7 @@ export class Presence {
       ...fact,
       slots: slots.map((gpu, slot) => ({ slot, gpu: gpuModel(gpu) })),
       machines: ['*'],
-      programs: ['render-image'],
+      programs: ['render-image', 'runner:code'],
       dedicated: {},
       ...(labels.length > 0 && { labels: [...labels] }),
       public_key: 'key',

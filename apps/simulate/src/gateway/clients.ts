@@ -160,6 +160,7 @@ const placementOf = ({
   gpu_fallbacks,
   labels,
   version,
+  code,
   warm_wait_s,
 }: PlannedDeployment): Partial<RunEventOf<'RunQueued'>['data']> => ({
   gpu: gpuModel(gpu),
@@ -168,6 +169,7 @@ const placementOf = ({
   }),
   ...(labels && { labels }),
   ...(version !== undefined && { workflow_version_id: versionIdOf(version) }),
+  ...(code && { runner: { kind: 'code' } }),
   ...(warm_wait_s !== undefined && { warm_wait_s }),
 });
 

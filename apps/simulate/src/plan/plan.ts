@@ -29,6 +29,8 @@ const PlannedDeployment = Type.Object({
   labels: Type.Optional(Type.Array(Type.String())),
   /** Names its workflow version, which stays loaded in a slot after a run; left out when nothing stays. */
   version: Type.Optional(Index),
+  /** The version has code, which stays on the disk of each executor that has begun it. */
+  code: Type.Optional(Type.Literal(true)),
   /** How long its runs leave free slots to others, while a busy one has their version. */
   warm_wait_s: Type.Optional(Seconds),
   weight: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),

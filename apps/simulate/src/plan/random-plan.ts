@@ -203,6 +203,7 @@ const withGateway = (random: RandomSource, plan: StoredPlan, activeMs: number): 
 };
 
 const PLACEMENT_GPUS = ['A10G', 'H100', 'L4'] as const;
+const VERSION_WITH_CODE = 1;
 const LABELS = ['nvlink', 'zone:eu'] as const;
 
 /** Adds what makes runs choosy about slots and times, to half of the plans: lists of GPU models, labels, delays, and waits for warm slots. */
@@ -263,7 +264,12 @@ const withWarmSlots: Add = (random, { deployments, runs }) => {
   const warm = deployments.map((one): PlannedDeployment => {
     if (random.chance(30)) return one;
     const version = random.integer(0, 2);
-    return { ...one, version, ...(random.chance(60) && { warm_wait_s: random.pick([2, 10, 60]) }) };
+    return {
+      ...one,
+      version,
+      ...(version === VERSION_WITH_CODE && { code: true }),
+      ...(random.chance(60) && { warm_wait_s: random.pick([2, 10, 60]) }),
+    };
   });
   return {
     deployments: warm,

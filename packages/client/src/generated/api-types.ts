@@ -6451,13 +6451,14 @@ export interface components {
              */
             candidates: number;
             /**
-             * @description Whether its slot had its workflow version loaded.
+             * @description How ready its slot was for its workflow version.
              *
              *     - `warm`: Its slot had its workflow version loaded, as the executor said.
-             *     - `cold`: No free slot had it, as far as known.
+             *     - `prepared`: Its executor had prepared its version: code, packages and weights were there, and nothing was loaded.
+             *     - `cold`: No free slot had either, as far as known.
              * @enum {string}
              */
-            choice: "warm" | "cold";
+            choice: "warm" | "prepared" | "cold";
             /**
              * @description Which of the deployment's `gpus` its slot has, from 0; null for a run with one model.
              * @example 0

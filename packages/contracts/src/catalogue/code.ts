@@ -20,16 +20,14 @@ const PATH = '^(?!/)(?!(?:.*/)?\\.\\.?(?:/|$))[^\\u0000-\\u001f\\u007f\\\\]{1,51
 export const PathInFolder = Type.String({ pattern: PATH });
 const NAME = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
 
-/** A file that is fetched for a machine once: model weights. Exactly one of `url` and `file` says where it is. */
+/** A file that is fetched for a machine once: model weights. */
 export const ModelFile = Type.Object(
   {
     /** https, or http where the executor's policy allows it. */
-    url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
-    /** The id of an uploaded file. */
-    file: Type.Optional(Type.String({ format: 'uuid' })),
+    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
     sha256: Sha256,
   },
-  { additionalProperties: false, oneOf: [{ required: ['url'] }, { required: ['file'] }] },
+  { additionalProperties: false },
 );
 export type ModelFile = Static<typeof ModelFile>;
 

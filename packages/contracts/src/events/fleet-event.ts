@@ -169,6 +169,11 @@ export const Heartbeat = Type.Object({
       { maxItems: 1024 },
     ),
   ),
+  /**
+   * The workflow versions that the executor can begin without fetching anything, those that were used last. A hint, as `loaded` is. Left out by
+   * executors without any.
+   */
+  prepared: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), { maxItems: 256 })),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
 

@@ -12,9 +12,11 @@ export const Placement = Type.Object({
   choice: enumInWords(
     {
       warm: 'Its slot had its workflow version loaded, as the executor said.',
-      cold: 'No free slot had it, as far as known.',
+      prepared:
+        'Its executor had prepared its version: code, packages and weights were there, and nothing was loaded.',
+      cold: 'No free slot had either, as far as known.',
     },
-    { description: 'Whether its slot had its workflow version loaded.' },
+    { description: 'How ready its slot was for its workflow version.' },
   ),
   /** Which of the run's GPU models the slot has, from 0; left out for a run with one model. */
   gpu_index: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_GPUS - 1 })),
@@ -49,6 +51,7 @@ export const placementWords = ({
     `after ${tenths(waited_s)} s${warm_wait_s === undefined ? '' : `, ${tenths(warm_wait_s)} of them for a warm slot`}${held_back_by ? `, held back by ${LIMITS[held_back_by]}` : ''}`,
     candidates === 1 ? 'the only free slot' : `one of ${countWords(candidates)} free slots`,
     ...(choice === 'warm' ? ['which has its version loaded'] : []),
+    ...(choice === 'prepared' ? ['whose executor has its version prepared'] : []),
     ...(gpu_index === undefined ? [] : [`of the ${ordinal(gpu_index + 1)} GPU of its list`]),
   ].join(', ');
 

@@ -33,12 +33,15 @@ export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] 
   return decisions;
 };
 
-/** Fills an executor's slots that the run could take, with the runs that are next: of one that has its version loaded, else of any. */
+/** Fills an executor's slots that the run could take, with the runs that are next: of the warmest one for its version, else of any. */
 const fillFor = (state: SchedulerState, known: KnownRun): Assign[] => {
-  const { loaded, freeSlots } = state.fleet;
+  const { warm, freeSlots } = state.fleet;
   const required = state.runs.waitsFor(known);
-  const warm = fillFirst(state, required, (one) => loaded.freeFor(one, versionOf(known)));
-  return warm.length > 0 ? warm : fillFirst(state, required, (one) => freeSlots.firstFor(one));
+  for (const slots of warm) {
+    const decided = fillFirst(state, required, (one) => slots.freeFor(one, versionOf(known)));
+    if (decided.length > 0) return decided;
+  }
+  return fillFirst(state, required, (one) => freeSlots.firstFor(one));
 };
 
 const fillFirst = (
@@ -56,7 +59,7 @@ const fillFirst = (
 /** Runs that held out for slots which are not busy any more, or have something else now, take any slot. */
 export const decideWithoutWarm = (state: SchedulerState): RunDecision[] => {
   const decisions: RunDecision[] = [];
-  for (const version of state.fleet.loaded.takeVanished()) {
+  for (const version of state.fleet.warm.flatMap((slots) => [...slots.takeVanished()])) {
     for (let before = -1; decisions.length > before;) {
       before = decisions.length;
       for (const known of state.runs.nextHoldingOut(version)) decisions.push(...decideOn(state, known));
@@ -66,8 +69,8 @@ export const decideWithoutWarm = (state: SchedulerState): RunDecision[] => {
 };
 
 /**
- * Assigns to each free slot the next run of its GPU model, of those that the executor can serve. That run may get another slot: one
- * that has its version loaded, or of a model that it prefers.
+ * Assigns to each free slot the next run of its GPU model, of those that the executor can serve. That run may get another slot: a
+ * warmer one, or of a model that it prefers.
  */
 export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
   if (!executor || !state.leading) return [];
@@ -102,37 +105,43 @@ const fillSlot = (state: SchedulerState, slot: Slot, before: readonly Slot[] = [
 };
 
 /**
- * The next run for the slot. Those that hold out for a busy slot with their version leave it to others. `warm`: a free slot with the version
+ * The next run for the slot. Those that hold out for a busy slot that is warmer leave it to others. `warm`: a free slot with the version
  * of one of them.
  */
 const nextFor = (
   { runs, fleet }: SchedulerState,
-  { gpu, executor, loaded }: Slot,
+  slot: Slot,
 ): { readonly next: KnownRun | undefined; readonly warm: Slot | undefined } => {
   let warm: Slot | undefined;
-  const next = runs.firstFor(gpu, executor.capabilities, ({ version, on }) => {
-    if (loaded === version || !on.some((one) => fleet.loaded.isBusyFor(one, version))) return 'takes';
-    const free = on.values().map((one) => fleet.loaded.freeFor(one, version));
-    const another = free.find((one) => one !== undefined);
-    warm ??= another;
-    return another ? 'has_another' : 'leaves';
+  const next = runs.firstFor(slot.gpu, slot.executor.capabilities, ({ version, on }) => {
+    for (const slots of fleet.warm) {
+      if (slots.has(slot, version)) return 'takes';
+      if (!on.some((one) => slots.isBusyFor(one, version))) continue;
+      const free = on.values().map((one) => slots.freeFor(one, version));
+      const another = free.find((one) => one !== undefined);
+      warm ??= another;
+      return another ? 'has_another' : 'leaves';
+    }
+    return 'takes';
   });
   return { next, warm };
 };
 
-/** A free slot that the run would rather have: one with its version, else one of a model that it prefers to that of this slot. */
+/** A free slot that the run would rather have: a warmer one for its version, else one of a model that it prefers to that of this slot. */
 const preferredSlot = (
-  { runs, fleet: { freeSlots, loaded } }: SchedulerState,
+  { runs, fleet: { freeSlots, warm } }: SchedulerState,
   known: KnownRun,
   slot: Slot,
   isWanted: (one: Slot | undefined) => one is Slot,
 ): Slot | undefined => {
   const version = versionOf(known);
-  if (slot.loaded === version) return undefined;
   const required = runs.waitsFor(known);
-  for (const one of required) {
-    const warm = loaded.freeFor(one, version);
-    if (isWanted(warm)) return warm;
+  for (const slots of warm) {
+    if (slots.has(slot, version)) return undefined;
+    for (const one of required) {
+      const warmer = slots.freeFor(one, version);
+      if (isWanted(warmer)) return warmer;
+    }
   }
   for (const one of required) {
     if (one.gpu === slot.gpu) return undefined;
@@ -145,11 +154,7 @@ const preferredSlot = (
 const versionOf = ({ run }: KnownRun): string => run.request.workflow_version_id;
 
 /** Why the run gets this slot now. */
-const placement = (
-  { runs, fleet, nowMs }: SchedulerState,
-  known: KnownRun,
-  { gpu, loaded }: Slot,
-): Placement => {
+const placement = ({ runs, fleet, nowMs }: SchedulerState, known: KnownRun, slot: Slot): Placement => {
   const required = runs.waitsFor(known);
   let candidates = 0;
   for (const one of required)
@@ -157,11 +162,11 @@ const placement = (
   const waitedMs = Math.max(nowMs - runs.waitingSince(known), 0);
   const reason: Placement = {
     candidates: Math.max(candidates, 1),
-    choice: loaded === versionOf(known) ? 'warm' : 'cold',
+    choice: CHOICES[fleet.warm.findIndex((slots) => slots.has(slot, versionOf(known)))] ?? 'cold',
     waited_s: waitedMs / 1_000,
   };
   if (known.requirements.later.length > 0)
-    reason.gpu_index = allRequirements(known.requirements).findIndex((one) => one.gpu === gpu);
+    reason.gpu_index = allRequirements(known.requirements).findIndex((one) => one.gpu === slot.gpu);
   const heldOutSince = runs.heldOutSince(known);
   // The clock may have been set back since then.
   if (heldOutSince !== undefined)
@@ -170,6 +175,9 @@ const placement = (
   if (limit) reason.held_back_by = limit;
   return reason;
 };
+
+/** In the order of the indexes of warm slots. */
+const CHOICES = ['warm', 'prepared'] as const;
 
 /** There may be room again. */
 export const fillAllSlots = (state: SchedulerState): Assign[] => {

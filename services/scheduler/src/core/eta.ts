@@ -63,14 +63,17 @@ const poolLine = (
   return { ...line, ahead, ownAhead: own, undecided };
 };
 
-/** In which it waits for a slot that has its version loaded, with others of its deployment; null when there is none any more. */
+/** In which it waits for a slot that has its version loaded, else prepared, with others of its deployment; null when there is none any more. */
 const warmLine = (
   state: SchedulerState,
   known: KnownRun,
   { ahead: { own }, estimate: ofModel }: Known,
 ): Line | null => {
   const version = known.run.request.workflow_version_id;
-  const slots = slotsFor(state, known).filter(({ loaded }) => loaded === version);
+  const all = slotsFor(state, known);
+  const loaded = all.filter((slot) => slot.loaded === version);
+  const slots =
+    loaded.length > 0 ? loaded : all.filter(({ executor }) => executor.prepared.includes(version));
   if (slots.length === 0) return null;
   const estimate = durationOf(state, known) ?? ofModel;
   return { ...lineOf(state, slots, estimate), ahead: own, ownAhead: own, undecided: 0 };

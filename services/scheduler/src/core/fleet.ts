@@ -1,7 +1,7 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { ExecutorState } from '@runledger/contracts/requests/executors';
 import type { SlotAllocation } from './slot-allocation.ts';
-import { FreeSlots, LoadedSlots } from './free-slots.ts';
+import { FreeSlots, SlotsByVersion } from './free-slots.ts';
 import { CapabilityIndex } from './capability-index.ts';
 import {
   acceptsRuns,
@@ -16,7 +16,8 @@ import {
 export interface Fleet {
   readonly executors: Map<ExecutorId, RegisteredExecutor>;
   readonly freeSlots: FreeSlots;
-  readonly loaded: LoadedSlots;
+  /** From the warmest on: the slots that have a version loaded, and those whose executor has prepared it. */
+  readonly warm: readonly [loaded: SlotsByVersion, prepared: SlotsByVersion];
   readonly lastSeen: LastSeen;
   readonly capabilities: CapabilityIndex;
   /** Slots that a leftover attempt blocks. */
@@ -29,7 +30,7 @@ export interface Fleet {
 export const emptyFleet = (allocation: SlotAllocation, leftoverGraceMs: number): Fleet => ({
   executors: new Map(),
   freeSlots: new FreeSlots(),
-  loaded: new LoadedSlots(),
+  warm: [new SlotsByVersion(), new SlotsByVersion()],
   lastSeen: new LastSeen(),
   capabilities: new CapabilityIndex(),
   leftover: new Set(),
@@ -48,8 +49,15 @@ export const refreshSlot = (fleet: Fleet, slot: Slot): void => {
   const accepts = acceptsRuns(slot.executor);
   const isFree = accepts && !isTaken(fleet, slot);
   fleet.freeSlots.set(slot, isFree);
-  fleet.loaded.set(slot, isFree ? 'free' : accepts ? 'busy' : null);
+  setWarm(fleet, slot, isFree ? 'free' : accepts ? 'busy' : null);
 };
+
+const setWarm = ({ warm: [loaded, prepared] }: Fleet, slot: Slot, use: 'free' | 'busy' | null): void => {
+  loaded.set(slot, use, slot.loaded === null ? NOTHING : [slot.loaded]);
+  prepared.set(slot, use, slot.executor.prepared);
+};
+
+const NOTHING: readonly string[] = [];
 
 /** By a run, by an assignment that is being stored, or by a leftover attempt. */
 export const isTaken = (
@@ -87,7 +95,7 @@ export const remove = (fleet: Fleet, id: ExecutorId): RegisteredExecutor | undef
 
 const forgetSlot = (fleet: Fleet, slot: Slot): void => {
   fleet.leftover.delete(slot);
-  fleet.loaded.set(slot, null);
+  setWarm(fleet, slot, null);
 };
 
 /** The executor announced that it takes no new runs. */

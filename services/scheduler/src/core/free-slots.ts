@@ -61,38 +61,43 @@ export class FreeSlots {
   }
 }
 
-/** What a slot that has something loaded is for a run of the same version: free, or taken while its executor takes runs. */
+/** What a slot is for a run of a version that it has: free, or taken while its executor takes runs. */
 type Use = 'free' | 'busy';
 
-/** What a slot has loaded, and what it is for a run of that version. */
-interface Loaded {
+/** Which versions a slot has, and what it is for a run of them. */
+interface Known {
   readonly use: Use;
-  readonly version: string;
+  readonly versions: readonly string[];
   readonly gpu: GpuModel;
 }
 
 type SlotsByModel = Map<GpuModel, Set<Slot>>;
 
-/** An index of the slots by the workflow version that they have loaded, as far as executors said it. */
-export class LoadedSlots {
-  /** By version. */
+/** An index of the slots by the workflow versions that they have, in the sense of its owner and as far as executors said it. */
+export class SlotsByVersion {
   readonly #slots: Readonly<Record<Use, Map<string, SlotsByModel>>> = { free: new Map(), busy: new Map() };
-  readonly #loaded = new Map<Slot, Loaded>();
+  readonly #known = new Map<Slot, Known>();
   /** Versions of which a busy slot is not busy any more, or has something else. */
   #vanished = new Set<string>();
 
   /** Null for a slot that no run can wait for. */
-  set(slot: Slot, use: Use | null): void {
-    const before = this.#loaded.get(slot);
-    const { gpu, loaded: version } = slot;
-    const counts = version !== null && use !== null;
+  set(slot: Slot, use: Use | null, versions: readonly string[]): void {
+    const before = this.#known.get(slot);
+    const { gpu } = slot;
+    const counts = versions.length > 0 && use !== null;
     if (!before && !counts) return;
-    if (before?.use === use && before.version === version && before.gpu === gpu) return;
+    if (before?.use === use && before.gpu === gpu && isSame(before.versions, versions)) return;
     if (before) this.#remove(slot, before);
     if (!counts) return;
-    const ofVersion = this.#slots[use].get(version) ?? new Map<GpuModel, Set<Slot>>();
-    this.#slots[use].set(version, ofVersion.set(gpu, (ofVersion.get(gpu) ?? new Set()).add(slot)));
-    this.#loaded.set(slot, { use, version, gpu });
+    for (const version of versions) {
+      const ofVersion = this.#slots[use].get(version) ?? new Map<GpuModel, Set<Slot>>();
+      this.#slots[use].set(version, ofVersion.set(gpu, (ofVersion.get(gpu) ?? new Set()).add(slot)));
+    }
+    this.#known.set(slot, { use, versions, gpu });
+  }
+
+  has(slot: Slot, version: string): boolean {
+    return this.#known.get(slot)?.versions.includes(version) === true;
   }
 
   freeFor(requirements: Requirements, version: string): Slot | undefined {
@@ -121,13 +126,18 @@ export class LoadedSlots {
     return undefined;
   }
 
-  #remove(slot: Slot, { use, version, gpu }: Loaded): void {
-    const ofVersion = this.#slots[use].get(version);
-    const slots = ofVersion?.get(gpu);
-    slots?.delete(slot);
-    this.#loaded.delete(slot);
-    if (use === 'busy') this.#vanished.add(version);
-    if (slots?.size === 0) ofVersion?.delete(gpu);
-    if (ofVersion?.size === 0) this.#slots[use].delete(version);
+  #remove(slot: Slot, { use, versions, gpu }: Known): void {
+    this.#known.delete(slot);
+    for (const version of versions) {
+      const ofVersion = this.#slots[use].get(version);
+      const slots = ofVersion?.get(gpu);
+      slots?.delete(slot);
+      if (use === 'busy') this.#vanished.add(version);
+      if (slots?.size === 0) ofVersion?.delete(gpu);
+      if (ofVersion?.size === 0) this.#slots[use].delete(version);
+    }
   }
 }
+
+const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some === others || (some.length === others.length && some.every((one, index) => one === others[index]));

@@ -24,6 +24,7 @@ export const acceptHeartbeat = (
   compareWithListed(fleet, executor, heartbeat, connectedMs);
   const loaded = new Map(heartbeat.loaded?.map((one) => [one.slot, one.workflow_version_id]));
   for (const slot of executor.slots.values()) slot.loaded = loaded.get(slot.number) ?? null;
+  executor.prepared = heartbeat.prepared ?? [];
   refreshExecutor(fleet, executor);
   return true;
 };

@@ -46,6 +46,8 @@ export interface RegisteredExecutor {
   lossPending: boolean;
   /** A heartbeat came since it registered or since the connection was restored. */
   confirmed: boolean;
+  /** The workflow versions that it can begin without fetching anything, as it said last. */
+  prepared: readonly string[];
   /** The broker's time of the last heartbeat: two heartbeats with one time are the same one, received twice. */
   lastHeartbeat: string | null;
 }
@@ -68,6 +70,7 @@ export const registeredExecutor = (
     drained,
     lossPending: false,
     confirmed: false,
+    prepared: [],
     lastHeartbeat: null,
   };
   replaceSlots(executor);

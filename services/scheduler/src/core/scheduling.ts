@@ -22,7 +22,7 @@ import { setLogSize, emptyState, type SchedulerState, type SchedulingSettings } 
 /**
  * The decisions of the scheduler. Facts, heartbeats and time go in, decisions come out; the same inputs give the same
  * decisions. Between two inputs no run waits that a free slot can take, unless the log has no room for its attempt, or it waits for a
- * busy slot that has its version loaded, within the `warm_wait_s` of its deployment: others take the free slot meanwhile.
+ * busy slot that has its version loaded or prepared, within the `warm_wait_s` of its deployment: others take the free slot meanwhile.
  */
 export interface Scheduling {
   take(input: SchedulerInput): readonly Decision[];
@@ -54,7 +54,9 @@ export const createScheduling = (settings: SchedulingSettings): Scheduling => {
   return {
     take: (input) => {
       const decisions = decisionsOn(state, input);
-      return state.fleet.loaded.hasVanished ? [...decisions, ...decideWithoutWarm(state)] : decisions;
+      return state.fleet.warm.some(({ hasVanished }) => hasVanished)
+        ? [...decisions, ...decideWithoutWarm(state)]
+        : decisions;
     },
     historyOf: (key) => historyOf(state, key),
     isDeciding: (key) => Boolean(state.runs.get(key)?.pending),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { executor, passed, queued, running, started, stored, succeeded } from './steps.ts';
+import { executor, loaded, passed, prepared, queued, running, started, stored, succeeded } from './steps.ts';
 import { TestBed, type RequestedRun, type Step } from './test-bed.ts';
 
 /** Why the run got its slot. */
@@ -21,6 +21,17 @@ describe('the placement of an attempt', () => {
     expect(placementOf('one', executor('box'), ...others, queued('one'))?.candidates).toBe(3);
     const large = executor('large', { gpus: Array.from({ length: 11 }, () => 'A10G' as const) });
     expect(placementOf('one', large, queued('one'))?.candidates).toBe(10);
+  });
+
+  it('says how ready the slot was for its version', () => {
+    const choice = (...known: Step[]) =>
+      placementOf('one', executor('box'), ...known, queued('one', { version: 1 }))?.choice;
+    expect([choice(), choice(prepared('box', 1)), choice(loaded('box', 1))]).toEqual([
+      'cold',
+      'prepared',
+      'warm',
+    ]);
+    expect(choice(prepared('box', 1), loaded('box', 1))).toBe('warm');
   });
 
   it('says how long the run waited', () =>

@@ -69,6 +69,7 @@ const simulatedStep = fc.oneof(
       loaded: fc.option(fc.array(fc.constantFrom(0, 1, null), { minLength: 3, maxLength: 3 }), {
         nil: undefined,
       }),
+      prepared: fc.subarray([0, 1]),
     }),
   },
   { weight: 6, arbitrary: fc.record({ what: fc.constant('tick'), ms: fc.integer({ min: 1, max: 4_000 }) }) },
@@ -145,8 +146,9 @@ const simulate = (
   if ('ms' in step) return simulation.tickAfter(step.ms);
   if ('honest' in step) {
     const name = pick([...simulation.executorIds.keys()], step.any);
-    if (name !== undefined)
-      simulation.heartbeat(name, step.honest ? simulation.listed(name) : [], step.loaded);
+    if (name === undefined) return;
+    simulation.prepared.set(name, step.prepared);
+    simulation.heartbeat(name, step.honest ? simulation.listed(name) : [], step.loaded);
     return;
   }
   if ('any' in step) return simulateOnOne(simulation, step);
@@ -225,7 +227,7 @@ const LIMIT_OF_ONE_VERSION: SimulatedStep[] = [
   { what: 'register', any: 0, gpus: ['H100', 'A10G'], programs: ['render'], labels: [], dedicated: {} },
   { what: 'deliver', any: 21 },
   { what: 'deliver', any: 0 },
-  { what: 'heartbeat', any: 0, honest: false, loaded: undefined },
+  { what: 'heartbeat', any: 0, honest: false, loaded: undefined, prepared: [] },
   { what: 'settle', any: 381 },
   { what: 'settle', any: 0 },
 ];

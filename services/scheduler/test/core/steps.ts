@@ -61,6 +61,13 @@ export const loaded =
   (name: string, ...versions: (number | null)[]): Step =>
   (bed) =>
     bed.heartbeat(name, bed.listed(name), versions);
+/** It has prepared these versions. */
+export const prepared =
+  (name: string, ...versions: number[]): Step =>
+  (bed) => {
+    bed.prepared.set(name, versions);
+    bed.heartbeat(name, bed.listed(name));
+  };
 export const noHeartbeats =
   (ms: number): Step =>
   (bed) =>

@@ -84,6 +84,7 @@ export class TestBed {
   readonly executorIds = new Map<string, ExecutorId>();
   /** What each executor says in its heartbeats, by slot. */
   readonly loaded = new Map<string, readonly (number | null)[]>();
+  readonly prepared = new Map<string, readonly number[]>();
   /** Decisions that are not settled yet. */
   open: Decision[] = [];
   /** Facts that are stored but not delivered; null while each is delivered at once. */
@@ -235,6 +236,7 @@ export class TestBed {
         loaded: (this.loaded.get(name) ?? []).flatMap((version, slot) =>
           version === null ? [] : [{ slot, workflow_version_id: versionOf(version) }],
         ),
+        prepared: (this.prepared.get(name) ?? []).map(versionOf),
       },
       time: `heartbeat ${this.#heartbeats}`,
       connectedMs: this.connectedMs,

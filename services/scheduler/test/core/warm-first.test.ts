@@ -5,6 +5,7 @@ import {
   left,
   loaded,
   passed,
+  prepared,
   queued,
   started,
   stored,
@@ -156,4 +157,46 @@ describe('a run', () => {
     expect(given(...boxIsBusy, queued('one', patient)).when(noHeartbeats(7_000))).not.toContain(
       onBox('one')[0],
     ));
+});
+
+describe('a run whose version an executor has prepared', () => {
+  it('gets a loaded slot before a prepared one, and that before a cold one', () => {
+    const fleet = [executor('den'), executor('box'), prepared('box', 1)];
+    expect(given(...fleet).when(queued('one', { version: 1 }))).toEqual(onBox('one'));
+    expect(given(...fleet, loaded('den', 1)).when(queued('one', { version: 1 }))).toEqual(onDen('one'));
+    expect(given(...fleet).when(queued('one', { version: 2 }))).toEqual(onDen('one'));
+  });
+
+  /** The box has prepared version 1 and executes something; the den is cold. */
+  const preparedIsBusy: Step[] = [
+    executor('box'),
+    queued('busy', { version: 2 }),
+    stored,
+    started('busy'),
+    prepared('box', 1),
+    executor('den'),
+  ];
+
+  it('waits for the prepared slot that is busy, within its warm wait', () => {
+    expect(given(...preparedIsBusy).when(queued('one', { version: 1 }))).toEqual(onDen('one'));
+    const waiting = [...preparedIsBusy, queued('one', patient)];
+    expect(given(...preparedIsBusy).when(queued('one', patient))).toEqual([]);
+    expect(given(...waiting).when(succeeded('busy'))).toEqual(onBox('one'));
+    expect(given(...waiting).when(passed(29_500, 'box', 'den'))).toEqual([]);
+    expect(given(...waiting).when(passed(30_500, 'box', 'den'))).toEqual(onDen('one'));
+  });
+
+  it.each<[string, Step]>([
+    ['has it no more', prepared('box')],
+    ['is drained', drained('box')],
+    ['is lost', passed(6_500, 'den')],
+  ])('stops waiting when that executor %s', (_what, step) =>
+    expect(given(...preparedIsBusy, queued('one', patient)).when(step)).toContain(onDen('one')[0]),
+  );
+
+  it('takes a free prepared slot while the slot that has it loaded is busy only if it does not wait', () => {
+    const fleet = [...boxIsBusy, prepared('den', 1)];
+    expect(given(...fleet).when(queued('one', { version: 1 }))).toEqual(onDen('one'));
+    expect(given(...fleet).when(queued('one', patient))).toEqual([]);
+  });
 });
