@@ -49,7 +49,7 @@ const IMPORT =
 const byCall = (line, all, some, id) => {
   if (!isBuiltin(id)) return line;
   const bound = [all, some && `{${some.replaceAll(' as ', ': ')}}`].filter(Boolean);
-  return `const ${bound.map((names) => `${names} = process.getBuiltinModule("${id}")`).join(', ')};`;
+  return `const ${bound.map((names) => `${names} = globalThis.process.getBuiltinModule("${id}")`).join(', ')};`;
 };
 
 const bundle = async (name, folder, codeSplitting) => {
