@@ -267,31 +267,19 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
           'Write a name of letters, digits and underscores that begins with no digit',
         ),
       ),
-    ...membersOf(config.models).flatMap(([path, file]) => modelProblems(path, file)),
+    ...membersOf(config.models).flatMap(([path]) => modelProblem(path)),
   ];
 };
 
-const modelProblems = (path: string, file: unknown): Problem[] => {
-  const { url, file: id } = file as ModelFile;
-  return [
-    ...(keysOf(models).test(path)
-      ? []
-      : [
-          problem(
-            ['models', path],
-            'Write a path below the folder of models, such as "sdxl/unet.safetensors"',
-          ),
-        ]),
-    ...((url === undefined) === (id === undefined)
-      ? [
-          problem(
-            ['models', path],
-            'Write where it is: url, or file, the id of an uploaded file: one of them',
-          ),
-        ]
-      : []),
-  ];
-};
+const modelProblem = (path: string): Problem[] =>
+  keysOf(models).test(path)
+    ? []
+    : [
+        problem(
+          ['models', path],
+          'Write a path below the folder of models, such as "sdxl/unet.safetensors"',
+        ),
+      ];
 
 /** What the keys of a table look like, as the manifest has it. */
 const keysOf = ({ patternProperties }: { readonly patternProperties: object }): RegExp =>
