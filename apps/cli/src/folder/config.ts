@@ -152,7 +152,7 @@ const { code_sha256: _code, run, python, requirements, env, models, ...asTheyAre
 /** Unknown members are looked for apart. */
 const ModelEntry = Type.Object({
   ...ModelFile.properties,
-  url: Type.Optional({ ...ModelFile.properties.url, ...saying('Write an http or https URL') }),
+  url: { ...ModelFile.properties.url, ...saying('Write an http or https URL') },
   sha256: {
     ...ModelFile.properties.sha256,
     ...saying('Write the SHA-256 of the file: 64 hexadecimal digits in lower case'),
@@ -210,7 +210,7 @@ const problemsIn = ({ secrets, ...table }: JsonObject): Problem[] => {
     ),
   ];
   const wrong = problemsOf(Config, table, 'body').map(({ loc, msg }) =>
-    problem(loc.slice(1), msg.replace(/^Send /, 'Write ')),
+    problem(loc.slice(1), msg.replace(/^Send /, 'Write ').replace(/: send it$/, ': write it')),
   );
   const all = [...(secrets === undefined ? [] : [NO_SECRETS]), ...unknown, ...wrong];
   // The rules below look at values that have their types.
@@ -274,12 +274,7 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
 const modelProblem = (path: string): Problem[] =>
   keysOf(models).test(path)
     ? []
-    : [
-        problem(
-          ['models', path],
-          'Write a path below the folder of models, such as "sdxl/unet.safetensors"',
-        ),
-      ];
+    : [problem(['models', path], 'Write a path below the folder of models, such as "sdxl/unet.safetensors"')];
 
 /** What the keys of a table look like, as the manifest has it. */
 const keysOf = ({ patternProperties }: { readonly patternProperties: object }): RegExp =>

@@ -122,7 +122,7 @@ prompt = { type = "string", required = true }
       'secrets: Secrets are not supported for folders yet: give them as secret inputs',
     ],
     ['run = "a.py:f"\n[models]\nw = { sha256 = "x" }', 'models.w.sha256: Write the SHA-256 of the file'],
-    [`run = "a.py:f"\n[models]\nw = { sha256 = "${SHA}" }`, 'models.w: Write where it is: url, or file'],
+    [`run = "a.py:f"\n[models]\nw = { sha256 = "${SHA}" }`, 'models.w.url: This is required: write it'],
     [
       `run = "a.py:f"\n[models]\n"/w" = { url = "https://x", sha256 = "${SHA}" }`,
       'models."/w": Write a path below the folder of models',

@@ -16,7 +16,9 @@ describe('the inputs of a function', () => {
   });
 
   it('are refused for a function that is not there, with the file', async () => {
-    await expect(inputsOfFunction({ ...predict, name: 'nothing' })).rejects.toThrow(/^src\/predict\.py(?:, line \d+)?: .*nothing/);
+    await expect(inputsOfFunction({ ...predict, name: 'nothing' })).rejects.toThrow(
+      /^src\/predict\.py(?:, line \d+)?: .*nothing/,
+    );
   });
 
   it('are written by hand where there is no Python', async () => {
