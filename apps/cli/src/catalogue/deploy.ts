@@ -35,18 +35,18 @@ export const addDeployCommand = (program: Command, { withClient, add }: CommandC
         'deploy [path]',
         'make or update a deployment of a folder with code, or of a workflow file, with all that it needs',
       )
-        .option('--name <name>', 'of the deployment; by default what the folder says')
+        .option('--name <name>', 'of the deployment; of a folder, the one in its file by default')
         .addOption(gpuOption())
         .option('--message <text>', 'what is new in the version, for people')
         .option('--dry-run', 'say what would change, and change nothing')
         .option(
           '--inputs <file>',
-          'the list of its inputs as JSON: their names, types and defaults; those of the present version by default',
+          'of a workflow file: the list of its inputs as JSON; those of the present version by default',
         )
-        .option('--no-inputs', 'a version that defines no inputs')
+        .option('--no-inputs', 'of a workflow file: define no inputs')
         .option(
           '--random-seeds',
-          'another seed for each run, for the seeds of the workflow that no input gives',
+          'of a workflow file: another seed for each run, for the seeds that no input gives',
         )
         .option('--machine <machine>', 'an existing machine, instead of one with the same name'),
     ),

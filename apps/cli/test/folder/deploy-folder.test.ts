@@ -106,7 +106,7 @@ describe('runledger deploy of a folder', () => {
     );
     expect(stderr).toContain('Nothing was changed.');
     expect((await read('/files?limit=1')).files).toHaveLength(1);
-    expect(await json(['versions', 'tried'])).toMatchObject({ number: 1 });
+    expect(await json(['versions', 'tried'])).toMatchObject({ number: 1, used: true });
   });
 
   it('names the commit of the folder', async () => {
@@ -144,6 +144,22 @@ describe('runledger deploy of a folder', () => {
     writeFiles(cwd, { '.runledgerignore': '!run.sh\n' });
     const { version } = await deploy(cwd);
     expect(version).toMatchObject({ number: 1 });
+  });
+
+  it('has settings from its file, and others from options', async () => {
+    const file =
+      'name = "settled"\ncommand = ["true"]\ngpus = ["L4", "T4"]\n[retry]\nattempts = 2\non = ["crashed"]\n';
+    const cwd = codeFolder({ 'runledger.toml': file });
+    await deploy(cwd);
+    const settled = (): Promise<unknown> => json(['deployments', 'show', 'settled']);
+    expect(await settled()).toMatchObject({ gpu: 'L4', retry: { attempts: 2, on: ['crashed'] } });
+    expect(await json(['machines', 'show', 'settled'])).toMatchObject({ gpu: 'L4' });
+    expect(await deploy(cwd, '--gpu', 'a100', '--attempts', '7')).toMatchObject({
+      machine: { outcome: 'updated' },
+      changes: { settings: ['gpus', 'retry'] },
+    });
+    expect(await settled()).toMatchObject({ gpus: [], retry: { attempts: 7, on: ['crashed'] } });
+    expect(await json(['machines', 'show', 'settled'])).toMatchObject({ gpu: 'A100' });
   });
 
   it('refuses what cannot be, and makes nothing', async () => {

@@ -15,7 +15,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { MAX_CODE_FILES, MAX_UNPACKED_CODE_BYTES } from '@runledger/contracts/catalogue/code';
 import { casesOf } from '@runledger/testing/random/cases';
 import fc from 'fast-check';
@@ -113,6 +113,15 @@ describe('the archive of a folder', () => {
       }),
       { numRuns: casesOf(30) },
     );
+  });
+
+  it('has contents that are the same however they are compressed', async () => {
+    const { bytes, contents } = await packing(codeFolder({ 'a.py': 'one', 'b/c.py': 'two' }));
+    const other = zstdCompressSync(zstdDecompressSync(bytes), {
+      params: { [constants.ZSTD_c_compressionLevel]: 1 },
+    });
+    expect(other.equals(bytes)).toBe(false);
+    expect(await contentsOf(other)).toEqual(contents);
   });
 
   it('refuses bytes that are no archive', async () => {
