@@ -105,24 +105,18 @@ const deploy = async (
   const { same, code } = versionPlan;
   const changes = present ? changedSettings(present, asked) : [];
   if (dryRun) {
-    const uses = present && {
-      workflow_version_id: same?.id ?? null,
-      machine_id: machinePlan.planned.id,
-    };
-    const stays = present && uses && changes.length + changedSettings(present, uses).length === 0;
+    const machine = machinePlan.planned;
+    const uses = { workflow_version_id: same?.id ?? null, machine_id: machine.id };
+    const stays = present && changes.length + changedSettings(present, uses).length === 0;
     print(client, {
-      machine: machinePlan.planned,
+      machine,
       workflow: { id: known?.id ?? null, name, outcome: known ? 'unchanged' : 'new' },
-      version: {
-        id: same?.id ?? null,
-        name: same ? String(same.number) : 'the next one',
-        outcome: same ? 'unchanged' : 'new',
-      },
-      deployment: {
-        id: present?.id ?? null,
-        name,
-        outcome: present === undefined ? 'new' : stays ? 'unchanged' : 'updated',
-      },
+      version: same
+        ? { id: same.id, name: String(same.number), outcome: 'unchanged' }
+        : { id: null, name: 'the next one', outcome: 'new' },
+      deployment: present
+        ? { id: present.id, name, outcome: stays ? 'unchanged' : 'updated' }
+        : { id: null, name, outcome: 'new' },
       code,
       changes,
       made: undefined,

@@ -174,6 +174,8 @@ describe('runledger deploy of a folder', () => {
     expect(await refused(cwd)).toContain('predict.py');
     writeFiles(cwd, { 'runledger.toml': 'run = "predict.py:predict"' });
     expect(await refused(cwd)).toContain('runledger.toml has no name for the deployment. Write name = "');
+    const empty = codeFolder({ 'runledger.toml': FILES['runledger.toml'], '.runledgerignore': '*\n' });
+    expect(await refused(empty)).toContain('The folder has no files that are not ignored.');
     const { stderr } = await cli(['deploy', '-'], { stdin: '{}' });
     expect(stderr).toContain('Give the deployment one with --name NAME.');
   });
