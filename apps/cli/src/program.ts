@@ -9,6 +9,7 @@ import { addMachineCommands } from './catalogue/machines.ts';
 import { addWorkflowCommands } from './catalogue/workflows.ts';
 import { type CommandContext, connecting } from './command/command-context.ts';
 import { addDeployCommand } from './catalogue/deploy.ts';
+import { addDevCommand } from './folder/dev.ts';
 import { addDeployedVersionCommands } from './catalogue/deployed-versions.ts';
 import { addExecutorCommands } from './operators/executors.ts';
 import { addQueuesCommand } from './operators/queues.ts';
@@ -136,6 +137,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
 const addAll = (program: Command, context: CommandContext, environment: ProgramEnvironment): void => {
   addDeployCommand(program, context);
   addDeployedVersionCommands(program, context);
+  addDevCommand(program, context);
   addRunCommands(program, context);
   addHistoryCommands(program, context);
   addManyRunsCommands(program, context);

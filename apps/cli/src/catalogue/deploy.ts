@@ -52,7 +52,7 @@ export const addDeployCommand = (program: Command, { withClient, add }: CommandC
     ),
   ).action(
     withClient(async (client, path: string | undefined, options: DeployOptions) => {
-      await deploy(client, await deployable(client, path ?? '.', options), options);
+      print(client, await deployed(client, await deployable(client, path ?? '.', options), options));
     }),
   );
 };
@@ -69,11 +69,11 @@ const deployable = async (client: Client, path: string, options: DeployOptions):
  * Makes what a deployment of this name needs, or updates it: its workflow, a version, its machine, and the deployment itself. What is
  * as it should be stays, and a command that was interrupted may be repeated. One that is refused leaves everything as it was.
  */
-const deploy = async (
+export const deployed = async (
   client: Client,
   { name, gpu, settings, runner, checkKind, plan, tell }: Deployable,
   { machine: otherMachine, dryRun = false }: DeployOptions,
-): Promise<void> => {
+): Promise<Result> => {
   const { call } = client;
   const firstGpu = firstModelOf(settings.gpus);
   const machinePlan = await planMachine(client, {
@@ -108,7 +108,7 @@ const deploy = async (
     const machine = machinePlan.planned;
     const uses = { workflow_version_id: same?.id ?? null, machine_id: machine.id };
     const stays = present && changes.length + changedSettings(present, uses).length === 0;
-    print(client, {
+    return {
       machine,
       workflow: { id: known?.id ?? null, name, outcome: known ? 'unchanged' : 'new' },
       version: same
@@ -120,8 +120,7 @@ const deploy = async (
       code,
       changes,
       made: undefined,
-    });
-    return;
+    };
   }
   const { parent, version, machine, deployment } = await allOrNothing(async (remember) => {
     const parent = known ?? (await made(client, workflows, { name }, remember));
@@ -135,7 +134,7 @@ const deploy = async (
     return { parent, version, machine, deployment };
   });
   tell(machine.item, version.item);
-  print(client, {
+  return {
     machine: { id: machine.item.id, name: machine.item.name, outcome: machine.outcome },
     workflow: { id: parent.id, name: parent.name, outcome: known ? 'unchanged' : 'new' },
     version: { id: version.item.id, name: String(version.item.number), outcome: version.outcome },
@@ -143,10 +142,10 @@ const deploy = async (
     code,
     changes,
     made: version.item,
-  });
+  };
 };
 
-interface Result extends Readonly<Record<'machine' | 'workflow' | 'version' | 'deployment', Planned>> {
+export interface Result extends Readonly<Record<'machine' | 'workflow' | 'version' | 'deployment', Planned>> {
   /** Of a folder. */
   readonly code: CodePlan | undefined;
   /** Settings of the deployment. */

@@ -23,7 +23,7 @@ const WITHIN_MS = 30_000;
 /** What the script prints. The service checks the definitions. */
 const Answer = Type.Union([
   Type.Object({ inputs: Type.Array(Type.Unsafe<NewInputDefinition>(Type.Object({}))) }),
-  Type.Object({ error: Type.String(), line: Type.Optional(Type.Integer()) }),
+  Type.Object({ error: Type.String(), line: Type.Union([Type.Integer(), Type.Null()]) }),
 ]);
 
 /** The inputs of a function, from its signature. The function is not executed, and nothing is imported. @throws CommandError */
@@ -39,7 +39,7 @@ export const inputsOfFunction = async ({
     throw new CommandError(`${PYTHON} could not read ${plain(file)}: ${why}. You can also ${INSTEAD}.`);
   }
   if ('inputs' in answer) return answer.inputs;
-  const at = answer.line === undefined ? '' : `, line ${answer.line}`;
+  const at = answer.line === null ? '' : `, line ${answer.line}`;
   throw new CommandError(`${plain(file)}${at}: ${plain(answer.error)}`);
 };
 

@@ -57,6 +57,11 @@ export const addRunCommands = (program: Command, { withClient, withRun, add }: C
 };
 
 const addNewRunOptions = (command: Command): Command =>
+  addInputOptions(command)
+    .option('--idempotency-key <key>', 'requests with the same key queue one run')
+    .option('--watch', 'show the run until it has ended');
+
+export const addInputOptions = (command: Command): Command =>
   command
     .option(
       '--input <name=value>',
@@ -64,9 +69,7 @@ const addNewRunOptions = (command: Command): Command =>
       (pair, all: string[]) => [...all, pair],
       [],
     )
-    .option('--inputs <json>', 'all inputs as a JSON object, or a file with it; - is standard input')
-    .option('--idempotency-key <key>', 'requests with the same key queue one run')
-    .option('--watch', 'show the run until it has ended');
+    .option('--inputs <json>', 'all inputs as a JSON object, or a file with it; - is standard input');
 
 interface ListRunsOptions extends RunFilterOptions, ListOptions {
   readonly at?: string;

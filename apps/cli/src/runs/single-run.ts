@@ -44,7 +44,14 @@ interface QueueOptions extends NewRunOptions, QueueSettings {
   readonly webhookIntermediateStatus?: boolean;
 }
 
-export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
+export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> =>
+  shownQueued(client, options, await queueRun(client, options));
+
+/** Repeats the request with the same key if an answer is lost, so that it queues one run. */
+export const queueRun = async (
+  client: Client,
+  options: QueueOptions,
+): Promise<{ readonly run_id: string }> => {
   const { deployment } = options;
   const chosen = deployment === undefined ? { deployment_id: sampleOf(client) } : deploymentIn(deployment);
   const declared = async () => typesOfDeployment(client, deployment ?? sampleOf(client));
@@ -58,7 +65,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };
-  return queueOnce(client, options, (key) =>
+  return queuedOnce(client, options, (key) =>
     client.call(CreateRunResponse, {
       method: 'POST',
       path: '/run/deployment/queue',
@@ -78,7 +85,7 @@ const sampleOf = ({ connection }: Client): string => {
 /** Queues a run again, with the same inputs, changed inputs or other inputs. */
 export const rerun = async (client: Client, run: string, options: NewRunOptions): Promise<ExitCode> => {
   const request = { inputs: await changedInputs(options, client, run) };
-  return queueOnce(client, options, (key) =>
+  const queued = await queuedOnce(client, options, (key) =>
     client.call(CreateRunResponse, {
       method: 'POST',
       path: at`/run/${run}/rerun`,
@@ -86,16 +93,21 @@ export const rerun = async (client: Client, run: string, options: NewRunOptions)
       headers: { 'idempotency-key': key },
     }),
   );
+  return shownQueued(client, options, queued);
 };
 
-/** Repeats the request with the same key if an answer is lost, so that it queues one run. */
-const queueOnce = async (
+const queuedOnce = <Queued>(
+  { screen }: Client,
+  { idempotencyKey = randomUUID() }: NewRunOptions,
+  send: (key: string) => Promise<Queued>,
+): Promise<Queued> => retryForAMinute(() => send(idempotencyKey), screen);
+
+const shownQueued = async (
   client: Client,
-  { idempotencyKey = randomUUID(), watch }: NewRunOptions,
-  send: (key: string) => Promise<{ readonly run_id: string }>,
+  { watch }: NewRunOptions,
+  queued: { readonly run_id: string },
 ): Promise<ExitCode> => {
   const { screen } = client;
-  const queued = await retryForAMinute(() => send(idempotencyKey), screen);
   screen.result(queued, ({ run_id }) => run_id);
   if (watch) return watchRun(client, queued.run_id);
   if (screen.isTerminal && !screen.isJson()) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);

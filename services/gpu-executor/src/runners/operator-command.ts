@@ -69,7 +69,7 @@ const parseVariables = (env: Record<string, unknown>): Record<string, string> | 
   return variables;
 };
 
-const isReserved = (variable: string): boolean =>
+export const isReserved = (variable: string): boolean =>
   variable.startsWith('RUNLEDGER_') ||
   ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'TMPDIR', '__proto__'].includes(variable);
 

@@ -1,4 +1,5 @@
 import type { TProperties } from 'typebox';
+import { codeRunnerType } from './code/code-runner-type.ts';
 import { cogRunnerType } from './cog/cog-runner-type.ts';
 import { comfyuiRunnerType } from './comfyui/comfyui-runner.ts';
 import { programRunnerType } from './program/program-runner-type.ts';
@@ -13,7 +14,12 @@ import type {
 } from './runner-type.ts';
 
 /** One line for each way of executing workflows. */
-export const RUNNER_TYPES: readonly RunnerType[] = [programRunnerType, cogRunnerType, comfyuiRunnerType];
+export const RUNNER_TYPES: readonly RunnerType[] = [
+  programRunnerType,
+  cogRunnerType,
+  comfyuiRunnerType,
+  codeRunnerType,
+];
 
 export const settingsOf = (types: readonly RunnerType[]): TProperties =>
   Object.assign({}, ...types.map(({ settings }) => settings));

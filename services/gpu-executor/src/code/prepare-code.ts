@@ -1,0 +1,144 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { removeTree } from '../folders/remove-tree.ts';
+import type { ProcessHost } from '../runners/runner-type.ts';
+import type { RunObserver, RunnerWork } from '../runners/runner.ts';
+import { prepareEnvironment, type Environment, type EnvironmentSettings } from './environment.ts';
+import { harnessFiles } from './function-harness.ts';
+import { prepareModels } from './models.ts';
+import { failed, type HeldFolder, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
+import { unpackCode } from './unpack-code.ts';
+
+/** All that a version is executed with. Nothing of it is removed until it is disposed of. */
+export interface PreparedVersion extends Disposable {
+  readonly kind: 'prepared_version';
+  readonly manifest: CodeManifest;
+  readonly environment: Environment;
+  /** What calls its function; null for a command. */
+  readonly harness: { readonly folder: string; readonly command: readonly string[] } | null;
+  /** Null without weights. */
+  readonly models: string | null;
+  /** All folders that are in use. */
+  readonly folders: readonly string[];
+}
+
+export interface PrepareHost extends ProcessHost {
+  /** For files on their way. */
+  readonly workFolder: string;
+  readonly folders: PreparedFolders;
+  readonly environments: EnvironmentSettings;
+}
+
+/** Fetches the code of a version, and makes all that its manifest names. Other runs of it wait meanwhile, and find it afterwards. */
+export const prepareVersion = async (
+  host: PrepareHost,
+  manifest: CodeManifest,
+  { org_id, source }: Pick<RunnerWork, 'org_id' | 'source'>,
+  observe: Pick<RunObserver, 'progress' | 'log'>,
+  stop: AbortSignal,
+): Promise<PreparedVersion | NotPrepared> => {
+  const { folders } = host;
+  let isShown = false;
+  const onStep = (step: string): void => {
+    isShown = true;
+    observe.progress({ progress: 0, live_status: `preparing: ${step}` });
+    observe.log({ stream: 'runner', line: `preparing: ${step}` });
+  };
+  const onLine = (line: string): void => observe.log({ stream: 'runner', line });
+  using stack = new DisposableStack();
+  const code = await fetchCode(host, manifest, { org_id, source, onStep, stop });
+  if (code.kind !== 'prepared') return code;
+  stack.use(code);
+  const run = { org_id, manifest, source, folders, onStep, onLine, stop };
+  const environment = await prepareEnvironment(host, host.environments, folders, { ...run, code: code.path });
+  if ('kind' in environment) return environment;
+  stack.use(environment);
+  const models = Object.keys(manifest.models ?? {}).length === 0 ? null : await prepareModels(run);
+  if (models !== null && models.kind !== 'prepared') return models;
+  if (models !== null) stack.use(models);
+  const harness = manifest.run === undefined ? null : await writeHarness(manifest.run, run);
+  if (harness !== null && 'kind' in harness) return harness;
+  if (harness !== null) stack.use(harness.held);
+  if (isShown) observe.progress({ progress: 0, live_status: null });
+  const used = [code.path, environment.folder, models?.path, harness?.folder];
+  const held = stack.move();
+  return {
+    kind: 'prepared_version',
+    manifest,
+    environment,
+    harness,
+    models: models?.path ?? null,
+    folders: used.filter((each) => typeof each === 'string'),
+    [Symbol.dispose]: () => held.dispose(),
+  };
+};
+
+interface CodeRun extends Pick<RunnerWork, 'org_id' | 'source'> {
+  readonly onStep: (step: string) => void;
+  readonly stop: AbortSignal;
+}
+
+const fetchCode = (
+  { workFolder, folders, log }: PrepareHost,
+  { code_sha256 }: CodeManifest,
+  { org_id, source, onStep, stop }: CodeRun,
+): Promise<HeldFolder | NotPrepared> =>
+  folders.use(
+    { org_id, of: 'code', key: code_sha256 },
+    async (folder) => {
+      onStep('fetching the code');
+      await using left = new AsyncDisposableStack();
+      // A start removes what begins so.
+      const archive = join(workFolder, `tmp-code-${randomUUID()}`);
+      left.defer(() => removeTree(archive, log));
+      const fetched = await source.code(archive, stop);
+      if (fetched.kind === 'stopped') return fetched;
+      if (fetched.kind === 'refused') return { kind: 'failed', error: fetched.error };
+      const found = await hashOf(archive);
+      if (found !== code_sha256)
+        return failed(
+          `The code of the version is not what its manifest says: its SHA-256 should be ${code_sha256} and is ${found}. Deploy the version again.`,
+        );
+      const refused = await unpackCode(archive, folder, stop);
+      if (stop.aborted) return { kind: 'stopped' };
+      return refused === null ? null : failed(refused);
+    },
+    stop,
+  );
+
+const hashOf = async (path: string): Promise<string> => {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+};
+
+const writeHarness = async (
+  run: string,
+  {
+    org_id,
+    folders,
+    stop,
+  }: { readonly org_id: string; readonly folders: PreparedFolders; readonly stop: AbortSignal },
+): Promise<(NonNullable<PreparedVersion['harness']> & { readonly held: Disposable }) | NotPrepared> => {
+  const { files, command } = harnessFiles(run);
+  const key = createHash('sha256').update(JSON.stringify(files)).digest('hex');
+  const held = await folders.use(
+    { org_id, of: 'harnesses', key },
+    async (folder) => {
+      for (const [name, text] of Object.entries(files)) {
+        const path = join(folder, name);
+        await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+        await writeFile(path, text);
+        await chmod(path, 0o644);
+      }
+      return null;
+    },
+    stop,
+  );
+  if (held.kind !== 'prepared') return held;
+  return { folder: held.path, command: command.map((each) => each.replaceAll('{harness}', held.path)), held };
+};
