@@ -21,6 +21,12 @@ describe('the inputs of a function', () => {
     );
   });
 
+  it('are refused for a source without lines, too', async () => {
+    await expect(inputsOfFunction({ ...predict, source: '\0' })).rejects.toThrow(
+      /^src\/predict\.py: The file (?:cannot|is not)/,
+    );
+  });
+
   it('are written by hand where there is no Python', async () => {
     vi.stubEnv('PATH', temporaryFolder());
     await expect(inputsOfFunction(predict)).rejects.toThrow(
