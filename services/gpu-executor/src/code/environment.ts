@@ -208,8 +208,14 @@ const NO_ROOM = /No space left on device|\bENOSPC\b/;
 const notInstalled = (end: ToolEnd, what: string): NotPrepared | null => {
   if (end.kind === 'done') return null;
   if (end.kind === 'stopped') return end;
-  return failed(`${what}: ${end.said}`, UNREACHABLE.test(end.said) || NO_ROOM.test(end.said));
+  const hint = REFUSED_BY_POLICY.test(end.said) ? `${ALLOW}\n` : '';
+  return failed(`${what}: ${hint}${end.said}`, UNREACHABLE.test(end.said) || NO_ROOM.test(end.said));
 };
+
+/** The executor's own proxy refuses an address. */
+const REFUSED_BY_POLICY = /tunnel error/i;
+const ALLOW =
+  'an index with an address that is not public must be in EXECUTOR_NETWORK_ALLOW of the executor.';
 
 /** What an organisation has made leads to nothing of the machine but a Python. */
 const viewOf = (

@@ -58,11 +58,17 @@ export const runTool = async (host: ProcessHost, tool: ToolRun): Promise<ToolEnd
     tool.onLine(text);
   };
   await using left = new AsyncDisposableStack();
+  // Nobody knows its user before the sandbox is there, and the sandbox wants to see that it can write.
+  await chmod(folder, 0o777);
   // Of a supervisor that ends with it: its cache is free for the next tool then.
   const sandbox = supervisors.sandboxForResident(view, { org_id, of: ENVIRONMENTS });
   left.defer(() => sandbox.leave());
   const user = ownerOf(sandbox.folder);
   giveTo(user, folder);
+  await chmod(folder, 0o700);
+  const early = await readdir(folder);
+  if (early.length > 0)
+    return { kind: 'failed', said: `Another process made ${early.join(', ')} in its folder.` };
   const temporary = sandbox.makeTemporary();
   left.defer(() => removeTree(temporary, log));
   const cache = sandbox.cache ?? temporary;
