@@ -35,18 +35,18 @@ export const addDeployCommand = (program: Command, { withClient, add }: CommandC
         'deploy [path]',
         'make or update a deployment of a folder with code, or of a workflow file, with all that it needs',
       )
-        .option('--name <name>', 'of the deployment; by default what the folder says')
+        .option('--name <name>', 'of the deployment; of a folder, the one in its file by default')
         .addOption(gpuOption())
         .option('--message <text>', 'what is new in the version, for people')
         .option('--dry-run', 'say what would change, and change nothing')
         .option(
           '--inputs <file>',
-          'the list of its inputs as JSON: their names, types and defaults; those of the present version by default',
+          'of a workflow file: the list of its inputs as JSON; those of the present version by default',
         )
-        .option('--no-inputs', 'a version that defines no inputs')
+        .option('--no-inputs', 'of a workflow file: define no inputs')
         .option(
           '--random-seeds',
-          'another seed for each run, for the seeds of the workflow that no input gives',
+          'of a workflow file: another seed for each run, for the seeds that no input gives',
         )
         .option('--machine <machine>', 'an existing machine, instead of one with the same name'),
     ),
@@ -105,24 +105,18 @@ export const deployed = async (
   const { same, code } = versionPlan;
   const changes = present ? changedSettings(present, asked) : [];
   if (dryRun) {
-    const uses = present && {
-      workflow_version_id: same?.id ?? null,
-      machine_id: machinePlan.planned.id,
-    };
-    const stays = present && uses && changes.length + changedSettings(present, uses).length === 0;
+    const machine = machinePlan.planned;
+    const uses = { workflow_version_id: same?.id ?? null, machine_id: machine.id };
+    const stays = present && changes.length + changedSettings(present, uses).length === 0;
     return {
-      machine: machinePlan.planned,
+      machine,
       workflow: { id: known?.id ?? null, name, outcome: known ? 'unchanged' : 'new' },
-      version: {
-        id: same?.id ?? null,
-        name: same ? String(same.number) : 'the next one',
-        outcome: same ? 'unchanged' : 'new',
-      },
-      deployment: {
-        id: present?.id ?? null,
-        name,
-        outcome: present === undefined ? 'new' : stays ? 'unchanged' : 'updated',
-      },
+      version: same
+        ? { id: same.id, name: String(same.number), outcome: 'unchanged' }
+        : { id: null, name: 'the next one', outcome: 'new' },
+      deployment: present
+        ? { id: present.id, name, outcome: stays ? 'unchanged' : 'updated' }
+        : { id: null, name, outcome: 'new' },
       code,
       changes,
       made: undefined,

@@ -30,18 +30,29 @@ const listVersions = async (client: Client, given: string, options: RecordListOp
   const { call, screen } = client;
   const deployment = await readRecord(call, deployments, given);
   const names = screen.isJson() ? new Map<string, string>() : await memberNames(call);
+  const { readPage, ...versions } = versionsOf(deployment.workflow_id);
   await listRecords(
     client,
-    { ...versionsOf(deployment.workflow_id), columns: columnsFor(deployment, names) },
+    {
+      ...versions,
+      readPage: async (call, request) => {
+        const { items, next_cursor } = await readPage(call, request);
+        const isUsed = ({ id }: ListedVersion): boolean => id === deployment.workflow_version_id;
+        return { items: items.map((version) => ({ ...version, used: isUsed(version) })), next_cursor };
+      },
+      columns: columnsWith(names),
+    },
     options,
   );
 };
 
-const columnsFor = (
-  { workflow_version_id: used }: Deployment,
-  names: ReadonlyMap<string, string>,
-): readonly Column<ListedVersion>[] => [
-  { title: 'VERSION', width: 7, of: ({ id, number }) => `${number}${id === used ? ' *' : ''}` },
+interface DeployedVersion extends ListedVersion {
+  /** Whether new runs of the deployment get it. */
+  readonly used: boolean;
+}
+
+const columnsWith = (names: ReadonlyMap<string, string>): readonly Column<DeployedVersion>[] => [
+  { title: 'VERSION', width: 7, of: ({ number, used }) => `${number}${used ? ' *' : ''}` },
   { title: 'CREATED', width: 24, is: 'time', of: ({ created_at }) => created_at },
   { title: 'CODE', width: 12, of: ({ code }) => code?.sha256.slice(0, 12) ?? null },
   { title: 'COMMIT', width: 16, of: ({ commit }) => (commit === null ? null : shortCommit(commit)) },

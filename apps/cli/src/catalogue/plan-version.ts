@@ -199,7 +199,7 @@ const freeName = (wanted: string, names: ReadonlySet<string>): string => {
   }
 };
 
-export type Outcome = 'new' | 'updated' | 'unchanged';
+type Outcome = 'new' | 'updated' | 'unchanged';
 
 export interface Deployed<Item> {
   readonly item: Item;

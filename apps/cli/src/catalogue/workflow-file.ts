@@ -48,6 +48,9 @@ export const workflowFile = async (
     throw new CommandError(
       'A workflow file has no name of its own. Give the deployment one with --name NAME.',
     );
+  const runner = runnerOf(options);
+  if (runner !== undefined && options.machine !== undefined)
+    throw new CommandError('A machine that exists has its runner. Use --machine or a runner, not both.');
   const settings = deploymentSettingsOf(options);
   const workflow = await readJsonFile('FILE', file);
   const given = typeof inputs === 'string' ? await readJsonFile('--inputs', inputs) : undefined;
@@ -55,7 +58,7 @@ export const workflowFile = async (
     name,
     gpu,
     settings,
-    runner: runnerOf(options),
+    runner,
     checkKind: (kind) => checkWorkflow(workflow, kind),
     plan: async (present) =>
       planVersion(client, present, {

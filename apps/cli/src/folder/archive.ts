@@ -44,7 +44,7 @@ export const packed = async (folder: string, files: readonly FolderFile[]): Prom
   const bytes = await compress(await whole, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
   if (bytes.byteLength > MAX_CODE_BYTES)
     throw tooLarge(
-      `Packed it has ${sizeOf(bytes.byteLength)}, and at most ${sizeOf(MAX_CODE_BYTES)} can be deployed`,
+      `Packed it has ${sizeOf(bytes.byteLength)}, more than the ${sizeOf(MAX_CODE_BYTES)} that can be deployed`,
       files,
     );
   return { bytes, sha256: sha256Of(bytes), contents };

@@ -150,7 +150,14 @@ const saying = (msg: string): { readonly 'x-refusal': object } => ({
 const { code_sha256: _code, run, python, requirements, env, models, ...asTheyAre } = CodeManifest.properties;
 
 /** Unknown members are looked for apart. */
-const ModelEntry = Type.Object(ModelFile.properties);
+const ModelEntry = Type.Object({
+  ...ModelFile.properties,
+  url: { ...ModelFile.properties.url, ...saying('Write an http or https URL') },
+  sha256: {
+    ...ModelFile.properties.sha256,
+    ...saying('Write the SHA-256 of the file: 64 hexadecimal digits in lower case'),
+  },
+});
 
 /** Of the code. Names of members and bounds are those of the manifest. */
 const MANIFEST = {
@@ -203,7 +210,7 @@ const problemsIn = ({ secrets, ...table }: JsonObject): Problem[] => {
     ),
   ];
   const wrong = problemsOf(Config, table, 'body').map(({ loc, msg }) =>
-    problem(loc.slice(1), msg.replace(/^Send /, 'Write ')),
+    problem(loc.slice(1), msg.replace(/^Send /, 'Write ').replace(/: send it$/, ': write it')),
   );
   const all = [...(secrets === undefined ? [] : [NO_SECRETS]), ...unknown, ...wrong];
   // The rules below look at values that have their types.

@@ -61,7 +61,7 @@ export const filesOf = async (folder: string): Promise<FolderFiles> => {
   const unpacked = bytesOf(found);
   if (unpacked > MAX_UNPACKED_CODE_BYTES)
     throw tooLarge(
-      `It has ${sizeOf(unpacked)}, and at most ${sizeOf(MAX_UNPACKED_CODE_BYTES)} can be deployed`,
+      `It has ${sizeOf(unpacked)}, more than the ${sizeOf(MAX_UNPACKED_CODE_BYTES)} that can be deployed`,
       found,
     );
   return {

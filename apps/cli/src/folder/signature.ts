@@ -23,7 +23,7 @@ const WITHIN_MS = 30_000;
 /** What the script prints. The service checks the definitions. */
 const Answer = Type.Union([
   Type.Object({ inputs: Type.Array(Type.Unsafe<NewInputDefinition>(Type.Object({}))) }),
-  Type.Object({ error: Type.String(), line: Type.Optional(Type.Integer()) }),
+  Type.Object({ error: Type.String(), line: Type.Union([Type.Integer(), Type.Null()]) }),
 ]);
 
 /** The inputs of a function, from its signature. The function is not executed, and nothing is imported. @throws CommandError */
@@ -36,15 +36,14 @@ export const inputsOfFunction = async ({
   const answer = parseJson(stdout);
   if (!Value.Check(Answer, answer)) {
     const why = plain(stderr.trimEnd().split('\n').at(-1) ?? '') || 'it printed nothing';
-    throw new CommandError(`${PYTHON} could not read ${plain(file)}: ${why}. ${INSTEAD}`);
+    throw new CommandError(`${PYTHON} could not read ${plain(file)}: ${why}. You can also ${INSTEAD}.`);
   }
   if ('inputs' in answer) return answer.inputs;
-  const at = answer.line === undefined ? '' : `, line ${answer.line}`;
+  const at = answer.line === null ? '' : `, line ${answer.line}`;
   throw new CommandError(`${plain(file)}${at}: ${plain(answer.error)}`);
 };
 
-const INSTEAD =
-  'Write the inputs in [inputs] instead, such as prompt = { type = "string", required = true }.';
+const INSTEAD = 'write the inputs in [inputs], such as prompt = { type = "string", required = true }';
 
 /** Isolated: what lies in the folder of the command, or in variables, has no part in it. */
 const answerOf = async (request: string): Promise<{ readonly stdout: string; readonly stderr: string }> => {
@@ -58,7 +57,7 @@ const answerOf = async (request: string): Promise<{ readonly stdout: string; rea
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     throw new CommandError(
-      `There is no ${PYTHON} on PATH, which reads the inputs of the function from its source. Install Python 3. ${INSTEAD}`,
+      `There is no ${PYTHON} on PATH, which reads the inputs of the function from its source. Install Python 3, or ${INSTEAD}.`,
     );
   }
 };

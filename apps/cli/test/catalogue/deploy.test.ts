@@ -13,6 +13,12 @@ const NODES = '{"3": {"class_type": "KSampler", "inputs": {"seed": 1}}}';
 const deploy = (name: string, workflow: string, ...options: string[]) =>
   json(['deploy', '-', '--name', name, ...options], { stdin: workflow });
 
+const deployWould = async (...given: Parameters<typeof deploy>) => {
+  const { dry_run, ...planned } = (await deploy(...given, '--dry-run')) as { dry_run?: boolean };
+  expect(dry_run).toBe(true);
+  return planned;
+};
+
 const outcomes = (deployed: object): Record<string, string> =>
   Object.fromEntries(Object.entries(deployed).map(([what, { outcome }]) => [what, outcome]));
 
@@ -54,6 +60,20 @@ describe('runledger deploy', () => {
       machine: 'updated',
     });
     expect(await json(['machines', 'show', 'sketch'])).toMatchObject({ gpu: 'H200', version: '2' });
+  });
+
+  it('says with --dry-run what it would do, and does nothing', async () => {
+    expect(outcomes(await deployWould('planned', '{"steps": 3}', ...PROGRAM))).toEqual(ALL_NEW);
+    expect((await cli(['machines', 'show', 'planned'])).code).toBe(2);
+    await deploy('planned', '{"steps": 3}', ...PROGRAM);
+    expect(outcomes(await deployWould('planned', '{"steps": 3}', ...PROGRAM))).toEqual(UNCHANGED);
+    expect(outcomes(await deployWould('planned', '{"steps": 4}', '--gpu', 'H200'))).toEqual({
+      machine: 'updated',
+      workflow: 'unchanged',
+      version: 'new',
+      deployment: 'updated',
+    });
+    expect(outcomes(await deploy('planned', '{"steps": 3}', ...PROGRAM))).toEqual(UNCHANGED);
   });
 
   it('sends numbers as they are written, and knows them again', async () => {

@@ -98,6 +98,10 @@ describe('the number of a workflow version', () => {
     sha256: 'a'.repeat(64),
     bytes: 2,
     inputs: [],
+    code: null,
+    message: null,
+    commit: null,
+    created_by: null,
     archived: true,
     created_at: '2026-05-01T12:00:00.000Z',
   });

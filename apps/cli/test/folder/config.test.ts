@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { readFolderConfig } from '../../src/folder/config.ts';
+import { codeFolder } from '../fixtures/code-folder.ts';
+
+const SHA = 'a'.repeat(64);
+
+const reading = (toml: string) => readFolderConfig(codeFolder({ 'runledger.toml': toml }));
+
+describe('the file of a folder', () => {
+  it('says what is executed, where and with which settings', async () => {
+    const config = await reading(`
+name = "portraits"
+run = "src/predict.py:predict"
+gpus = ["L4", { gpu = "A10G", after_s = 60 }]
+python = "3.11"
+requirements = "requirements.txt"
+idle_timeout_s = 600
+run_timeout_s = 90
+labels = ["zone:eu"]
+retry = { attempts = 5 }
+
+[env]
+HF_HUB_OFFLINE = "1"
+
+[models]
+"sdxl/unet.safetensors" = { url = "https://example.com/unet", sha256 = "${SHA}" }
+
+[inputs]
+seed = { type = "integer", maximum = 18446744073709551615 }
+prompt = { type = "string", required = true }
+`);
+    expect(config).toEqual({
+      file: 'runledger.toml',
+      name: 'portraits',
+      gpu: undefined,
+      manifest: {
+        run: 'src/predict.py:predict',
+        python: '3.11',
+        requirements: 'requirements.txt',
+        idle_timeout_s: 600,
+        env: { HF_HUB_OFFLINE: '1' },
+        models: { 'sdxl/unet.safetensors': { url: 'https://example.com/unet', sha256: SHA } },
+      },
+      settings: {
+        gpus: ['L4', { gpu: 'A10G', after_s: 60 }],
+        run_timeout_s: 90,
+        labels: ['zone:eu'],
+        retry: { attempts: 5 },
+      },
+      inputs: [
+        expect.objectContaining({ name: 'seed', type: 'integer' }),
+        { name: 'prompt', type: 'string', required: true },
+      ],
+    });
+    expect(JSON.stringify(config.inputs)).toContain('"maximum":18446744073709551615');
+  });
+
+  it('may be a table of pyproject.toml', async () => {
+    const folder = codeFolder({
+      'pyproject.toml': '[project]\nname = "x"\n[tool.runledger]\ncommand = ["./run.sh"]\ngpu = "cpu"\n',
+    });
+    expect(await readFolderConfig(folder)).toMatchObject({
+      file: 'pyproject.toml',
+      gpu: 'cpu',
+      manifest: { command: ['./run.sh'] },
+      inputs: undefined,
+    });
+  });
+
+  it('is one file, and not two', async () => {
+    const folder = codeFolder({
+      'runledger.toml': 'run = "a.py:f"',
+      'pyproject.toml': '[tool.runledger]\nrun = "a.py:f"',
+    });
+    await expect(readFolderConfig(folder)).rejects.toThrow(
+      'runledger.toml and pyproject.toml both say what the folder is.',
+    );
+  });
+
+  it('may stand beside a pyproject.toml of others', async () => {
+    const folder = codeFolder({ 'runledger.toml': 'run = "a.py:f"', 'pyproject.toml': '[project]\nname = ' });
+    expect(await readFolderConfig(folder)).toMatchObject({ file: 'runledger.toml' });
+  });
+
+  it('is shown to whoever has none', async () => {
+    await expect(readFolderConfig(codeFolder({ 'predict.py': '' }))).rejects.toThrow(
+      /has neither runledger.toml nor \[tool.runledger\][^]*run = "predict.py:predict"/,
+    );
+  });
+
+  it.each([
+    ['run = "a.py:f"\ngpuu = "L4"', 'gpuu: There is no such member; did you mean "gpu"?'],
+    [
+      'run = "a.py:f"\nrun_timeout = 5',
+      'run_timeout: There is no such member; did you mean "run_timeout_s"?',
+    ],
+    [
+      'run = "a.py:f"\nsomething_else = 5',
+      'something_else: There is no such member. There are name, command,',
+    ],
+    [
+      'run = "a.py:f"\n[retry]\nattemps = 5',
+      'retry.attemps: There is no such member; did you mean "attempts"?',
+    ],
+    [
+      'run = "a.py:f"\n[inputs]\nn = { type = "integer", mininum = 1 }',
+      'inputs.n.mininum: There is no such member; did you mean "minimum"?',
+    ],
+    ['run = "a.py:f"\n[inputs]\nn = { type = "int" }', "inputs.n.type: Write 'string', 'integer'"],
+    ['run = "a.py:f"\nrun_timeout_s = "5m"', 'run_timeout_s: Write a number'],
+    ['run = "a.py:f"\nweight = 0', 'weight: Write 0.001 or more'],
+    ['run = "a.py:f"\npython = 3.11', 'python: Write a version as a text, such as "3.11"'],
+    [
+      'run = "predict.py"',
+      'run: Write a file of the folder and a function in it, such as "predict.py:predict"',
+    ],
+    ['run = "a.py:f"\n[env]\nTHREADS = 4', 'env.THREADS: Write a text, in quotes'],
+    ['run = "a.py:f"\n[env]\nMY-KEY = "x"', 'env.MY-KEY: Write a name of letters, digits and underscores'],
+    ['run = "a.py:f"\nrequirements = "../r.txt"', 'requirements: Write the path of a file in the folder'],
+    [
+      'run = "a.py:f"\n[secrets]\nKEY = "x"',
+      'secrets: Secrets are not supported for folders yet: give them as secret inputs',
+    ],
+    ['run = "a.py:f"\n[models]\nw = { sha256 = "x" }', 'models.w.sha256: Write the SHA-256 of the file'],
+    [`run = "a.py:f"\n[models]\nw = { sha256 = "${SHA}" }`, 'models.w.url: This is required: write it'],
+    [
+      `run = "a.py:f"\n[models]\n"/w" = { url = "https://x", sha256 = "${SHA}" }`,
+      'models."/w": Write a path below the folder of models',
+    ],
+    [
+      `run = "a.py:f"\n[models]\nw = { ulr = "https://x", sha256 = "${SHA}" }`,
+      'models.w.ulr: There is no such member; did you mean "url"?',
+    ],
+    ['gpu = "L4"', 'run: Write what is executed: run = "predict.py:predict", or command'],
+    ['run = "a.py:f"\ncommand = ["x"]', 'command: Write run, a function, or command, a program: not both'],
+    ['run = "a.py:f"\nmode = "once"', 'mode: Leave it out'],
+    ['command = ["x"]\nmode = "twice"', "mode: Write 'once' or 'resident'"],
+    ['command = ["x"]\nmax_runs = 3', 'max_runs: It is of a process that stays: write mode = "resident"'],
+    ['run = "a.py:f"\ngpu = "L4"\ngpus = ["T4"]', 'gpus: Write gpu, one model, or gpus'],
+    ['run = "a.py:f"\nname = 7', 'name: Write a text'],
+    ['run = ', 'runledger.toml is not valid TOML, line 1, column'],
+  ])('that says %j is refused', async (toml, why) => {
+    await expect(reading(toml)).rejects.toThrow(why);
+  });
+
+  it('names the table of pyproject.toml', async () => {
+    const folder = codeFolder({ 'pyproject.toml': '[tool.runledger]\nrun = 3' });
+    await expect(readFolderConfig(folder)).rejects.toThrow(
+      /^pyproject.toml cannot be used:\n {2}tool.runledger.run: Write a file of the folder/,
+    );
+  });
+});
