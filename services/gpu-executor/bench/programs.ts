@@ -19,6 +19,7 @@ import { probeContainment, type Isolation } from '../src/isolation/isolation.ts'
 import { ownMark } from '../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../src/supervision/supervisors.ts';
 import { limited } from '../test/fixtures/limited.ts';
+import { NO_SOURCE } from '../test/fixtures/no-source.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -53,6 +54,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       inputTargets: [],
       deployment_id: null,
       workflow_version_id: 'version',
+      source: NO_SOURCE,
       traceparent: null,
     },
     { begin: async () => true, progress: () => undefined, log: () => undefined, masked: (text) => text },

@@ -1,4 +1,3 @@
-import type { Logger } from '@runledger/event-log/connect/observability';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { AttemptLog as StoredLog } from '@runledger/contracts/run-logs';
 import type { MaskText } from '@runledger/contracts/log-masks';
@@ -18,16 +17,13 @@ import {
   type Ending,
   type RetryAfter,
 } from './end-of-attempt.decide.ts';
-import { notBegun, runInTurn, type Work } from './run-workflow.ts';
+import { notBegun, runInTurn, type RunTools, type Work } from './run-workflow.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 import type { TimeLimit } from './time-limit.ts';
-import type { Turns } from './turns.ts';
 
-export interface AttemptTools extends OutputTools {
-  readonly log: Logger;
+export interface AttemptTools extends OutputTools, RunTools {
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
-  readonly turns: Turns;
   readonly workFolder: string;
   /** From 0 to 1. */
   readonly random: () => number;

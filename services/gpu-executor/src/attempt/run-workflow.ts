@@ -4,7 +4,7 @@ import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/sp
 import type { AssignedWork } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner } from '../runners/runner-type.ts';
-import type { RunnerWork, RunObserver, RunResult } from '../runners/runner.ts';
+import type { RunnerWork, RunObserver, RunResult, VersionSource } from '../runners/runner.ts';
 import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { type Assignment, attemptAttributes } from './assignment.decide.ts';
@@ -29,12 +29,14 @@ export interface Work {
   readonly observe: RunObserver;
 }
 
+export interface RunTools {
+  readonly turns: Turns;
+  readonly sourceOf: (assignment: Assignment) => VersionSource;
+  readonly log: Logger;
+}
+
 /** It has not begun while it waits, so its start deadline counts, and its time limit does not. */
-export const runInTurn = async (
-  ledger: AttemptLedger,
-  tools: { readonly turns: Turns; readonly log: Logger },
-  work: Work,
-): Promise<Executed> => {
+export const runInTurn = async (ledger: AttemptLedger, tools: RunTools, work: Work): Promise<Executed> => {
   const { org_id, run_id, attempt } = ledger.assignment;
   let isWaiting = false;
   using turn = await tools.turns.acquire(org_id, work.startLimit.signal, () => {
@@ -47,13 +49,13 @@ export const runInTurn = async (
   });
   if (turn === null) return notBegun(ledger.assignment, work.startLimit);
   if (isWaiting) work.observe.progress({ progress: 0, live_status: null });
-  return await runWorkflow(ledger.assignment, work);
+  return await runWorkflow(ledger.assignment, tools, work);
 };
 
 const WAITS_FOR_TURN =
   'waiting until programs of another organisation have ended: on this executor organisations take turns';
 
-const runWorkflow = async (assignment: Assignment, work: Work): Promise<Executed> => {
+const runWorkflow = async (assignment: Assignment, { sourceOf }: RunTools, work: Work): Promise<Executed> => {
   const { startLimit } = work;
   const { run_timeout_s, if_no_output } = assignment.event.data;
   using limit = openTimeLimit(startLimit.signal, run_timeout_s);
@@ -69,7 +71,8 @@ const runWorkflow = async (assignment: Assignment, work: Work): Promise<Executed
     },
   };
   const result = await runnerSpan(assignment, async (traceparent): Promise<Executed> => {
-    const ran = await work.runner.run(runnerWork(assignment, work, traceparent), observe, limit.signal);
+    const executed = { ...runnerWork(assignment, work), source: sourceOf(assignment), traceparent };
+    const ran = await work.runner.run(executed, observe, limit.signal);
     if (ran.outcome !== 'cancelled') return ran;
     if (limit.isOver()) return timedOut(ran, run_timeout_s);
     return startLimit.isOver() ? startedTooLate(assignment) : ran;
@@ -80,8 +83,7 @@ const runWorkflow = async (assignment: Assignment, work: Work): Promise<Executed
 const runnerWork = (
   { org_id, run_id, attempt, event }: Assignment,
   { assigned: { workflow, inputs, inputTargets }, folders: { inputDir, outputDir }, slot }: Work,
-  traceparent: string | null,
-): RunnerWork => {
+): Omit<RunnerWork, 'source' | 'traceparent'> => {
   const {
     gpu,
     runner: choice,
@@ -106,7 +108,6 @@ const runnerWork = (
     slot,
     inputDir,
     outputDir,
-    traceparent,
   };
 };
 

@@ -24,6 +24,8 @@ import {
 
 /** One process for one slot. It is started when a run wants it, and again when it has ended. */
 export interface ResidentProcess<Connection> {
+  /** That of its spec. */
+  readonly name: string;
   /** Starts it although no run wants it yet. */
   preload(): void;
   isReady(): boolean;
@@ -94,6 +96,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     whenOff: Promise.withResolvers(),
   };
   return {
+    name: spec.name,
     preload: () => apply(open, { type: 'preload' }),
     isReady: () => open.state.phase === 'idle',
     isShared: spec.shared,

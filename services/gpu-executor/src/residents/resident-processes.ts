@@ -24,6 +24,8 @@ export interface ResidentProcesses extends AsyncDisposable {
     spec: ResidentSpec<Connection>,
     slots: readonly GpuSlot[],
   ): SlotProcesses<Connection>;
+  /** Ends what has this name, waits for a run, and executed an earlier version than this one last: versions have their ids in order. */
+  endEarlier(name: string, workflow_version_id: string): void;
   /** Ends all that is kept, but what is shared. Resolves when nothing of it is left. No run may have one of them. */
   endUnshared(): Promise<void>;
   /** What is loaded in the slots: the workflow versions that processes executed last, as long as they live. */
@@ -103,11 +105,11 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
           const resident = residentIn(slot);
           const isOfAnother = resident.org_id !== null && resident.org_id !== org_id && !spec.shared;
-          const isOther = resident.occupant !== process || isOfAnother;
-          if (isOther || (await process.isOutdated())) {
-            if (!isOther) host.log.info({ resident: spec.name, slot: slot.index }, OUTDATED);
-            vacateFor(process, resident);
-          }
+          const isOther = (): boolean => resident.occupant !== process || isOfAnother;
+          const isOutdated = !isOther() && (await process.isOutdated());
+          if (isOutdated) host.log.info({ resident: spec.name, slot: slot.index }, OUTDATED);
+          // It may have been ended meanwhile.
+          if (isOutdated || isOther()) vacateFor(process, resident);
           resident.org_id = org_id;
           if (!process.isReady()) onLoading?.();
           if (resident.vacated !== null) await untilAborted(resident.vacated, signal);
@@ -120,6 +122,13 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           return acquired;
         },
       };
+    },
+    endEarlier: (name, latest) => {
+      for (const resident of slots.values()) {
+        const { occupant, version } = resident;
+        const isEarlier = version !== null && version < latest;
+        if (occupant?.name === name && isEarlier && occupant.isReady()) vacateFor(null, resident);
+      }
     },
     endUnshared: () => endIn(slots, ({ isShared }) => !isShared),
     loaded: () => [...slots].flatMap(([slot, resident]) => versionsIn(slot, resident)),

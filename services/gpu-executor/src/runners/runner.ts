@@ -5,6 +5,7 @@ import type { LogStream } from '@runledger/contracts/run-logs';
 import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
 import type { GpuSlot } from '../gpu-slots.ts';
+import type { FetchedFile } from '../transfer/input-file.ts';
 
 /**
  * The port between the service and what executes a workflow. The contract, which `test/runners/runner-conformance.ts` checks:
@@ -45,8 +46,18 @@ export interface RunnerWork {
   readonly inputDir: string;
   /** For a folder of this attempt alone, which the runner makes when it has a file for it. The files that remain in it become the run's files. */
   readonly outputDir: string;
+  /** What the version has beside its workflow. */
+  readonly source: VersionSource;
   /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent: string | null;
+}
+
+/** What a version has beside its workflow, from the gateway. */
+export interface VersionSource {
+  /** The archive with its code, as a file at `path`. What arrives is what the gateway has; whether that is the code of the version, the caller knows. */
+  code(path: string, stop: AbortSignal): Promise<FetchedFile>;
+  /** An uploaded file that its manifest names, by its id. */
+  file(id: string, path: string, maxBytes: number, stop: AbortSignal): Promise<FetchedFile>;
 }
 
 export interface RunObserver {

@@ -10,24 +10,9 @@ import {
   type NotFetched,
 } from './fetch-assigned.ts';
 import type { Assignment } from '../attempt/assignment.decide.ts';
-import {
-  openAttemptGateway,
-  type AttemptGateway,
-  requestFromGateway,
-  requestSpan,
-  untilAnswered,
-  type UntilAnswered,
-} from './attempt-gateway.ts';
-import {
-  inputNames,
-  notFetched,
-  type FetchedFile,
-  type FileToFetch,
-  nameInDisposition,
-  saveBody,
-  TooLarge,
-  tooLarge,
-} from './input-file.ts';
+import { openAttemptGateway, type AttemptGateway } from './attempt-gateway.ts';
+import { fetchStored } from './fetch-stored.ts';
+import { inputNames, notFetched, type FetchedFile, type FileToFetch, tooLarge } from './input-file.ts';
 import type { FetchUrl } from './fetch-url.ts';
 
 type Inputs = Readonly<Record<string, unknown>>;
@@ -110,59 +95,24 @@ const fetchFile = async (
   const named = readFileValue(value);
   switch (named?.kind) {
     case 'id':
-      return fetchUpload(settings, gateway, named.id, file, options);
+      return fetchStored(
+        settings,
+        gateway,
+        {
+          name: `files/${named.id}`,
+          path: file.path,
+          maxBytes: file.maxBytes,
+          what: `The file of input ${file.input}`,
+          kind: 'input_unavailable',
+          tooLarge: tooLarge(file.input, file.maxBytes),
+        },
+        options,
+      );
     case 'url':
       return settings.fetchUrl(named.url, file, options.stop);
     case 'data':
     case undefined:
       // The gateway accepts no such run: it makes a file of a data URL.
       return notFetched(`The input ${file.input} names no file.`, false);
-  }
-};
-
-/** Fetches a file that a client uploaded from the gateway, and checks its hash. Waits while the gateway is unavailable. */
-const fetchUpload = async (
-  { log }: InputFileSettings,
-  { assignment, url, token }: AttemptGateway,
-  id: string,
-  { input, path, maxBytes }: FileToFetch,
-  { stop, onWaiting }: FetchOptions,
-): Promise<FetchedFile> => {
-  const { run_id, attempt } = assignment;
-  const onRetry: UntilAnswered['onRetry'] = (why, level) => {
-    log[level]({ run_id, attempt, why }, 'fetching a file again');
-    onWaiting();
-  };
-  const request = { method: 'GET', url: url(`files/${id}`), token: await token() } as const;
-  const answer = await untilAnswered({ stop, onRetry }, () =>
-    requestSpan({ assignment, method: 'GET', what: 'file' }, () =>
-      requestFromGateway(request, stop, async (incoming) => {
-        const { etag, 'content-disposition': disposition, 'content-type': type = '' } = incoming.headers;
-        try {
-          const { bytes, sha256 } = await saveBody(incoming, path, maxBytes);
-          if (etag !== `"${sha256}"`) throw new Error('the file did not arrive as the gateway has it');
-          return { kind: 'saved' as const, bytes, filename: nameInDisposition(disposition), type };
-        } catch (error) {
-          if (error instanceof TooLarge) return { kind: 'too_large' as const };
-          throw error;
-        }
-      }),
-    ),
-  );
-  switch (answer.kind) {
-    case 'stopped':
-      return answer;
-    case 'not_current':
-      return notFetched(`The file of input ${input} cannot be fetched: ${answer.why}.`, true);
-    case 'refused':
-      return notFetched(`The file of input ${input} cannot be fetched: ${answer.detail}`, false);
-    case 'ok':
-      if (answer.body.kind === 'too_large') return notFetched(tooLarge(input, maxBytes), false);
-      return {
-        kind: 'fetched',
-        bytes: answer.body.bytes,
-        filename: answer.body.filename,
-        content_type: answer.body.type,
-      };
   }
 };

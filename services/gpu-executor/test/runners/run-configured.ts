@@ -19,6 +19,7 @@ import { observed } from './observed.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
 import { runFolders } from './run-folders.ts';
 import type { StartedRun, StartOptions } from './runner-conformance.ts';
+import { NO_SOURCE } from '../fixtures/no-source.ts';
 
 export interface ConfiguredRun extends StartOptions {
   /** Instead of the usual one. */
@@ -112,6 +113,7 @@ const startRun = (
     gpu: 'A10G',
     attempt: 1,
     workflow_version_id: 'version',
+    source: NO_SOURCE,
     traceparent: null,
     choice,
     slot: { index: slot, gpu: 'A10G', device: String(slot) },

@@ -12,9 +12,10 @@ import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
 import { programError, hidingValues } from '../output/program-error.decide.ts';
 import { cancelWithGrace, logStrays, type SupervisedProcess } from '../../supervision/supervised-process.ts';
 import { collectOutputs, outputResult } from '../output/output-result.ts';
-import { programCode } from '../../view/program-code.ts';
+import { programCode, type LookAtCode } from '../../view/program-code.ts';
 import { programView } from '../../view/program-view.ts';
-import { visibleHost } from '../../isolation/isolation.ts';
+import type { GpuSlot } from '../../gpu-slots.ts';
+import { visibleHost, type View, type Withheld } from '../../isolation/isolation.ts';
 import type { Sandbox } from '../../supervision/supervisors.ts';
 import type { ProcessHost } from '../runner-type.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork, RunData } from '../runner.ts';
@@ -35,32 +36,55 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => {
   );
   const run: Runner['run'] = async (work, observe, signal) => {
     const name = work.choice.kind === 'program' ? work.choice.program : '';
-    const program = settings.programs.get(name);
-    if (program === undefined) {
+    const program = programs.get(name);
+    if (program === undefined)
       return notRunnable(`EXECUTOR_PROGRAMS of the executor names no program "${name}".`);
-    }
-    const refusal = await whyNotExecutable(program.command);
-    if (refusal !== null) return notStarted(settings, { name, program, work }, refusal);
-    const code = (await codeOf.get(name)?.()) ?? null;
-    // What the program itself loads belongs to its run.
-    if (signal.aborted || !(await observe.begin(0, code)))
-      return { outcome: 'cancelled', forced: false, files: [] };
-
-    const named = { name, program, work };
-    const sandbox = tryOpenSandbox(settings, named);
-    if (sandbox instanceof Error) return notStarted(settings, named, sandbox.message);
-    await using left = new AsyncDisposableStack();
-    left.defer(() => sandbox.leave());
-    const temporary = sandbox.makeTemporary();
-    left.defer(() => removeTree(temporary, settings.log));
-    return await execute(settings, { ...named, sandbox, temporary }, observe, signal);
+    const view: NamedProgram['view'] = (slot, withheld) => programView(program, slot, withheld);
+    const named = { name, program, view, code: codeOf.get(name) ?? nobodyKnows };
+    return runProgram(settings, named, { work, observe, signal });
   };
   return { run };
 };
 
-interface NamedProgram {
+const nobodyKnows: LookAtCode = () => Promise.resolve(null);
+
+/** A program, wherever it is from. */
+export interface NamedProgram {
+  /** For clients. */
   readonly name: string;
   readonly program: OperatorCommand;
+  /** What its process may see. @throws when it cannot be shown */
+  readonly view: (slot: GpuSlot, withheld: Withheld) => View;
+  readonly code: LookAtCode;
+}
+
+/** One run of a program, in a process of its own. */
+export const runProgram = async (
+  host: ProcessHost,
+  named: NamedProgram,
+  { work, observe, signal }: ObservedWork,
+): Promise<RunResult> => {
+  const requested = { ...named, work };
+  const refusal = await whyNotExecutable(named.program.command);
+  if (refusal !== null) return notStarted(host, requested, refusal);
+  const code = await named.code();
+  // What the program itself loads belongs to its run.
+  if (signal.aborted || !(await observe.begin(0, code)))
+    return { outcome: 'cancelled', forced: false, files: [] };
+
+  const sandbox = tryOpenSandbox(host, requested);
+  if (sandbox instanceof Error) return notStarted(host, requested, sandbox.message);
+  await using left = new AsyncDisposableStack();
+  left.defer(() => sandbox.leave());
+  const temporary = sandbox.makeTemporary();
+  left.defer(() => removeTree(temporary, host.log));
+  return await execute(host, { ...requested, sandbox, temporary }, observe, signal);
+};
+
+export interface ObservedWork {
+  readonly work: RunnerWork;
+  readonly observe: RunObserver;
+  readonly signal: AbortSignal;
 }
 
 interface RequestedProgram extends NamedProgram {
@@ -74,7 +98,7 @@ interface ProgramRun extends RequestedProgram {
 }
 
 const execute = async (
-  settings: ProgramRunnerSettings,
+  settings: ProcessHost,
   run: ProgramRun,
   observe: RunObserver,
   signal: AbortSignal,
@@ -118,20 +142,20 @@ const execute = async (
 };
 
 const tryOpenSandbox = (
-  { supervisors, env }: ProgramRunnerSettings,
-  { work: { org_id, deployment_id, slot }, program }: RequestedProgram,
+  { supervisors, env }: ProcessHost,
+  { work: { org_id, deployment_id, slot }, program, view }: RequestedProgram,
 ): Sandbox | Error => {
   const hasNone = deployment_id === null || hasLastingHome(supervisors.isolation, env, program.env);
   const cache = hasNone ? null : { org_id, of: `deployment ${deployment_id}` };
   try {
-    return supervisors.sandboxForRun(org_id, programView(program, slot, supervisors.withheld), cache);
+    return supervisors.sandboxForRun(org_id, view(slot, supervisors.withheld), cache);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
 };
 
 const tryStart = (
-  { supervisors: { isolation }, mark, env }: ProgramRunnerSettings,
+  { supervisors: { isolation }, mark, env }: ProcessHost,
   { work, program, sandbox, temporary }: ProgramRun,
 ): SupervisedProcess | Error => {
   const { command, args, cwd } = program;
@@ -158,7 +182,7 @@ const notRunnable = (why: string): RunResult => ({ outcome: 'not_runnable', why 
 
 /** Its command is for the operator alone. */
 const notStarted = (
-  { log }: ProgramRunnerSettings,
+  { log }: ProcessHost,
   { name, program, work: { run_id } }: RequestedProgram,
   why: string,
 ): RunResult => {

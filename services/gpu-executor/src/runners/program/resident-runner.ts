@@ -8,7 +8,7 @@ import type { Acquired, Lease } from '../../residents/start-process.ts';
 import { cancelWithGrace } from '../../supervision/supervised-process.ts';
 import type { LentFolders } from '../../folders/lent-folders.ts';
 import type { Sandbox } from '../../supervision/supervisors.ts';
-import { programCode, type LookAtCode } from '../../view/program-code.ts';
+import { programCode } from '../../view/program-code.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
@@ -17,16 +17,35 @@ import { collectOutputs, outputResult } from '../output/output-result.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 import { connectProgram, type ProgramConnection } from './program-connection.ts';
+import type { NamedProgram } from './program-runner.ts';
 import { crashed, failedRun, notReady } from './resident-error.ts';
 
 export interface ResidentProgram extends OperatorCommand {
   readonly limits: Limits;
 }
 
-/** A program that stays loaded between runs and executes one at a time in each slot. The README has the contract for programs. */
-export const residentRunner = (host: RunnerHost, name: string, program: ResidentProgram): Runner => {
-  const code = programCode(program, host.supervisors.withheld, host.log);
-  const slots = new Map(host.slots.map((slot) => [slot.index, openSlot(host, code, name, program, slot)]));
+/** A program that stays loaded between runs, wherever it is from. */
+export interface NamedResident extends NamedProgram {
+  readonly program: ResidentProgram;
+  /** Its own among all that the executor keeps: processes with it have one cache. */
+  readonly resident: string;
+  /** For each of its processes: what must stay as it is until the process has ended. */
+  readonly hold?: () => Disposable;
+}
+
+/** A program of the allow-list that stays loaded between runs and executes one at a time in each slot. The README has the contract for programs. */
+export const residentRunner = (host: RunnerHost, name: string, program: ResidentProgram): Runner =>
+  runResident(host, {
+    name,
+    program,
+    resident: `program ${name}`,
+    view: (slot, withheld) => programView(program, slot, withheld),
+    code: programCode(program, host.supervisors.withheld, host.log),
+  });
+
+export const runResident = (host: RunnerHost, named: NamedResident): Runner => {
+  const { name, program } = named;
+  const slots = new Map(host.slots.map((slot) => [slot.index, openSlot(host, named, slot)]));
   return {
     run: async (work, observe, signal) => {
       const slot = slots.get(work.slot.index);
@@ -68,9 +87,7 @@ interface ConnectedProgram extends ProgramConnection {
 
 const openSlot = (
   { residents, log }: RunnerHost,
-  code: LookAtCode,
-  name: string,
-  program: ResidentProgram,
+  { name, program, resident, view, code, hold }: NamedResident,
   slot: RunnerWork['slot'],
 ): SlotOfProgram => {
   /** What it writes without a run is for the operator, and the beginning of it is enough. */
@@ -80,7 +97,7 @@ const openSlot = (
   const mark = `${MARK}-${randomUUID()}`;
   const processes = residents.open(
     {
-      name: `program ${name}`,
+      name: resident,
       ...program,
       env: {
         ...program.env,
@@ -89,8 +106,10 @@ const openSlot = (
       },
       shared: program.shared ?? false,
       code,
-      view: (ofSlot, withheld) => programView(program, ofSlot, withheld),
-      connect: (process, _gone, sandbox) => {
+      view,
+      connect: (process, gone, sandbox) => {
+        const held = hold?.();
+        gone.addEventListener('abort', () => held?.[Symbol.dispose](), { once: true });
         const hide = hidingValues(program, { TMPDIR: sandbox.folder, ...namedCache(sandbox) });
         const connection = connectProgram(process, mark, {
           loading: ({ stream, line }) => (loading ?? between)({ stream, line: hide(line) }),

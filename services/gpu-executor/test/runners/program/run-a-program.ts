@@ -20,6 +20,7 @@ import type { ProgramLimits } from '../../../src/supervision/program-limits.ts';
 import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
+import { NO_SOURCE } from '../../fixtures/no-source.ts';
 
 const group = noIsolation('chosen by the test');
 const DEPLOYMENT_ID = '01920000-0000-7000-8000-0000000000dd';
@@ -144,6 +145,7 @@ export const openPrograms = async (
         ...folders,
         inputTargets: [],
         workflow_version_id: 'version',
+        source: NO_SOURCE,
         traceparent: options.traceparent ?? null,
       },
       observe,

@@ -18,6 +18,7 @@ import { observed } from '../observed.ts';
 import { temporaryFolder } from './run-a-program.ts';
 import { runFolders } from '../run-folders.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
+import { NO_SOURCE } from '../../fixtures/no-source.ts';
 
 const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);
 
@@ -107,6 +108,7 @@ export const openResidentProgram = async (
       ...folders,
       inputTargets: [],
       workflow_version_id: 'version',
+      source: NO_SOURCE,
       traceparent: null,
     };
     const result = runner.run(work, observe, cancelling.signal);

@@ -21,6 +21,7 @@ import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
 import { describeRunner, JSON_VALUES, type Workload } from '../runner-conformance.ts';
 import { stepsRunnerType } from './steps-runner.ts';
+import { NO_SOURCE } from '../../fixtures/no-source.ts';
 
 const TYPES = [programRunnerType, stepsRunnerType];
 const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
@@ -100,6 +101,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
         attempt: 1,
         inputTargets: [],
         workflow_version_id: 'version',
+        source: NO_SOURCE,
         traceparent: null,
         choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
         slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,

@@ -1,0 +1,102 @@
+import type { Logger } from '@runledger/event-log/connect/observability';
+import { MAX_CODE_BYTES } from '@runledger/contracts/catalogue/code';
+import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
+import type { Assignment } from '../attempt/assignment.decide.ts';
+import {
+  openAttemptGateway,
+  type AttemptGateway,
+  type GatewaySettings,
+  requestFromGateway,
+  requestSpan,
+  untilAnswered,
+  type UntilAnswered,
+} from './attempt-gateway.ts';
+import type { VersionSource } from '../runners/runner.ts';
+import type { FetchOptions } from './fetch-assigned.ts';
+import { nameInDisposition, saveBody, TooLarge, type FetchedFile } from './input-file.ts';
+
+export const versionSource = (settings: GatewaySettings, assignment: Assignment): VersionSource => {
+  const gateway = openAttemptGateway(settings, assignment);
+  const fetchOf = (what: string, stored: Omit<StoredFile, 'what' | 'kind' | 'tooLarge'>, stop: AbortSignal) =>
+    fetchStored(
+      settings,
+      gateway,
+      {
+        ...stored,
+        what,
+        kind: 'prepare_failed',
+        tooLarge: `${what} has more than ${stored.maxBytes} bytes, which is more than it may have.`,
+      },
+      { stop, onWaiting: () => undefined },
+    );
+  return {
+    code: (path, stop) =>
+      fetchOf('The code of the version', { name: 'code', path, maxBytes: MAX_CODE_BYTES }, stop),
+    file: (id, path, maxBytes, stop) =>
+      fetchOf(`The uploaded file ${id}`, { name: `files/${id}`, path, maxBytes }, stop),
+  };
+};
+
+export interface StoredFile {
+  /** Below the address of the attempt. */
+  readonly name: string;
+  /** Where the file goes. */
+  readonly path: string;
+  readonly maxBytes: number;
+  /** For people, as the beginning of a sentence. */
+  readonly what: string;
+  /** Of the error when it cannot be had. */
+  readonly kind: AttemptErrorKind;
+  /** One sentence, for people. */
+  readonly tooLarge: string;
+}
+
+/** Fetches a file that the gateway has for an attempt, and checks its hash. Waits while the gateway is unavailable. */
+export const fetchStored = async (
+  { log }: { readonly log: Logger },
+  { assignment, url, token }: AttemptGateway,
+  { name, path, maxBytes, what, kind, tooLarge }: StoredFile,
+  { stop, onWaiting }: FetchOptions,
+): Promise<FetchedFile> => {
+  const { run_id, attempt } = assignment;
+  const refused = (why: string, retryable: boolean): FetchedFile => ({
+    kind: 'refused',
+    error: errorOf(kind, why, { retryable }),
+  });
+  const onRetry: UntilAnswered['onRetry'] = (why, level) => {
+    log[level]({ run_id, attempt, why }, 'fetching a file again');
+    onWaiting();
+  };
+  const request = { method: 'GET', url: url(name), token: await token() } as const;
+  const answer = await untilAnswered({ stop, onRetry }, () =>
+    requestSpan({ assignment, method: 'GET', what: 'file' }, () =>
+      requestFromGateway(request, stop, async (incoming) => {
+        const { etag, 'content-disposition': disposition, 'content-type': type = '' } = incoming.headers;
+        try {
+          const { bytes, sha256 } = await saveBody(incoming, path, maxBytes);
+          if (etag !== `"${sha256}"`) throw new Error('the file did not arrive as the gateway has it');
+          return { kind: 'saved' as const, bytes, filename: nameInDisposition(disposition), type };
+        } catch (error) {
+          if (error instanceof TooLarge) return { kind: 'too_large' as const };
+          throw error;
+        }
+      }),
+    ),
+  );
+  switch (answer.kind) {
+    case 'stopped':
+      return answer;
+    case 'not_current':
+      return refused(`${what} cannot be fetched: ${answer.why}.`, true);
+    case 'refused':
+      return refused(`${what} cannot be fetched: ${answer.detail}`, false);
+    case 'ok':
+      if (answer.body.kind === 'too_large') return refused(tooLarge, false);
+      return {
+        kind: 'fetched',
+        bytes: answer.body.bytes,
+        filename: answer.body.filename,
+        content_type: answer.body.type,
+      };
+  }
+};
