@@ -38,6 +38,7 @@ export const openEgress = (
         ...way,
         policy: policyFromConfig(config, own),
         withinMs: config.EXECUTOR_INPUT_FETCH_S * 1_000,
+        maxTries: 3,
       }),
     },
     proxy: openOutgoingProxy(openChecked({ ...way, policy: policyFromConfig(config, own, forPrograms) })),

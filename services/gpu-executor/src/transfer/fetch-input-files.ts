@@ -12,7 +12,7 @@ import {
 import type { Assignment } from '../attempt/assignment.decide.ts';
 import { openAttemptGateway, type AttemptGateway } from './attempt-gateway.ts';
 import { fetchStored } from './fetch-stored.ts';
-import { inputNames, notFetched, type FetchedFile, type FileToFetch, tooLarge } from './input-file.ts';
+import { inputFile, inputNames, notFetched, type FetchedFile, type FileToFetch } from './input-file.ts';
 import type { FetchUrl } from './fetch-url.ts';
 
 type Inputs = Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ const fetchInputFiles = async (
     const names: string[] = [];
     for (const [index, each] of namedFiles(value).entries()) {
       const title = folder === '' ? input : `${input}[${index}]`;
-      const file = { input: title, path: incoming, maxBytes: left };
+      const file = inputFile(title, incoming, left);
       const fetched = await fetchFile(settings, gateway, each, file, options);
       if (fetched.kind !== 'fetched') return fetched;
       left -= fetched.bytes;
@@ -95,24 +95,12 @@ const fetchFile = async (
   const named = readFileValue(value);
   switch (named?.kind) {
     case 'id':
-      return fetchStored(
-        settings,
-        gateway,
-        {
-          name: `files/${named.id}`,
-          path: file.path,
-          maxBytes: file.maxBytes,
-          what: `The file of input ${file.input}`,
-          kind: 'input_unavailable',
-          tooLarge: tooLarge(file.input, file.maxBytes),
-        },
-        options,
-      );
+      return fetchStored(settings, gateway, { ...file, name: `files/${named.id}` }, options);
     case 'url':
       return settings.fetchUrl(named.url, file, options.stop);
     case 'data':
     case undefined:
       // The gateway accepts no such run: it makes a file of a data URL.
-      return notFetched(`The input ${file.input} names no file.`, false);
+      return notFetched(file, 'the value of the input names none.', false);
   }
 };

@@ -1,6 +1,5 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { MAX_CODE_BYTES } from '@runledger/contracts/catalogue/code';
-import { errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import type { Assignment } from '../attempt/assignment.decide.ts';
 import {
   openAttemptGateway,
@@ -13,7 +12,15 @@ import {
 } from './attempt-gateway.ts';
 import type { VersionSource } from '../runners/runner.ts';
 import type { FetchOptions } from './fetch-assigned.ts';
-import { nameInDisposition, saveBody, TooLarge, type FetchedFile } from './input-file.ts';
+import {
+  isTooLarge,
+  nameInDisposition,
+  notFetched,
+  saveBody,
+  TooLarge,
+  type FetchedFile,
+  type FileToFetch,
+} from './input-file.ts';
 
 export const versionSource = (settings: GatewaySettings, assignment: Assignment): VersionSource => {
   const gateway = openAttemptGateway(settings, assignment);
@@ -37,32 +44,19 @@ export const versionSource = (settings: GatewaySettings, assignment: Assignment)
   };
 };
 
-export interface StoredFile {
+export interface StoredFile extends FileToFetch {
   /** Below the address of the attempt. */
   readonly name: string;
-  /** Where the file goes. */
-  readonly path: string;
-  readonly maxBytes: number;
-  /** For people, as the beginning of a sentence. */
-  readonly what: string;
-  /** Of the error when it cannot be had. */
-  readonly kind: AttemptErrorKind;
-  /** One sentence, for people. */
-  readonly tooLarge: string;
 }
 
 /** Fetches a file that the gateway has for an attempt, and checks its hash. Waits while the gateway is unavailable. */
 export const fetchStored = async (
   { log }: { readonly log: Logger },
   { assignment, url, token }: AttemptGateway,
-  { name, path, maxBytes, what, kind, tooLarge }: StoredFile,
+  { name, ...file }: StoredFile,
   { stop, onWaiting }: FetchOptions,
 ): Promise<FetchedFile> => {
   const { run_id, attempt } = assignment;
-  const refused = (why: string, retryable: boolean): FetchedFile => ({
-    kind: 'refused',
-    error: errorOf(kind, why, { retryable }),
-  });
   const onRetry: UntilAnswered['onRetry'] = (why, level) => {
     log[level]({ run_id, attempt, why }, 'fetching a file again');
     onWaiting();
@@ -73,7 +67,7 @@ export const fetchStored = async (
       requestFromGateway(request, stop, async (incoming) => {
         const { etag, 'content-disposition': disposition, 'content-type': type = '' } = incoming.headers;
         try {
-          const { bytes, sha256 } = await saveBody(incoming, path, maxBytes);
+          const { bytes, sha256 } = await saveBody(incoming, file.path, file.maxBytes);
           if (etag !== `"${sha256}"`) throw new Error('the file did not arrive as the gateway has it');
           return { kind: 'saved' as const, bytes, filename: nameInDisposition(disposition), type };
         } catch (error) {
@@ -87,11 +81,11 @@ export const fetchStored = async (
     case 'stopped':
       return answer;
     case 'not_current':
-      return refused(`${what} cannot be fetched: ${answer.why}.`, true);
+      return notFetched(file, `${answer.why}.`, true);
     case 'refused':
-      return refused(`${what} cannot be fetched: ${answer.detail}`, false);
+      return notFetched(file, answer.detail, false);
     case 'ok':
-      if (answer.body.kind === 'too_large') return refused(tooLarge, false);
+      if (answer.body.kind === 'too_large') return isTooLarge(file);
       return {
         kind: 'fetched',
         bytes: answer.body.bytes,

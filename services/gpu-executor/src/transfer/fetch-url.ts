@@ -9,38 +9,53 @@ import {
   type Stopwatch,
   limitTime,
 } from '@runledger/webhooks/failure-reason';
+import { codeOf } from '@runledger/resilience/errors';
 import {
+  isTooLarge,
   nameInDisposition,
   nameInUrl,
+  noPart,
   notFetched,
-  type FetchedFile,
-  tooLarge,
-  type FileToFetch,
   saveBody,
   TooLarge,
+  type FetchedFile,
+  type FileToFetch,
+  type PartOfFile,
 } from './input-file.ts';
 
 /** Fetches the file of a URL under the policy for addresses. */
 export type FetchUrl = (url: string, file: FileToFetch, stop: AbortSignal) => Promise<FetchedFile>;
 
 const MAX_REDIRECTS = 5;
-const MAX_TRIES = 3;
 const TRY_AGAIN_AFTER_MS = 1_000;
 const MAX_HEADER_BYTES = 16 * 1_024;
 const IDLE_MS = 30_000;
+/** A file of many of these comes through a connection that breaks again and again. */
+const IS_PROGRESS = 1024 ** 2;
 
-/** @throws {RangeError} for an invalid proxy */
-export const openUrlFetcher = ({
-  withinMs,
-  ...egress
-}: Egress & { /** For one file, with its redirects. */ readonly withinMs: number }): FetchUrl => {
+interface UrlFetcherSettings extends Egress {
+  /** For one try, with its redirects. */
+  readonly withinMs: number;
+  /** Without progress. The first wait is one second, each further one twice as long. */
+  readonly maxTries: number;
+}
+
+/**
+ * A try continues what the one before has saved, where the server can do that, and says by an ETag that it is the same file.
+ * @throws {RangeError} for an invalid proxy
+ */
+export const openUrlFetcher = ({ withinMs, maxTries, ...egress }: UrlFetcherSettings): FetchUrl => {
   const fetching: Fetching = { connect: openChecked(egress), withinMs };
   return async (url, file, stop) => {
+    const part = file.part ?? noPart();
+    let most = part.bytes;
     for (let tries = 1; ; tries += 1) {
-      const fetched = await fetchOnce(fetching, url, file, stop);
-      const mayTryAgain = fetched.kind === 'refused' && fetched.error.retryable && tries < MAX_TRIES;
-      if (!mayTryAgain) return fetched;
-      await pause(TRY_AGAIN_AFTER_MS * tries, undefined, { signal: stop }).catch(() => undefined);
+      const fetched = await fetchOnce(fetching, url, file, part, stop);
+      if (part.bytes > most + IS_PROGRESS) [tries, most] = [1, part.bytes];
+      const mayTryAgain = fetched.kind === 'failed' && fetched.again && tries < maxTries;
+      if (fetched.kind !== 'failed') return fetched;
+      if (!mayTryAgain) return notFetched(file, fetched.why, fetched.retryable);
+      await pause(TRY_AGAIN_AFTER_MS * 2 ** (tries - 1), undefined, { signal: stop }).catch(() => undefined);
     }
   };
 };
@@ -50,28 +65,47 @@ interface Fetching {
   readonly withinMs: number;
 }
 
+interface Failed {
+  readonly kind: 'failed';
+  readonly why: string;
+  readonly retryable: boolean;
+  /** Another try at once may help. */
+  readonly again: boolean;
+}
+
+const failed = (why: string, retryable: boolean, again = retryable): Failed => ({
+  kind: 'failed',
+  why,
+  retryable,
+  again,
+});
+
 /** Never rejects because of the other side, and always ends in time. */
 const fetchOnce = async (
   fetching: Fetching,
   text: string,
   file: FileToFetch,
+  part: PartOfFile,
   stop: AbortSignal,
-): Promise<FetchedFile> => {
-  const failed = (why: string, retryable: boolean): FetchedFile =>
-    notFetched(`The file of input ${file.input} cannot be fetched: ${why}`, retryable);
+): Promise<FetchedFile | Failed> => {
   using limit = limitTime(fetching.withinMs, [stop]);
   let clock = startStopwatch('dns');
   let host = 'the host';
   let redirectedBy: string | undefined;
+  if (part.etag === null && file.part === undefined) Object.assign(part, noPart());
   try {
     let url = readUrl(text);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       host = url.host;
       clock = startStopwatch('dns');
-      const incoming = await get(fetching, url, clock, limit.signal);
+      const incoming = await get(fetching, url, rangeBehind(part), clock, limit.signal);
       const status = incoming.statusCode ?? 0;
-      if (status === 200) return await save(incoming, url, file);
+      if (status === 200 || (status === 206 && part.bytes > 0)) return await save(incoming, url, file, part);
       incoming.destroy();
+      if (status === 416 && part.bytes > 0) {
+        Object.assign(part, noPart());
+        return failed(`${host} does not have what follows what has arrived before (416).`, true);
+      }
       const next = status >= 300 && status < 400 ? incoming.headers.location : undefined;
       if (next === undefined) return failed(`${host} answered ${status}.`, isTemporary(status));
       redirectedBy ??= host;
@@ -80,7 +114,9 @@ const fetchOnce = async (
     return failed(`${host} redirects more than ${MAX_REDIRECTS} times.`, false);
   } catch (error) {
     if (stop.aborted) return { kind: 'stopped' };
-    if (error instanceof TooLarge) return notFetched(tooLarge(file.input, file.maxBytes), false);
+    if (error instanceof TooLarge) return isTooLarge(file);
+    if (FULL.has(codeOf(error)))
+      return failed('the disk of the executor has no room for it. Its operator can make room.', true, false);
     const { reason, message } =
       limit.ended === undefined
         ? failureOf(error, clock.stage, host)
@@ -95,6 +131,12 @@ const fetchOnce = async (
   }
 };
 
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** With an ETag the server sends all of another file. */
+const rangeBehind = ({ bytes, etag }: PartOfFile): Readonly<Record<string, string>> =>
+  bytes === 0 ? {} : { range: `bytes=${bytes}-`, ...(etag === null ? {} : { 'if-range': etag }) };
+
 const readUrl = (text: string, base?: URL): URL => {
   const url = URL.parse(text, base?.href);
   if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
@@ -107,6 +149,7 @@ const isTemporary = (status: number): boolean => status === 408 || status === 42
 const get = async (
   fetching: Fetching,
   url: URL,
+  range: Readonly<Record<string, string>>,
   clock: Stopwatch,
   signal: AbortSignal,
 ): Promise<IncomingMessage> => {
@@ -116,7 +159,13 @@ const get = async (
   const request = httpRequest({
     method: 'GET',
     path: `${url.pathname}${url.search}`,
-    headers: { host: url.host, accept: '*/*', 'accept-encoding': 'identity', connection: 'close' },
+    headers: {
+      host: url.host,
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      connection: 'close',
+      ...range,
+    },
     createConnection: () => socket,
     maxHeaderSize: MAX_HEADER_BYTES,
     insecureHTTPParser: false,
@@ -143,8 +192,19 @@ const save = async (
   incoming: IncomingMessage,
   url: URL,
   { path, maxBytes }: FileToFetch,
+  part: PartOfFile,
 ): Promise<FetchedFile> => {
-  const { 'content-disposition': disposition, 'content-type': content_type = '' } = incoming.headers;
-  const { bytes } = await saveBody(incoming, path, maxBytes);
+  const {
+    etag,
+    'content-disposition': disposition,
+    'content-range': range,
+    'content-type': content_type = '',
+  } = incoming.headers;
+  const isBehind = incoming.statusCode === 206 && range?.startsWith(`bytes ${part.bytes}-`) === true;
+  if (!isBehind) Object.assign(part, noPart());
+  if (incoming.statusCode === 206 && !isBehind)
+    throw new SendFailure('malformed_answer', `${url.host} sent another part than it was asked for.`);
+  part.etag = etag?.startsWith('"') === true ? etag : null;
+  const { bytes } = await saveBody(incoming, path, maxBytes, part);
   return { kind: 'fetched', bytes, filename: nameInDisposition(disposition) || nameInUrl(url), content_type };
 };

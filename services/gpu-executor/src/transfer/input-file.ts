@@ -1,8 +1,7 @@
-import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { errorOf, type AttemptError, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
+import { createHash, type Hash } from 'node:crypto';
+import { open, type FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import { numberedFileName, safeFileName } from '@runledger/contracts/file-name';
 
 /** A file in the folder for files on their way, which has no name yet. */
@@ -18,55 +17,94 @@ export type FetchedFile =
   /** The run was cancelled or requeued meanwhile, or the executor stops. */
   | { readonly kind: 'stopped' };
 
-/** `why` is a sentence, for people. */
-export const notFetched = (why: string, retryable: boolean): FetchedFile => ({
-  kind: 'refused',
-  error: errorOf('input_unavailable', why, { retryable }),
-});
-
 export interface FileToFetch {
-  /** The name of the input, for messages. */
-  readonly input: string;
   /** Where the file goes. */
   readonly path: string;
   readonly maxBytes: number;
+  /** For people, as the beginning of a sentence. */
+  readonly what: string;
+  /** Of the error when it cannot be had. */
+  readonly kind: AttemptErrorKind;
+  /** One sentence, for people. */
+  readonly tooLarge: string;
+  /** What is at the path already. It is continued also where nothing says that it is of the same file: who gives it checks the hash of the whole. */
+  readonly part?: PartOfFile;
 }
 
-export const tooLarge = (input: string, maxBytes: number): string =>
-  `The file of input ${input} has more than ${maxBytes} bytes, which are left of what the files of a run may have on this executor (EXECUTOR_INPUT_MAX_BYTES).`;
+/** The file of an input, or of an item of one that is a list. */
+export const inputFile = (input: string, path: string, maxBytes: number): FileToFetch => ({
+  path,
+  maxBytes,
+  what: `The file of input ${input}`,
+  kind: 'input_unavailable',
+  tooLarge: `The file of input ${input} has more than ${maxBytes} bytes, which are left of what the files of a run may have on this executor (EXECUTOR_INPUT_MAX_BYTES).`,
+});
 
-/** The file has more bytes than the run may still fetch. */
+/** `why` is a sentence, for people. */
+export const notFetched = ({ kind, what }: FileToFetch, why: string, retryable: boolean): FetchedFile => ({
+  kind: 'refused',
+  error: errorOf(kind, `${what} cannot be fetched: ${why}`, { retryable }),
+});
+
+export const isTooLarge = ({ kind, tooLarge }: FileToFetch): FetchedFile => ({
+  kind: 'refused',
+  error: errorOf(kind, tooLarge, { retryable: false }),
+});
+
+/** The file has more bytes than it may have. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
-export interface SavedBody {
+/** What of a file is on the disk. It grows while the file is saved, and a failure leaves it as it is. */
+export interface PartOfFile {
+  bytes: number;
+  /** Of all of the file; null while nobody has said it. */
+  of: number | null;
+  /** SHA-256 of these bytes. */
+  hash: Hash;
+  /** A strong one, which says that another part is of the same file. */
+  etag: string | null;
+}
+
+export const noPart = (): PartOfFile => ({ bytes: 0, of: null, hash: createHash('sha256'), etag: null });
+
+interface SavedBody {
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** Writes the body of a response to a file, as fast as the disk takes it. @throws {TooLarge} and errors of the connection and the disk */
+/**
+ * Writes the body of a response to a file, behind the part that is there already, as fast as the disk takes it.
+ * @throws {TooLarge} and errors of the connection and the disk
+ */
 export const saveBody = async (
   incoming: IncomingMessage,
   path: string,
   maxBytes: number,
+  part: PartOfFile = noPart(),
 ): Promise<SavedBody> => {
-  if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw new TooLarge();
-  const hash = createHash('sha256');
-  let bytes = 0;
-  await pipeline(
-    incoming,
-    async function* (pieces: AsyncIterable<Buffer>) {
-      for await (const piece of pieces) {
-        bytes += piece.byteLength;
-        if (bytes > maxBytes) throw new TooLarge();
-        hash.update(piece);
-        yield piece;
-      }
-    },
-    createWriteStream(path, { mode: 0o600 }),
-  );
-  return { bytes, sha256: hash.digest('hex') };
+  const length = incoming.headers['content-length'];
+  part.of = length === undefined ? null : part.bytes + Number(length);
+  if (part.of !== null && part.of > maxBytes) throw new TooLarge();
+  await using file = await open(path, part.bytes === 0 ? 'w' : 'r+', 0o600);
+  for await (const piece of incoming as AsyncIterable<Buffer>) {
+    if (part.bytes + piece.byteLength > maxBytes) throw new TooLarge();
+    await writeAt(file, piece, part.bytes);
+    part.hash.update(piece);
+    part.bytes += piece.byteLength;
+  }
+  // A try before this one may have got further.
+  await file.truncate(part.bytes);
+  return { bytes: part.bytes, sha256: part.hash.copy().digest('hex') };
+};
+
+/** A disk that is nearly full takes less than it was given. */
+const writeAt = async (file: FileHandle, piece: Buffer, position: number): Promise<void> => {
+  for (let at = 0; at < piece.byteLength;) {
+    const { bytesWritten } = await file.write(piece, at, piece.byteLength - at, position + at);
+    at += bytesWritten;
+  }
 };
 
 /** Gives the files of a run their names in the input folder: safe on every system, and each another one, also where case does not count. */

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { stubDns, type StubDns } from '@runledger/testing/stand-ins/stub-dns';
+import { waitFor } from '@runledger/testing/wait-for';
 import { nameResolver } from '@runledger/webhooks/name-resolver';
 import { callbackPolicy } from '@runledger/webhooks/callback-policy';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openUrlFetcher } from '../../src/transfer/fetch-url.ts';
+import { inputFile } from '../../src/transfer/input-file.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 let dns: StubDns;
@@ -42,6 +44,7 @@ interface Options {
   readonly maxBytes?: number;
   readonly withinMs?: number;
   readonly stop?: AbortSignal;
+  readonly path?: string;
 }
 
 const fetch = async (url: string, options: Options = {}) => {
@@ -49,10 +52,10 @@ const fetch = async (url: string, options: Options = {}) => {
   const resolver = nameResolver({ servers: [dns.server], clock: () => performance.now() });
   onTestFinished(() => resolver[Symbol.dispose]());
   const policy = callbackPolicy({ allow, ports: [80, 443], ownServices });
-  const fetchUrl = openUrlFetcher({ policy, resolver, proxy: undefined, withinMs });
-  const path = join(temporaryFolder(), 'file');
+  const fetchUrl = openUrlFetcher({ policy, resolver, proxy: undefined, withinMs, maxTries: 3 });
+  const { path = join(temporaryFolder(), 'file') } = options;
   const stop = options.stop ?? new AbortController().signal;
-  const fetched = await fetchUrl(url, { input: 'photo', path, maxBytes }, stop);
+  const fetched = await fetchUrl(url, inputFile('photo', path, maxBytes), stop);
   return { fetched, saved: () => readFileSync(path), isThere: () => existsSync(path) };
 };
 
@@ -187,6 +190,35 @@ describe('the file of a URL', () => {
     const { fetched, saved } = await fetch(`http://127.0.0.1:${port}/`, { allow: ['loopback'] });
     expect(fetched).toMatchObject({ kind: 'fetched', bytes: 50_000 });
     expect(saved().equals(BYTES)).toBe(true);
+  });
+
+  it.each([
+    ['continued where its server stopped', '"a"', '"a"', 'bytes=30000-'],
+    ['begun anew when it is another one by now', '"a"', '"b"', 'bytes=30000-'],
+    ['begun anew when nothing says that it is the same one', undefined, undefined, undefined],
+    ['begun anew when it may only look the same', 'W/"a"', 'W/"a"', undefined],
+  ])('is %s', async (_, before, after, range) => {
+    const ranges: unknown[] = [];
+    const path = join(temporaryFolder(), 'file');
+    const { port } = await aServer((request, response) => {
+      ranges.push(request.headers.range);
+      const etag = ranges.length === 1 ? before : after;
+      const headers = etag === undefined ? {} : { etag };
+      if (ranges.length === 1) {
+        response.writeHead(200, { ...headers, 'content-length': 50_000 });
+        response.write(BYTES.subarray(0, 30_000));
+        const isThere = () => existsSync(path) && statSync(path).size === 30_000;
+        void waitFor('the part', isThere).finally(() => request.socket.destroy());
+      } else if (request.headers['if-range'] === etag && etag !== undefined)
+        response
+          .writeHead(206, { ...headers, 'content-range': 'bytes 30000-49999/50000' })
+          .end(BYTES.subarray(30_000));
+      else response.writeHead(200, headers).end(BYTES);
+    });
+    const { fetched, saved } = await fetch(`http://127.0.0.1:${port}/`, { allow: ['loopback'], path });
+    expect(fetched).toMatchObject({ kind: 'fetched', bytes: 50_000 });
+    expect(saved().equals(BYTES)).toBe(true);
+    expect(ranges).toEqual([undefined, range]);
   });
 
   it('is given up after the limit of time, and after too many redirects', async () => {
