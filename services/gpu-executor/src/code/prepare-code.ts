@@ -10,6 +10,7 @@ import type { RunObserver, RunnerWork } from '../runners/runner.ts';
 import { prepareEnvironment, type Environment, type EnvironmentSettings } from './environment.ts';
 import { harnessFiles } from './function-harness.ts';
 import { prepareModels } from './models.ts';
+import type { FetchUrl } from '../transfer/fetch-url.ts';
 import { failed, type HeldFolder, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 import { unpackCode } from './unpack-code.ts';
 
@@ -31,6 +32,7 @@ export interface PrepareHost extends ProcessHost {
   readonly workFolder: string;
   readonly folders: PreparedFolders;
   readonly environments: EnvironmentSettings;
+  readonly fetchModel: FetchUrl;
 }
 
 /** Fetches the code of a version, and makes all that its manifest names. Other runs of it wait meanwhile, and find it afterwards. */
@@ -57,14 +59,15 @@ export const prepareVersion = async (
   const environment = await prepareEnvironment(host, host.environments, folders, { ...run, code: code.path });
   if ('kind' in environment) return environment;
   stack.use(environment);
-  const models = Object.keys(manifest.models ?? {}).length === 0 ? null : await prepareModels(run);
+  const models =
+    Object.keys(manifest.models ?? {}).length === 0 ? null : await prepareModels(host.fetchModel, run);
   if (models !== null && models.kind !== 'prepared') return models;
   if (models !== null) stack.use(models);
   const harness = manifest.run === undefined ? null : await writeHarness(manifest.run, run);
   if (harness !== null && 'kind' in harness) return harness;
   if (harness !== null) stack.use(harness.held);
   if (isShown) observe.progress({ progress: 0, live_status: null });
-  const used = [code.path, environment.folder, models?.path, harness?.folder];
+  const used = [code.path, environment.folder, harness?.folder, ...(models?.folders ?? [])];
   const held = stack.move();
   return {
     kind: 'prepared_version',

@@ -5,18 +5,20 @@ import { untilAborted } from '@runledger/resilience/abort';
 import { codeOf } from '@runledger/resilience/errors';
 import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync, utimesSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { folderBytes } from '../folders/folder-size.ts';
 import { removeTree } from '../folders/remove-tree.ts';
 
 /** Below the work folder. */
 export const PREPARED = 'prepared';
+const PARTS = 'prepared-parts';
+const PART_KEPT_MS = 24 * 3_600_000;
 
 /** What a folder holds. Organisations share nothing. */
 export interface PreparedKey {
   readonly org_id: string;
-  readonly of: 'code' | 'environments' | 'harnesses' | 'models';
+  readonly of: 'code' | 'environments' | 'harnesses' | 'models' | 'model-sets';
   /** A name that is safe in a path, such as a hash. */
   readonly key: string;
 }
@@ -50,6 +52,8 @@ export interface PreparedFolders {
     stop: AbortSignal,
     isIntact?: (path: string) => boolean,
   ): Promise<HeldFolder | NotPrepared>;
+  /** Where a file is while it is on its way, for who makes a folder of it: what is there of it stays for a day after a failure and a kill. */
+  partOf(org_id: string, name: string): Promise<string>;
   /** For a process that outlives the run which has them. */
   hold(paths: readonly string[]): Disposable;
 }
@@ -119,6 +123,11 @@ export const openPreparedFolders = (settings: {
     path,
     maxBytes: open.maxBytes,
     use,
+    partOf: async (org_id, name) => {
+      const parts = join(settings.workFolder, PARTS, org_id);
+      await mkdir(parts, { recursive: true, mode: 0o700 });
+      return join(parts, name);
+    },
     hold: (paths) => {
       const all = new DisposableStack();
       for (const each of paths) {
@@ -248,7 +257,17 @@ const readAll = async (open: Open): Promise<void> => {
         else if (!isRecord) await removeTree(at, log);
       }
     }
+  await removeOldParts(join(open.workFolder, PARTS));
   makeRoom(open);
+};
+
+const removeOldParts = async (parts: string): Promise<void> => {
+  for (const org of await namesIn(parts))
+    for (const name of await namesIn(join(parts, org))) {
+      const path = join(parts, org, name);
+      const found = await stat(path).catch(() => null);
+      if (found !== null && Date.now() - found.mtimeMs > PART_KEPT_MS) await rm(path, { force: true });
+    }
 };
 
 const readEntry = async (path: string): Promise<Entry | null> => {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openChecked, type Egress, type OpenChecked } from '@runledger/webhooks/checked-connection';
@@ -115,8 +116,11 @@ const fetchOnce = async (
   } catch (error) {
     if (stop.aborted) return { kind: 'stopped' };
     if (error instanceof TooLarge) return isTooLarge(file);
-    if (FULL.has(codeOf(error)))
+    if (FULL.has(codeOf(error))) {
+      // Others need the room that a file takes which cannot become whole.
+      await rm(file.path, { force: true });
       return failed('the disk of the executor has no room for it. Its operator can make room.', true, false);
+    }
     const { reason, message } =
       limit.ended === undefined
         ? failureOf(error, clock.stage, host)

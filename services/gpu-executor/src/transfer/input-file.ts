@@ -88,23 +88,70 @@ export const saveBody = async (
   part.of = length === undefined ? null : part.bytes + Number(length);
   if (part.of !== null && part.of > maxBytes) throw new TooLarge();
   await using file = await open(path, part.bytes === 0 ? 'w' : 'r+', 0o600);
-  for await (const piece of incoming as AsyncIterable<Buffer>) {
-    if (part.bytes + piece.byteLength > maxBytes) throw new TooLarge();
-    await writeAt(file, piece, part.bytes);
-    part.hash.update(piece);
-    part.bytes += piece.byteLength;
+  const queue = writeQueue(file, part);
+  let received = part.bytes;
+  try {
+    for await (const piece of incoming as AsyncIterable<Buffer>) {
+      received += piece.byteLength;
+      if (received > maxBytes) throw new TooLarge();
+      await queue.add(piece);
+    }
+  } finally {
+    await queue.end();
   }
   // A try before this one may have got further.
   await file.truncate(part.bytes);
   return { bytes: part.bytes, sha256: part.hash.copy().digest('hex') };
 };
 
+/** That wait while the disk writes the ones before. */
+const MAX_WAITING_BYTES = 1024 ** 2;
+
+interface WriteQueue {
+  /** Resolves when more may come. Rejects when the disk has failed, also for an earlier one. */
+  add(piece: Buffer): Promise<void>;
+  /** Everything is written. */
+  end(): Promise<void>;
+}
+
+/** The disk writes what has come while the next pieces come, and those then at once. */
+const writeQueue = (file: FileHandle, part: PartOfFile): WriteQueue => {
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let writing: Promise<void> | undefined;
+  const write = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const pieces = waiting;
+      [waiting, waitingBytes] = [[], 0];
+      await writeAll(file, pieces, part.bytes);
+      for (const piece of pieces) {
+        part.hash.update(piece);
+        part.bytes += piece.byteLength;
+      }
+    }
+    writing = undefined;
+  };
+  return {
+    add: async (piece) => {
+      waiting.push(piece);
+      waitingBytes += piece.byteLength;
+      if (writing === undefined) {
+        writing = write();
+        // Whoever adds the next pieces, or ends, is told.
+        writing.catch(() => undefined);
+      }
+      if (waitingBytes > MAX_WAITING_BYTES) await writing;
+    },
+    end: async () => writing,
+  };
+};
+
 /** A disk that is nearly full takes less than it was given. */
-const writeAt = async (file: FileHandle, piece: Buffer, position: number): Promise<void> => {
-  for (let at = 0; at < piece.byteLength;) {
-    const { bytesWritten } = await file.write(piece, at, piece.byteLength - at, position + at);
-    at += bytesWritten;
-  }
+const writeAll = async (file: FileHandle, pieces: readonly Buffer[], position: number): Promise<void> => {
+  const { bytesWritten } = await file.writev(pieces, position);
+  const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (bytesWritten < bytes)
+    await writeAll(file, [Buffer.concat(pieces).subarray(bytesWritten)], position + bytesWritten);
 };
 
 /** Gives the files of a run their names in the input folder: safe on every system, and each another one, also where case does not count. */

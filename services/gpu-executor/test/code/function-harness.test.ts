@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { python, runHarness } from './run-a-harness.ts';
+import { bareProgram, openResidentProgram } from '../runners/program/run-a-resident-program.ts';
+import { python, runHarness, writeHarness } from './run-a-harness.ts';
 
 const done = { type: 'done' };
 const failed = (message: string | RegExp, retryable = false) => ({
@@ -271,6 +272,28 @@ describe.skipIf(python === undefined)('a function in Python', () => {
     );
     expect(ran.get('an exception')?.result).toMatchObject(failed('^ValueError: no such style$', true));
     expect(ran.get('for good')?.result).toMatchObject(failed('^wrong$'));
+  });
+
+  it('stays loaded in an executor, and what it prints is the log of its run', async () => {
+    const source = [
+      'import os',
+      'def predict(workload, context):',
+      '    print("printed", workload)',
+      '    (context.output_dir / "made.txt").write_text("made")',
+      '    return str(os.getpid())',
+    ];
+    const { code, command } = writeHarness('predict.py:predict', { 'predict.py': source.join('\n') });
+    const args = ['-c', 'cd "$0" && exec "$@"', code, ...command];
+    const start = await openResidentProgram({ ...bareProgram(), command: '/bin/sh', args });
+    const processes = new Set<unknown>();
+    for (const nth of [0, 1]) {
+      const { result, lines } = start(`run ${nth}`, { nth });
+      const ran = await result;
+      expect(ran).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'made.txt' }] });
+      expect(lines).toEqual([{ stream: 'stdout', line: `printed run ${nth}` }]);
+      processes.add(ran.outcome === 'succeeded' && ran.data['text']?.[0]);
+    }
+    expect(processes.size).toBe(1);
   });
 
   it.each([

@@ -36,21 +36,34 @@ interface Ran {
 
 export const python = await findPython(process.env, { oldest: [3, 9], newest: [3, 14] });
 
-/** A folder with these files, its function in a process of the harness, and its runs one after the other. Without an end it was ready. */
-export const runHarness = async (
+/** A folder with these files and one with the harness, and the command that an executor starts. */
+export const writeHarness = (
   run: string,
   files: Files,
-  runs: readonly RunOfHarness[] = [],
-): Promise<{ readonly ran: readonly Ran[]; readonly log: string; readonly exitCode: number | null }> => {
+): { readonly folder: string; readonly code: string; readonly command: readonly [string, ...string[]] } => {
   const folder = temporaryFolder();
   const [code, harness] = [join(folder, 'code'), join(folder, 'harness')];
   const { files: ours, command } = harnessFiles(run);
   writeFiles(code, files);
   writeFiles(harness, ours);
   const [name = '', ...args] = command.map((part) => part.replace('{harness}', harness));
+  return { folder, code, command: [name === 'node' ? process.execPath : (python?.path ?? name), ...args] };
+};
+
+/** The function in a process of the harness, and its runs one after the other. */
+export const runHarness = async (
+  run: string,
+  files: Files,
+  runs: readonly RunOfHarness[] = [],
+): Promise<{ readonly ran: readonly Ran[]; readonly log: string; readonly exitCode: number | null }> => {
+  const {
+    folder,
+    code,
+    command: [name, ...args],
+  } = writeHarness(run, files);
   mkdirSync(join(folder, 'tmp'));
   const env = { PATH: process.env['PATH'], TMPDIR: join(folder, 'tmp'), PYTHONDONTWRITEBYTECODE: '1' };
-  const child = spawn(name === 'node' ? process.execPath : (python?.path ?? name), args, { cwd: code, env });
+  const child = spawn(name, args, { cwd: code, env });
   atTheEnd(() => void child.kill('SIGKILL'));
   const ended = once(child, 'close');
   // What is printed before it is ready comes among the messages.

@@ -91,7 +91,7 @@ const programOf = async (
     args: python === null ? [] : [python],
     cwd: code,
     env: {},
-    readable: [...version.folders, ...(models === null ? [] : [models])],
+    readable: version.folders,
     path: PATH,
   };
   return {
