@@ -29,8 +29,11 @@ export interface Supervisors extends Disposable {
   readonly caches: Caches;
   /** For one run. Its supervisor stays for the next run of the same organisation with the same view and cache. */
   sandboxForRun(org_id: string, view: View, cache: CacheOwner | null): Sandbox;
-  /** For a resident process. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
-  sandboxForResident(view: View, cache: CacheOwner | null): Sandbox;
+  /**
+   * For a resident process. Its supervisor has no other one, and its streams are pipes, without the supervisor between. `given`: folders of nobody else, in
+   * the view as writable, that belong to its user from now on, with all that is in them.
+   */
+  sandboxForResident(view: View, cache: CacheOwner | null, given?: readonly string[]): Sandbox;
 }
 
 /** Where one program runs. */
@@ -97,10 +100,11 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     view: View,
     streams: StreamsKind,
     owner: CacheOwner | null,
+    given: readonly string[] = [],
   ): PooledSupervisor => {
     const cache = owner === null ? null : caches.acquire(owner, () => letGo());
     const closed = (): Promise<void> => close(pooled).then(() => releaseUser(pooled, isolation, log));
-    const pooled = openOrRelease(settings, { key, view, streams, cache }, closed);
+    const pooled = openOrRelease(settings, { key, view, streams, cache, given }, closed);
     const letGo = (): void => {
       pooled.isReusable = false;
       if (pooled.isIdle && pooled.isLeft) void close(pooled);
@@ -151,8 +155,8 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
       if (oldest !== undefined) void close(oldest);
       return sandboxOf(openAnother(key, view, 'relayed', cache));
     },
-    sandboxForResident: (view, cache) =>
-      sandboxOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache)),
+    sandboxForResident: (view, cache, given) =>
+      sandboxOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache, given)),
     [Symbol.dispose]: () => {
       for (const { supervisor } of open) supervisor.close();
     },
@@ -176,11 +180,13 @@ const openPooled = (
     view: { network, writable, ...wanted },
     streams,
     cache,
+    given,
   }: {
     readonly key: string;
     readonly view: View;
     readonly streams: StreamsKind;
     readonly cache: Cache | null;
+    readonly given: readonly string[];
   },
   onClosed: () => Promise<void>,
 ): PooledSupervisor => {
@@ -191,6 +197,7 @@ const openPooled = (
   };
   const connections = view.network === 'outgoing' ? proxy.open() : null;
   const user = cache === null ? isolation.users.acquire() : cache.user;
+  if (user !== null) for (const path of given) giveTo(user, path);
   const folder = makeFolder(workFolder, user);
   const limits = { ...ofAll, ...view.resources };
   const { temporaryBytes } = limits;

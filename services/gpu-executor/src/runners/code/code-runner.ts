@@ -88,7 +88,7 @@ const programOf = async (
   // Nothing that an organisation writes leads the view anywhere: neither arguments nor variables, and of its folders only a link to a Python.
   const seen: OperatorCommand = {
     command,
-    args: python === null ? [] : [python],
+    args: environment.tools,
     cwd: code,
     env: {},
     readable: [...version.folders, ...(models === null ? [] : [models])],
