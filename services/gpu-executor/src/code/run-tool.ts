@@ -88,8 +88,8 @@ export const runTool = async (host: ProcessHost, tool: ToolRun): Promise<ToolEnd
     isTooLarge = true;
     process.kill();
   };
-  using _watch = watchDisk(folder, tool.maxBytes, tooLarge, log);
-  using _cancel = cancelWithGrace(process, stop, STOP_GRACE_MS);
+  left.use(watchDisk(folder, tool.maxBytes, tooLarge, log));
+  left.use(cancelWithGrace(process, stop, STOP_GRACE_MS));
   const end = await process.ended;
   logStrays(end, log, { org_id, command });
   await output.drained();

@@ -1,5 +1,5 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
-import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CacheOwner } from '../folders/cache-folder.ts';
 import type { Cache, Caches } from '../folders/caches.ts';
@@ -148,8 +148,9 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     enforcement,
     caches,
     sandboxForRun: (org_id, view, cache) => {
-      // A device that has appeared since is not in the view of the one before.
-      const key = JSON.stringify([org_id, view, cache, devicesOf(view)]);
+      // A device that has appeared since is not in the view of the one before, nor a folder that is in the place of another one.
+      const shown = view.readable.map(whichIs);
+      const key = JSON.stringify([org_id, view, cache, devicesOf(view), shown]);
       const { same, oldest } = freeOf(open, key);
       if (same !== undefined) return sandboxOf(same);
       if (oldest !== undefined) void close(oldest);
@@ -281,6 +282,16 @@ const makeFolder = (above: string, user: User | null): string => {
   const folder = mkdtempSync(join(above, 'tmp-'));
   if (user !== null) giveTo(user, folder);
   return folder;
+};
+
+/** Distinguishes what is there from what comes after it; null when there is nothing, or it may not be looked at. */
+const whichIs = (path: string): string | null => {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}.${ino}`;
+  } catch {
+    return null;
+  }
 };
 
 const isEmpty = (folder: string): boolean => {

@@ -92,7 +92,8 @@ describe('prepared folders', () => {
     expect([first, second, third].map(({ path }) => existsSync(path))).toEqual([true, false, true]);
     using kept = folders.hold([first.path]);
     first[Symbol.dispose]();
-    using _fourth = await use(folders, 'fourth');
+    using fourth = await use(folders, 'fourth');
+    expect(existsSync(fourth.path)).toBe(true);
     expect(existsSync(first.path)).toBe(true);
     expect(existsSync(third.path)).toBe(true);
     third[Symbol.dispose]();

@@ -44,6 +44,8 @@ export interface ConfiguredOptions {
   readonly configure: (host: ConfiguredHost) => Promise<ConfiguredRunner | InvalidSettings>;
   /** None without it. */
   readonly isolation?: Isolation | undefined;
+  /** That of the tests without it. */
+  readonly path?: string;
   /** An empty one without it. */
   readonly workFolder?: string;
   /** For programs; they have no caches without it. */
@@ -64,7 +66,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
     info: (fields: object) => logged.push(fields),
     warn: (fields: object) => logged.push(fields),
   };
-  const env = { PATH: process.env['PATH'] };
+  const env = { PATH: options.path ?? process.env['PATH'] };
   const configured = await configure({ ...env, slots });
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
 
