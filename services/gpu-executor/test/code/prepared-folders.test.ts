@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -73,6 +75,20 @@ describe('prepared folders', () => {
     using again = await use(folders, 'whole', makesNothing);
     expect(again.path).toBe(made.path);
     expect(readdirSync(above).toSorted()).toEqual(['whole', 'whole.json']);
+  });
+
+  it('are not there when their executor was killed while it made them', async () => {
+    const workFolder = temporaryFolder();
+    const script = join(import.meta.dirname, 'half-made.ts');
+    const executor = spawn(process.execPath, [script, workFolder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(executor.stdout, 'data');
+    executor.kill('SIGKILL');
+    await once(executor, 'exit');
+    const above = join(workFolder, 'prepared/organisation/environments');
+    expect(readdirSync(above)).toEqual(['half']);
+    using other = await use(openIn(workFolder), 'other');
+    expect(existsSync(other.path)).toBe(true);
+    expect(readdirSync(above)).toEqual([]);
   });
 
   it('are of one organisation', async () => {
