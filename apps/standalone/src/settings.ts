@@ -105,6 +105,18 @@ export const settingsSchema = Type.Object({
   EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
   EXECUTOR_GPUS: executorConfig.properties.EXECUTOR_GPUS,
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
+  EXECUTOR_CODE: Type.Optional(
+    Type.String({
+      description:
+        'whose code of versions the executor runs: none, all, or ids of organisations; if it is not set, all while RUNLEDGER_HOST is a loopback address, none otherwise',
+    }),
+  ),
+  EXECUTOR_UV: Type.Optional(
+    Type.String({
+      description:
+        'the path of uv, which installs packages of Python; without it the one on PATH, or a download',
+    }),
+  ),
   EXECUTOR_WORK_DIR: Type.Optional(
     Type.String({
       description:
@@ -133,8 +145,11 @@ const LOOPBACK = callbackPolicy({ allow: ['loopback'], ports: [], ownServices: [
  */
 export const webhookAllowOf = (setting: readonly string[] | undefined, apiHost: string): WebhookAllow => {
   if (setting !== undefined) return { entries: setting, isSet: true };
-  return { entries: isExempt(LOOPBACK, hostOf(apiHost)) ? ['loopback'] : [], isSet: false };
+  return { entries: isLoopback(apiHost) ? ['loopback'] : [], isSet: false };
 };
+
+/** Whether only this machine reaches what listens there. */
+export const isLoopback = (host: string): boolean => isExempt(LOOPBACK, hostOf(host));
 
 /** The standalone cannot start. The message says what the person at the terminal can do. */
 export class StartRefused extends Error {

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { findUv, uvToDownload } from '@runledger/local-servers/find-uv';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { logSettings, parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
@@ -30,7 +31,7 @@ import { awaitWholeLog } from './components/await-whole-log.ts';
 import { openFirstOrganisation, type FirstOrganisation } from './records/first-organisation.ts';
 import { followWebhookSecret, webhookSecretOf } from './records/webhook-secret.ts';
 import { checkSettings } from './check-settings.ts';
-import { type Settings, StartRefused, webhookAllowOf } from './settings.ts';
+import { isLoopback, type Settings, StartRefused, webhookAllowOf } from './settings.ts';
 
 /** Nobody has it elsewhere: the owner of a standalone is whoever reads what it prints. */
 const OWNER_EMAIL = 'owner@standalone.local';
@@ -65,6 +66,8 @@ export const start = async (
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
   const { RUNLEDGER_PUBLIC_URL: publicUrl, RUNLEDGER_RATE_LIMIT: rateLimit } = settings;
   const webhooks = { secretKeys, webhookAllow: webhookAllow.entries, moreOwnServices, publicUrl };
+  const code = settings.EXECUTOR_CODE ?? (isLoopback(host) ? 'all' : 'none');
+  const uv = settings.EXECUTOR_UV ?? (code === 'none' ? undefined : await uvToDownload(env));
   const parts = {
     folder,
     env,
@@ -75,6 +78,7 @@ export const start = async (
     host,
     port,
     programs: settings.EXECUTOR_PROGRAMS,
+    code: { EXECUTOR_CODE: code, ...(uv === undefined ? {} : { EXECUTOR_UV: uv }) },
     stopWithinS: settings.RUNLEDGER_STOP_WITHIN_S,
     healthToken: settings.RUNLEDGER_HEALTH_TOKEN,
     ...webhooks,
@@ -85,6 +89,8 @@ export const start = async (
     print,
   };
   const metrics = await startServices(open, parts, stopping);
+  // The start does not wait for it, nor fail without it: a run that needs it says so.
+  if (uv !== undefined && uv !== settings.EXECUTOR_UV) void findUv(env).catch(() => undefined);
 
   const origin = originOf(host, port);
   const url = `${origin}${settings.RUNLEDGER_BASE_PATH}`;

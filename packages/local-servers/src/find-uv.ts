@@ -1,5 +1,5 @@
 import { findOnPath, isExecutable } from './run-command.ts';
-import { keptProgram, type ProgramRelease, type WheelProgram } from './wheel-program.ts';
+import { keptPath, keptProgram, type ProgramRelease, type WheelProgram } from './wheel-program.ts';
 import { hashOf } from './find-nats-server.ts';
 
 const UV_WHEEL: WheelProgram = { package: 'uv', program: 'uv', megabytes: 18 };
@@ -30,6 +30,10 @@ export const findUv = async (
   if (path !== undefined) return { ok: true, path };
   return keptProgram(UV_WHEEL, { release: UV_RELEASE, env, onProgress, check });
 };
+
+/** Where `findUv` puts a download; undefined where there is none to download, or PATH has one. */
+export const uvToDownload = async (env: NodeJS.ProcessEnv): Promise<string | undefined> =>
+  (await findOnPath('uv', env)) === undefined ? (await keptPath(UV_WHEEL, UV_RELEASE, env))?.path : undefined;
 
 const check = async (
   path: string,

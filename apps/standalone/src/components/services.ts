@@ -38,6 +38,8 @@ export interface ServicesOptions {
   readonly port: number;
   /** Programs for the executors besides the sample, as JSON. */
   readonly programs: string | undefined;
+  /** Settings of the executors for the code of versions. */
+  readonly code: Readonly<Record<string, string>>;
   readonly stopWithinS: number;
   /** Of their health servers, if the environment gives one. */
   readonly healthToken: string | undefined;
@@ -184,13 +186,14 @@ const metricsOf = (processes: readonly string[], healthPorts: readonly number[])
   processes.map((process, index) => ({ process, url: `http://127.0.0.1:${healthPorts[index]}/metrics` }));
 
 const executorSettings = (
-  { env, folder, slots, programs, host, port }: ServicesOptions,
+  { env, folder, slots, programs, code, host, port }: ServicesOptions,
   { name, workFolder }: Executor,
 ): Record<string, string> => ({
   ...slots.setting,
   // The broker's user has this name.
   EXECUTOR_NAME: name,
   EXECUTOR_PROGRAMS: allowList(programs, env),
+  ...code,
   EXECUTOR_WORK_DIR: workFolder,
   // The keys of the operator, wherever the folder is.
   EXECUTOR_HIDDEN: [folder.path, ...Object.values(settingsGiven(env, ['EXECUTOR_HIDDEN']))].join(','),

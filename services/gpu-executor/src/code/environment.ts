@@ -45,6 +45,8 @@ export interface Environment extends Disposable {
   readonly sha256: string | null;
   /** The Python that has the packages; null when there is none and nothing says that there must be one. */
   readonly python: string | null;
+  /** What of the machine it leads to: interpreters, by paths that no organisation has made. */
+  readonly tools: readonly string[];
   /** In which the code is, when packages must be beside it, as for Node. */
   readonly code: string;
 }
@@ -69,9 +71,25 @@ export const prepareEnvironment = async (
   const python = await findPython(manifest.python, PATH);
   if (typeof python === 'string') return failed(`The Python of the executor cannot be used: ${python}.`);
   if (file === null && manifest.python === undefined)
-    return { ...NOTHING, folder: null, bin: null, sha256: null, python: python?.executable ?? null, code };
+    return {
+      ...NOTHING,
+      folder: null,
+      bin: null,
+      sha256: null,
+      python: python?.executable ?? null,
+      tools: python === null ? [] : [python.executable],
+      code,
+    };
   if (file === null && python !== null)
-    return { ...NOTHING, folder: null, bin: null, sha256: null, python: python.executable, code };
+    return {
+      ...NOTHING,
+      folder: null,
+      bin: null,
+      sha256: null,
+      python: python.executable,
+      tools: [python.executable],
+      code,
+    };
   return withPython(host, settings, folders, { ...run, file, python, path: PATH });
 };
 
@@ -149,7 +167,8 @@ const withPython = async (
   );
   if (made.kind !== 'prepared') return made;
   const bin = join(made.path, 'bin');
-  return environmentOf(made, { sha256, code, bin, python: join(bin, 'python') });
+  const tools = python === null ? [] : [python.base];
+  return environmentOf(made, { sha256, code, bin, tools, python: join(bin, 'python') });
 };
 
 const environmentOf = (
@@ -305,5 +324,6 @@ const withPackages = async (
   const bin = join(made.path, dirname(manifest.requirements ?? ''), 'node_modules/.bin');
   const python = await findPython(undefined, path);
   const executable = python === null || typeof python === 'string' ? null : python.executable;
-  return environmentOf(made, { sha256, code: made.path, bin, python: executable });
+  const tools = [node, ...(executable === null ? [] : [executable])];
+  return environmentOf(made, { sha256, code: made.path, bin, tools, python: executable });
 };

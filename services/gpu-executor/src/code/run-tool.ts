@@ -1,13 +1,12 @@
 import { removeTree } from '../folders/remove-tree.ts';
-import type { View } from '../isolation/isolation.ts';
-import { giveTo, type User } from '../isolation/users.ts';
+import { messageOf } from '@runledger/resilience/errors';
+import { visibleHost, type View } from '../isolation/isolation.ts';
 import { readLines, readStreams } from '../runners/output/read-streams.ts';
 import type { ProcessHost } from '../runners/runner-type.ts';
-import { visibleHost } from '../isolation/isolation.ts';
 import { watchDisk } from '../supervision/enforcement.ts';
+import type { Sandbox } from '../supervision/supervisors.ts';
 import { processEnvironment } from '../supervision/process-environment.ts';
 import { cancelWithGrace, logStrays } from '../supervision/supervised-process.ts';
-import { lstatSync } from 'node:fs';
 import { chmod, copyFile, lchown, lstat, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
@@ -58,17 +57,10 @@ export const runTool = async (host: ProcessHost, tool: ToolRun): Promise<ToolEnd
     tool.onLine(text);
   };
   await using left = new AsyncDisposableStack();
-  // Nobody knows its user before the sandbox is there, and the sandbox wants to see that it can write.
-  await chmod(folder, 0o777);
   // Of a supervisor that ends with it: its cache is free for the next tool then.
-  const sandbox = supervisors.sandboxForResident(view, { org_id, of: ENVIRONMENTS });
+  const sandbox = opened(() => supervisors.sandboxForResident(view, { org_id, of: ENVIRONMENTS }, [folder]));
+  if (typeof sandbox === 'string') return { kind: 'failed', said: sandbox };
   left.defer(() => sandbox.leave());
-  const user = ownerOf(sandbox.folder);
-  giveTo(user, folder);
-  await chmod(folder, 0o700);
-  const early = await readdir(folder);
-  if (early.length > 0)
-    return { kind: 'failed', said: `Another process made ${early.join(', ')} in its folder.` };
   const temporary = sandbox.makeTemporary();
   left.defer(() => removeTree(temporary, log));
   const cache = sandbox.cache ?? temporary;
@@ -96,8 +88,8 @@ export const runTool = async (host: ProcessHost, tool: ToolRun): Promise<ToolEnd
     isTooLarge = true;
     process.kill();
   };
-  using _watch = watchDisk(folder, tool.maxBytes, tooLarge, log);
-  using _cancel = cancelWithGrace(process, stop, STOP_GRACE_MS);
+  left.use(watchDisk(folder, tool.maxBytes, tooLarge, log));
+  left.use(cancelWithGrace(process, stop, STOP_GRACE_MS));
   const end = await process.ended;
   logStrays(end, log, { org_id, command });
   await output.drained();
@@ -120,9 +112,13 @@ export const runTool = async (host: ProcessHost, tool: ToolRun): Promise<ToolEnd
 /** Names the lasting cache of an organisation for its tools. */
 const ENVIRONMENTS = 'environments';
 
-const ownerOf = (path: string): User => {
-  const { uid, gid } = lstatSync(path);
-  return { uid, gid };
+/** Or why it cannot be opened. */
+const opened = (open: () => Sandbox): Sandbox | string => {
+  try {
+    return open();
+  } catch (error) {
+    return messageOf(error);
+  }
 };
 
 /** No process of the user is left. What is there may lead anywhere, and have other names: no link is followed, and a file with another name is copied. */

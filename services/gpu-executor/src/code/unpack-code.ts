@@ -133,11 +133,16 @@ class Unpacking {
       case 'contiguous-file':
         await this.#makeFile(path, size, (mode & 0o111) === 0 ? 0o644 : 0o755, entry);
         return;
-      default:
-        throw new Refused(
-          `The code of the version has ${JSON.stringify(name)}, which is neither a file nor a folder nor a symbolic link: ${type}.`,
-        );
+      case 'link':
+      case 'character-device':
+      case 'block-device':
+      case 'fifo':
+        break;
     }
+    // Whatever else there is in an archive.
+    throw new Refused(
+      `The code of the version has ${JSON.stringify(name)}, which is neither a file nor a folder nor a symbolic link: ${type}.`,
+    );
   }
 
   /** At the end: until then none leads anywhere. */

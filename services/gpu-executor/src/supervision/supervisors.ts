@@ -1,5 +1,5 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
-import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CacheOwner } from '../folders/cache-folder.ts';
 import type { Cache, Caches } from '../folders/caches.ts';
@@ -29,8 +29,11 @@ export interface Supervisors extends Disposable {
   readonly caches: Caches;
   /** For one run. Its supervisor stays for the next run of the same organisation with the same view and cache. */
   sandboxForRun(org_id: string, view: View, cache: CacheOwner | null): Sandbox;
-  /** For a resident process. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
-  sandboxForResident(view: View, cache: CacheOwner | null): Sandbox;
+  /**
+   * For a resident process. Its supervisor has no other one, and its streams are pipes, without the supervisor between. `given`: folders of nobody else, in
+   * the view as writable, that belong to its user from now on, with all that is in them.
+   */
+  sandboxForResident(view: View, cache: CacheOwner | null, given?: readonly string[]): Sandbox;
 }
 
 /** Where one program runs. */
@@ -97,10 +100,11 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     view: View,
     streams: StreamsKind,
     owner: CacheOwner | null,
+    given: readonly string[] = [],
   ): PooledSupervisor => {
     const cache = owner === null ? null : caches.acquire(owner, () => letGo());
     const closed = (): Promise<void> => close(pooled).then(() => releaseUser(pooled, isolation, log));
-    const pooled = openOrRelease(settings, { key, view, streams, cache }, closed);
+    const pooled = openOrRelease(settings, { key, view, streams, cache, given }, closed);
     const letGo = (): void => {
       pooled.isReusable = false;
       if (pooled.isIdle && pooled.isLeft) void close(pooled);
@@ -144,15 +148,16 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     enforcement,
     caches,
     sandboxForRun: (org_id, view, cache) => {
-      // A device that has appeared since is not in the view of the one before.
-      const key = JSON.stringify([org_id, view, cache, devicesOf(view)]);
+      // A device that has appeared since is not in the view of the one before, nor a folder that is in the place of another one.
+      const shown = view.readable.map(whichIs);
+      const key = JSON.stringify([org_id, view, cache, devicesOf(view), shown]);
       const { same, oldest } = freeOf(open, key);
       if (same !== undefined) return sandboxOf(same);
       if (oldest !== undefined) void close(oldest);
       return sandboxOf(openAnother(key, view, 'relayed', cache));
     },
-    sandboxForResident: (view, cache) =>
-      sandboxOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache)),
+    sandboxForResident: (view, cache, given) =>
+      sandboxOf(openAnother(JSON.stringify(devicesOf(view)), view, 'direct', cache, given)),
     [Symbol.dispose]: () => {
       for (const { supervisor } of open) supervisor.close();
     },
@@ -176,11 +181,13 @@ const openPooled = (
     view: { network, writable, ...wanted },
     streams,
     cache,
+    given,
   }: {
     readonly key: string;
     readonly view: View;
     readonly streams: StreamsKind;
     readonly cache: Cache | null;
+    readonly given: readonly string[];
   },
   onClosed: () => Promise<void>,
 ): PooledSupervisor => {
@@ -191,6 +198,7 @@ const openPooled = (
   };
   const connections = view.network === 'outgoing' ? proxy.open() : null;
   const user = cache === null ? isolation.users.acquire() : cache.user;
+  if (user !== null) for (const path of given) giveTo(user, path);
   const folder = makeFolder(workFolder, user);
   const limits = { ...ofAll, ...view.resources };
   const { temporaryBytes } = limits;
@@ -274,6 +282,16 @@ const makeFolder = (above: string, user: User | null): string => {
   const folder = mkdtempSync(join(above, 'tmp-'));
   if (user !== null) giveTo(user, folder);
   return folder;
+};
+
+/** Distinguishes what is there from what comes after it; null when there is nothing, or it may not be looked at. */
+const whichIs = (path: string): string | null => {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}.${ino}`;
+  } catch {
+    return null;
+  }
 };
 
 const isEmpty = (folder: string): boolean => {

@@ -8,6 +8,8 @@ export interface Reported {
   readonly begun: readonly number[];
   /** And of which code. */
   readonly codes: readonly (string | null)[];
+  /** And of which packages. */
+  readonly environments: readonly (string | null)[];
   readonly reports: readonly ProgressReport[];
   /** The first lines of the run's log. */
   readonly lines: readonly LogLine[];
@@ -17,9 +19,11 @@ export interface Reported {
 export const observed = (mayBegin = true): Reported & { readonly observe: RunObserver } => {
   const begun: number[] = [];
   const codes: (string | null)[] = [];
-  const begin: RunObserver['begin'] = async (loadingMs, code) => {
+  const environments: (string | null)[] = [];
+  const begin: RunObserver['begin'] = async (loadingMs, code, environment = null) => {
     begun.push(loadingMs);
     codes.push(code);
+    environments.push(environment);
     return mayBegin;
   };
   const reports: ProgressReport[] = [];
@@ -27,5 +31,5 @@ export const observed = (mayBegin = true): Reported & { readonly observe: RunObs
   const log = (line: LogLine): void => void (lines.length < MAX_LINES && lines.push(line));
   const masked = (text: string): string => text;
   const observe = { begin, progress: (report: ProgressReport) => reports.push(report), log, masked };
-  return { observe, begun, codes, reports, lines };
+  return { observe, begun, codes, environments, reports, lines };
 };

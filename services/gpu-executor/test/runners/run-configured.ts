@@ -12,6 +12,7 @@ import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
 import { ownMark } from '../../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
+import { openCaches } from '../../src/folders/caches.ts';
 import { limited } from '../fixtures/limited.ts';
 import { atTheEnd } from '../fixtures/at-the-end.ts';
 import { ORG_ID } from '../fixtures/isolations.ts';
@@ -25,11 +26,15 @@ export interface ConfiguredRun extends StartOptions {
   /** Instead of the usual one. */
   readonly choice?: RunnerWork['choice'];
   readonly inputTargets?: RunnerWork['inputTargets'];
+  readonly source?: RunnerWork['source'];
+  readonly workflow_version_id?: string;
 }
 
 export interface ConfiguredRuns {
   readonly start: (workflow: unknown, options?: ConfiguredRun) => StartedRun & { readonly run_id: string };
   readonly logged: readonly object[];
+  /** Of the executor. */
+  readonly workFolder: string;
 }
 
 export interface ConfiguredOptions {
@@ -39,6 +44,12 @@ export interface ConfiguredOptions {
   readonly configure: (host: ConfiguredHost) => Promise<ConfiguredRunner | InvalidSettings>;
   /** None without it. */
   readonly isolation?: Isolation | undefined;
+  /** That of the tests without it. */
+  readonly path?: string;
+  /** An empty one without it. */
+  readonly workFolder?: string;
+  /** For programs; they have no caches without it. */
+  readonly cacheBytes?: number;
 }
 
 /** A runner as an executor with its settings has it, with so many slots. */
@@ -55,15 +66,26 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
     info: (fields: object) => logged.push(fields),
     warn: (fields: object) => logged.push(fields),
   };
-  const env = { PATH: process.env['PATH'] };
+  const env = { PATH: options.path ?? process.env['PATH'] };
   const configured = await configure({ ...env, slots });
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
 
-  const hostFolder = temporaryFolder();
+  const hostFolder = options.workFolder ?? temporaryFolder();
+  const isolation = options.isolation ?? noIsolation('chosen by the test');
   const mark = await ownMark(hostFolder);
   const supervisors = openSupervisors({
     ...limited,
-    isolation: options.isolation ?? noIsolation('chosen by the test'),
+    isolation,
+    caches:
+      options.cacheBytes === undefined
+        ? limited.caches
+        : openCaches({
+            workFolder: hostFolder,
+            users: isolation.users,
+            maxBytes: options.cacheBytes,
+            maxUnusedMs: 86_400_000,
+            log,
+          }),
     mark,
     path: env.PATH ?? '',
     workFolder: hostFolder,
@@ -84,6 +106,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
   });
   return {
     logged,
+    workFolder: hostFolder,
     start: (workflow, run = {}) => startRun(runner, { workflow, logged, run: { choice, ...run } }),
   };
 };
@@ -105,15 +128,15 @@ const startRun = (
   const cancelling = new AbortController();
   const work: RunnerWork = {
     org_id: run.org_id ?? ORG_ID,
-    deployment_id: null,
+    deployment_id: run.deployment_id ?? null,
     run_id: newUuid(),
     workflow,
     inputs,
     inputTargets,
     gpu: 'A10G',
     attempt: 1,
-    workflow_version_id: 'version',
-    source: NO_SOURCE,
+    workflow_version_id: run.workflow_version_id ?? 'version',
+    source: run.source ?? NO_SOURCE,
     traceparent: null,
     choice,
     slot: { index: slot, gpu: 'A10G', device: String(slot) },

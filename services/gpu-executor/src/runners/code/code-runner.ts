@@ -27,7 +27,7 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner => {
       if (prepared.kind === 'stopped') return { outcome: 'cancelled', forced: false, files: [] };
       if (prepared.kind === 'failed') return { outcome: 'failed', error: prepared.error, files: [] };
       using version = prepared;
-      const program = await programOf(host, version, work);
+      const program = await programOf(host, version);
       if (typeof program === 'string') return failed(program);
       const observed = observing(observe, performance.now() - began, version);
       if (!isResident(manifest)) return await runProgram(host, program, { work, observe: observed, signal });
@@ -65,7 +65,6 @@ const observing = (observe: RunObserver, preparedMs: number, version: PreparedVe
 const programOf = async (
   { env: { PATH = '' }, folders }: RunnerHost & PrepareHost,
   version: PreparedVersion,
-  { run_id: _ }: RunnerWork,
 ): Promise<NamedProgram | string> => {
   const { manifest, environment, harness, models } = version;
   const { code, bin, python } = environment;
@@ -88,7 +87,7 @@ const programOf = async (
   // Nothing that an organisation writes leads the view anywhere: neither arguments nor variables, and of its folders only a link to a Python.
   const seen: OperatorCommand = {
     command,
-    args: python === null ? [] : [python],
+    args: environment.tools,
     cwd: code,
     env: {},
     readable: version.folders,

@@ -8,7 +8,11 @@ import {
   readOrganisations,
   type Organisations,
 } from '../operator-command.ts';
-import type { ResidentProgram } from './resident-runner.ts';
+
+/** A program that stays between runs. */
+export interface ResidentProgram extends OperatorCommand {
+  readonly limits: Limits;
+}
 
 /** The programs by their names, and by how they are run: one process for each run, or one that is kept for a slot. */
 export interface AllowList {

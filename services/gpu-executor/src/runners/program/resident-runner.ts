@@ -2,7 +2,6 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { namedCache } from '../../supervision/process-environment.ts';
-import type { Limits } from '../../residents/lifecycle.decide.ts';
 import type { SlotProcesses } from '../../residents/resident-processes.ts';
 import type { Acquired, Lease } from '../../residents/start-process.ts';
 import { cancelWithGrace } from '../../supervision/supervised-process.ts';
@@ -10,19 +9,15 @@ import type { LentFolders } from '../../folders/lent-folders.ts';
 import type { Sandbox } from '../../supervision/supervisors.ts';
 import { programCode } from '../../view/program-code.ts';
 import { programView } from '../../view/program-view.ts';
-import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills, recentOomKills } from '../output/oom-kills.ts';
 import { hidingValues, type FailedProgram } from '../output/program-error.decide.ts';
 import { collectOutputs, outputResult } from '../output/output-result.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
+import type { ResidentProgram } from './allow-list.ts';
 import { connectProgram, type ProgramConnection } from './program-connection.ts';
 import type { NamedProgram } from './program-runner.ts';
 import { crashed, failedRun, notReady } from './resident-error.ts';
-
-export interface ResidentProgram extends OperatorCommand {
-  readonly limits: Limits;
-}
 
 /** A program that stays loaded between runs, wherever it is from. */
 export interface NamedResident extends NamedProgram {

@@ -7,7 +7,7 @@ import { numberOf } from '@runledger/contracts/exact-number';
 import { findPython } from '@runledger/local-servers/python';
 import { casesOf } from '@runledger/testing/random/cases';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import type { ResidentProgram } from '../../../src/runners/program/resident-runner.ts';
+import type { ResidentProgram } from '../../../src/runners/program/allow-list.ts';
 import { describeRunner } from '../runner-conformance.ts';
 import { isolations, OTHER_ORG_ID } from '../../fixtures/isolations.ts';
 import { bareProgram, openResidentProgram, PROGRAMS } from './run-a-resident-program.ts';

@@ -1,0 +1,20 @@
+import { describeRunner } from '../runners/runner-conformance.ts';
+import { SCRIPTS } from '../runners/program/shell-scripts.ts';
+import { archiveOf, manifestOf, openCode, sourceOf } from './versions.ts';
+
+const fileOf = (workload: string): string => `${workload.replaceAll(' ', '-')}.sh`;
+
+describeRunner('the runner of code', async ({ graceMs }) => {
+  const files = Object.entries(SCRIPTS).map(
+    ([name, script]) => [fileOf(name), `#!/bin/sh\n${script}\n`] as const,
+  );
+  const archive = await archiveOf(files);
+  const source = sourceOf(archive);
+  const { start } = await openCode({}, { graceMs });
+  // Its runs then have nothing to say of preparing it.
+  await start(manifestOf(archive, { command: ['true'] }), { source, nth: -1 }).result;
+  return {
+    start: async (workload, { workflow: _, ...options } = {}) =>
+      start(manifestOf(archive, { command: [`./${fileOf(workload)}`] }), { ...options, source }),
+  };
+});

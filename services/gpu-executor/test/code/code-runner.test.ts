@@ -1,0 +1,271 @@
+import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import type { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { ORG_ID } from '../fixtures/isolations.ts';
+import { temporaryFolder } from '../runners/program/run-a-program.ts';
+import { archiveOf, manifestOf, openCode, sourceOf, uv, wheelOf } from './versions.ts';
+
+const output = (text: string): string => JSON.stringify({ output: { text } });
+const until = (condition: () => boolean): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+const DEPLOYMENT_ID = '01920000-0000-7000-8000-0000000000dd';
+
+/** In the place of uv. */
+const toolOf = (script: string): string => {
+  const path = join(temporaryFolder(), 'uv');
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return path;
+};
+
+describe('the code of a version', () => {
+  it('is fetched once, for all slots and runs, and executed in its folder, which it cannot change', async () => {
+    const script = `#!/bin/sh
+cat words.txt
+touch here 2>/dev/null || echo closed
+touch "$RUNLEDGER_OUTPUT_DIR/file"
+echo '${output('done')}'
+`;
+    const archive = await archiveOf({ 'run.sh': script, 'words.txt': 'hello\n' });
+    const source = sourceOf(archive);
+    const { start, workFolder } = await openCode();
+    const manifest = manifestOf(archive, { command: ['./run.sh'] });
+    const runs = [0, 1].map((slot) => start(manifest, { slot, source }));
+    for (const { result, codes, lines } of runs) {
+      expect(await result).toMatchObject({
+        outcome: 'succeeded',
+        data: { text: ['done'] },
+        files: [{ filename: 'file' }],
+      });
+      expect(codes).toEqual([archive.sha256]);
+      const written = lines.filter(({ stream }) => stream === 'stdout').map(({ line }) => line);
+      expect(written).toEqual(['hello', 'closed']);
+    }
+    expect(source.fetches()).toBe(1);
+    expect(await start(manifest, { source, nth: 1 }).result).toMatchObject({ outcome: 'succeeded' });
+    expect(source.fetches()).toBe(1);
+    const folder = join(workFolder, 'prepared', ORG_ID, 'code', archive.sha256);
+    expect(existsSync(join(folder, 'words.txt'))).toBe(true);
+  });
+
+  it.each<readonly [string, Omit<CodeManifest, 'code_sha256'>, string]>([
+    [
+      'with a program that the machine has not',
+      { command: ['no-such-program'] },
+      'has no no-such-program on its PATH',
+    ],
+    ['with a command outside', { command: ['../run.sh'] }, 'not below the folder of the code'],
+    ['with an absolute command', { command: ['/bin/sh'] }, 'not below the folder of the code'],
+    ['with a file that cannot be executed', { command: ['./words.txt'] }, 'it needs the mode 0755'],
+    ['with a reserved variable', { command: ['sh'], env: { TMPDIR: '/x' } }, 'sets the variable TMPDIR'],
+    ['without the file of its packages', { command: ['sh'], requirements: 'no.txt' }, 'has no file no.txt'],
+    ['without a lock', { command: ['sh'], requirements: 'package.json' }, 'no package-lock.json beside'],
+  ])('%s is not run, and the run says why', async (_, of, why) => {
+    const archive = await archiveOf({ 'words.txt': 'x', 'package.json': '{}' });
+    const { start } = await openCode();
+    const { result, begun } = start(manifestOf(archive, of), { source: sourceOf(archive) });
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'prepare_failed', retryable: false, message: expect.stringContaining(why) },
+    });
+    expect(begun).toEqual([]);
+  });
+
+  it('that is not what the manifest says is not unpacked', async () => {
+    const [archive, other] = [await archiveOf({ a: 'x' }), await archiveOf({ a: 'y' })];
+    const { start, workFolder } = await openCode();
+    const { result } = start(manifestOf(archive, { command: ['true'] }), { source: sourceOf(other) });
+    expect(await result).toMatchObject({
+      error: { message: expect.stringContaining('its SHA-256 should be') },
+    });
+    expect(readdirSync(join(workFolder, 'prepared', ORG_ID, 'code'))).toEqual([]);
+  });
+
+  it('sees nothing of the machine because its manifest names it', async () => {
+    const secret = join(temporaryFolder(), 'secret');
+    writeFileSync(secret, 'key', { mode: 0o644 });
+    chmodSync(join(secret, '..'), 0o755);
+    const archive = await archiveOf({ a: '' });
+    const { start } = await openCode();
+    const env = { PATH: `/usr/bin:/bin:${join(secret, '..')}`, LD_LIBRARY_PATH: join(secret, '..') };
+    const manifest = manifestOf(archive, { command: ['cat', secret], env });
+    const { result } = start(manifest, { source: sourceOf(archive) });
+    expect(await result).toMatchObject({
+      error: { kind: 'program_exit', message: expect.stringContaining('No such file') },
+    });
+  });
+
+  it('stays loaded when its mode is resident, and is ended by a newer version of its deployment', async () => {
+    const program = `import json, os, sys
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+once = os.urandom(8).hex()
+say(type="ready")
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "run":
+        say(type="output", run_id=message["run_id"], text=once + os.environ["MARK"])
+        say(type="done", run_id=message["run_id"])
+`;
+    const archive = await archiveOf({ 'main.py': program });
+    const source = sourceOf(archive);
+    const { start, logged } = await openCode();
+    const manifest = manifestOf(archive, {
+      command: ['python3', 'main.py'],
+      mode: 'resident',
+      env: { MARK: 'a' },
+    });
+    const version = (workflow_version_id: string, slot: number, nth: number) =>
+      start(manifest, { source, workflow_version_id, slot, nth, deployment_id: DEPLOYMENT_ID });
+    const first = await version('1', 0, 1).result;
+    expect(first).toMatchObject({ outcome: 'succeeded' });
+    expect(await version('1', 0, 2).result).toEqual(first);
+    expect(await version('2', 1, 3).result).toMatchObject({ outcome: 'succeeded' });
+    await until(() => JSON.stringify(logged).includes('"phase":"ending"'));
+    expect(await version('1', 0, 4).result).not.toEqual(first);
+  });
+});
+
+describe('what installs packages', () => {
+  const requirements = { command: ['true'], requirements: 'requirements.txt' };
+
+  it('is missing, and the run says what its operator can do', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const { start } = await openCode({ EXECUTOR_UV: undefined }, { path: '/usr/bin:/bin' });
+    const { result } = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    expect(await result).toMatchObject({
+      error: { kind: 'prepare_failed', retryable: false, message: expect.stringContaining('pip install uv') },
+    });
+  });
+
+  it('leaves nothing when its run is cancelled, and another run begins anew', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const tool = toolOf('echo begun; touch "$ENVIRONMENT/file"; exec sleep 600');
+    const { start, workFolder } = await openCode({ EXECUTOR_UV: tool });
+    const run = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    await until(() => run.lines.some(({ line }) => line === 'begun'));
+    run.cancel();
+    expect(await run.result).toEqual({ outcome: 'cancelled', forced: false, files: [] });
+    expect(readdirSync(join(workFolder, 'prepared', ORG_ID, 'environments'))).toEqual([]);
+  });
+
+  it('leaves what belongs to the executor: no pipe, no other name of a file, no mode of its own', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const tool =
+      toolOf(`[ -e "$ENVIRONMENT/bin" ] && exit 0; mkdir -p "$ENVIRONMENT/bin" && cd "$ENVIRONMENT/bin"
+      echo x >one; ln -f one python; chmod 4777 one; mkfifo pipe; mkdir -m 0700 folder; ln -fs /etc link`);
+    const { start, workFolder } = await openCode({ EXECUTOR_UV: tool });
+    const run = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    expect(await run.result, JSON.stringify(run.lines)).toMatchObject({ outcome: 'succeeded' });
+    const above = join(workFolder, 'prepared', ORG_ID, 'environments');
+    const bin = join(above, readdirSync(above)[0] ?? '', 'bin');
+    const left = readdirSync(bin).map((name) => {
+      const { mode, uid, nlink } = lstatSync(join(bin, name));
+      return [name, mode & 0o7777, uid, name === 'folder' ? 1 : nlink];
+    });
+    const uid = process.geteuid?.();
+    expect(left).toEqual([
+      ['folder', 0o755, uid, 1],
+      ['link', 0o777, uid, 1],
+      ['one', 0o755, uid, 1],
+      ['python', 0o755, uid, 1],
+    ]);
+  });
+
+  it('says its last lines when it fails, which another try does not change', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const { start } = await openCode({ EXECUTOR_UV: toolOf('echo "no version of words" >&2; exit 1') });
+    const { result } = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    expect(await result).toMatchObject({
+      error: {
+        kind: 'prepare_failed',
+        retryable: false,
+        message: expect.stringContaining('no version of words'),
+      },
+    });
+  });
+});
+
+describe.skipIf(uv === null)('the packages of a version', () => {
+  const wheelHouse = (): string => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    const wheel = wheelOf('words', '1.0', 'def greet(name):\n    return "hello " + name\n');
+    writeFileSync(join(folder, wheel.filename), wheel.bytes);
+    return folder;
+  };
+  const main = `import json, words
+try:
+    open(words.__file__, "a")
+except OSError:
+    print("closed")
+print(json.dumps({"output": {"text": words.greet("you")}}))
+`;
+
+  it('are installed once from a folder with wheels, and belong to no program', async () => {
+    const archive = await archiveOf({ 'main.py': main, 'requirements.txt': 'words==1.0\n' });
+    const source = sourceOf(archive);
+    const settings = { EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() };
+    const { start, workFolder } = await openCode(settings);
+    const manifest = manifestOf(archive, {
+      command: ['python', 'main.py'],
+      requirements: 'requirements.txt',
+    });
+    const runs = [0, 1].map((slot) => start(manifest, { slot, source }));
+    const lines = [];
+    for (const run of runs) {
+      const result = await run.result;
+      expect(result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
+      lines.push(...run.lines);
+      expect(run.environments).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    }
+    expect(lines.filter(({ line }) => line === 'preparing: installing packages')).toHaveLength(1);
+    expect(lines.filter(({ line }) => line === 'closed')).toHaveLength(2);
+    const folder = join(workFolder, 'prepared', ORG_ID, 'environments');
+    const [name = ''] = readdirSync(folder);
+    expect(statSync(join(folder, name, 'pyvenv.cfg'))).toMatchObject({ uid: process.geteuid?.(), nlink: 1 });
+
+    // As after an update of the machine.
+    rmSync(join(folder, name, 'bin/python'));
+    const again = start(manifest, { source, nth: 1 });
+    expect(await again.result).toMatchObject({ outcome: 'succeeded' });
+    expect(again.environments).toEqual(runs[0]?.environments);
+  });
+
+  it('are those of its project, without the project itself', async () => {
+    const project =
+      '[project]\nname = "own"\nversion = "0"\nrequires-python = ">=3.8"\ndependencies = ["words==1.0"]\n';
+    const archive = await archiveOf({ 'app/main.py': main, 'app/pyproject.toml': project });
+    const settings = { EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() };
+    const { start } = await openCode(settings);
+    const manifest = manifestOf(archive, {
+      command: ['python', 'app/main.py'],
+      requirements: 'app/pyproject.toml',
+    });
+    const run = start(manifest, { source: sourceOf(archive) });
+    expect(await run.result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
+  });
+
+  it('may be there at another time when the index does not answer', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const { start } = await openCode({ EXECUTOR_PYTHON_INDEX: 'http://127.0.0.1:9/simple' });
+    const manifest = manifestOf(archive, { command: ['true'], requirements: 'requirements.txt' });
+    const run = start(manifest, { source: sourceOf(archive) });
+    expect(await run.result, JSON.stringify(run.lines)).toMatchObject({
+      error: { kind: 'prepare_failed', retryable: true },
+    });
+  });
+
+  it('are of a Python that the machine must have when it may fetch none', async () => {
+    const archive = await archiveOf({ a: '' });
+    const { start } = await openCode({ EXECUTOR_PYTHON_INDEX: 'none' });
+    const { result } = start(manifestOf(archive, { command: ['python', 'a'], python: '3.99' }), {
+      source: sourceOf(archive),
+    });
+    expect(await result).toMatchObject({
+      error: { message: expect.stringContaining('has no python3.99 on its PATH') },
+    });
+  });
+});
