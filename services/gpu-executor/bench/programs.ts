@@ -19,7 +19,7 @@ import { probeContainment, type Isolation } from '../src/isolation/isolation.ts'
 import { ownMark } from '../src/supervision/stray-processes.ts';
 import { openSupervisors } from '../src/supervision/supervisors.ts';
 import { limited } from '../test/fixtures/limited.ts';
-import { NO_SOURCE } from '../test/fixtures/no-source.ts';
+import { NO_CODE } from '../test/fixtures/no-code.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -54,7 +54,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       inputTargets: [],
       deployment_id: null,
       workflow_version_id: 'version',
-      source: NO_SOURCE,
+      fetchCode: NO_CODE,
       traceparent: null,
     },
     { begin: async () => true, progress: () => undefined, log: () => undefined, masked: (text) => text },
@@ -105,7 +105,14 @@ const measureRunner = async (
   });
   const processes = { env: process.env, workFolder, supervisors, mark, log };
   await using residents = openResidentProcesses({ ...processes, stopGraceMs: 10_000 });
-  const host = { ...processes, executorName: 'bench', residents, slots: [SLOT], cancelGraceMs: 10_000 };
+  const host = {
+    ...processes,
+    executorName: 'bench',
+    residents,
+    fetchModel: NO_CODE,
+    slots: [SLOT],
+    cancelGraceMs: 10_000,
+  };
   const runner =
     mode === 'once'
       ? programRunner({

@@ -13,7 +13,7 @@ import { hostEnvironment } from './supervision/process-environment.ts';
 import type { GpuSlot } from './gpu-slots.ts';
 import { consumeAddressed, redriveAddressed } from './attempt/executor-log.ts';
 import { openExecutor } from './open-executor.ts';
-import { openEgress } from './network/egress.ts';
+import { openEgress, type Egress } from './network/egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { openRunners } from './runners/runner-registry.ts';
 import type { ConfiguredRunner, RunnerHost } from './runners/runner-type.ts';
@@ -21,7 +21,6 @@ import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
 import { describeNetwork, networkHold, refuseUnheld } from './network/network-hold.ts';
-import type { OutgoingProxy } from './network/outgoing-proxy.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
 import { openUsers, ownUser } from './isolation/users.ts';
 import { openResidentProcesses } from './residents/resident-processes.ts';
@@ -45,8 +44,8 @@ const start = async (
     logger,
   );
   const { slots, runners } = capabilities;
-  const { inputFiles, proxy } = openEgress(base, open);
-  const { host, stopWithinMs, tried, turns } = await openProcesses(base, { slots, runners, proxy }, open);
+  const egress = openEgress(base, open);
+  const { host, stopWithinMs, tried, turns } = await openProcesses(base, { slots, runners, egress }, open);
   const { workFolder, cancelGraceMs } = host;
   const heldBy = { ...tried, limits: host.supervisors.enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
@@ -65,7 +64,7 @@ const start = async (
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
-    inputFiles,
+    inputFiles: egress.inputFiles,
     heldBy,
     metrics,
     closing: abandon.signal,
@@ -127,11 +126,11 @@ const openProcesses = async (
   {
     slots,
     runners,
-    proxy,
+    egress: { proxy, fetchModel },
   }: {
     readonly slots: readonly GpuSlot[];
     readonly runners: readonly ConfiguredRunner[];
-    readonly proxy: OutgoingProxy;
+    readonly egress: Egress;
   },
   open: AsyncDisposableStack,
 ): Promise<{
@@ -177,7 +176,7 @@ const openProcesses = async (
   const residents = open.use(openResidentProcesses({ ...processes, stopGraceMs }));
   const turns = takesTurns ? openTurns(() => residents.endUnshared()) : NO_TURNS;
   const name = executorName(executorId(instance));
-  const host = { ...processes, slots, residents, cancelGraceMs, executorName: name };
+  const host = { ...processes, slots, residents, fetchModel, cancelGraceMs, executorName: name };
   return { host, stopWithinMs, tried, turns };
 };
 

@@ -4,7 +4,7 @@ import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/sp
 import type { AssignedWork } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner } from '../runners/runner-type.ts';
-import type { RunnerWork, RunObserver, RunResult, VersionSource } from '../runners/runner.ts';
+import type { RunnerWork, RunObserver, RunResult, FetchCode } from '../runners/runner.ts';
 import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { type Assignment, attemptAttributes } from './assignment.decide.ts';
@@ -31,7 +31,7 @@ export interface Work {
 
 export interface RunTools {
   readonly turns: Turns;
-  readonly sourceOf: (assignment: Assignment) => VersionSource;
+  readonly codeFetcherOf: (assignment: Assignment) => FetchCode;
   readonly log: Logger;
 }
 
@@ -55,7 +55,11 @@ export const runInTurn = async (ledger: AttemptLedger, tools: RunTools, work: Wo
 const WAITS_FOR_TURN =
   'waiting until programs of another organisation have ended: on this executor organisations take turns';
 
-const runWorkflow = async (assignment: Assignment, { sourceOf }: RunTools, work: Work): Promise<Executed> => {
+const runWorkflow = async (
+  assignment: Assignment,
+  { codeFetcherOf }: RunTools,
+  work: Work,
+): Promise<Executed> => {
   const { startLimit } = work;
   const { run_timeout_s, if_no_output } = assignment.event.data;
   using limit = openTimeLimit(startLimit.signal, run_timeout_s);
@@ -71,7 +75,7 @@ const runWorkflow = async (assignment: Assignment, { sourceOf }: RunTools, work:
     },
   };
   const result = await runnerSpan(assignment, async (traceparent): Promise<Executed> => {
-    const executed = { ...runnerWork(assignment, work), source: sourceOf(assignment), traceparent };
+    const executed = { ...runnerWork(assignment, work), fetchCode: codeFetcherOf(assignment), traceparent };
     const ran = await work.runner.run(executed, observe, limit.signal);
     if (ran.outcome !== 'cancelled') return ran;
     if (limit.isOver()) return timedOut(ran, run_timeout_s);
@@ -83,7 +87,7 @@ const runWorkflow = async (assignment: Assignment, { sourceOf }: RunTools, work:
 const runnerWork = (
   { org_id, run_id, attempt, event }: Assignment,
   { assigned: { workflow, inputs, inputTargets }, folders: { inputDir, outputDir }, slot }: Work,
-): Omit<RunnerWork, 'source' | 'traceparent'> => {
+): Omit<RunnerWork, 'fetchCode' | 'traceparent'> => {
   const {
     gpu,
     runner: choice,

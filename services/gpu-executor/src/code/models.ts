@@ -44,15 +44,19 @@ export const prepareModels = async (
   if (nested !== null) return failed(nested);
   using stack = new DisposableStack();
   const links = new Map<string, string>();
+  let left = folders.maxBytes;
   for (const [path, model] of models) {
     const made = await folders.use(
       { org_id, of: 'models', key: model.sha256 },
-      (folder) => fetchModel(fetchUrl, run, { path, model, folder }),
+      (folder) => fetchModel(fetchUrl, run, { path, model, folder, maxBytes: left }),
       stop,
     );
     if (made.kind !== 'prepared') return made;
     stack.use(made);
-    links.set(path, join(made.path, WEIGHTS));
+    const file = join(made.path, WEIGHTS);
+    left -= (await stat(file)).size;
+    if (left < 0) return failed(tooMany(folders));
+    links.set(path, file);
   }
   const set = await folders.use(
     { org_id, of: 'model-sets', key: hashOf(JSON.stringify([...links])) },
@@ -88,14 +92,19 @@ interface ModelToFetch {
   readonly path: string;
   readonly model: ModelFile;
   readonly folder: string;
+  readonly maxBytes: number;
 }
+
+const tooMany = ({ maxBytes }: PreparedFolders): string =>
+  `The models of the version have more than ${maxBytes} bytes, which is what this executor keeps of versions (EXECUTOR_CODE_BYTES).`;
 
 /** Fetches the file behind what is there of it, and checks its hash. @throws errors of the disk */
 const fetchModel = async (
   fetchUrl: FetchUrl,
   run: ModelsRun,
-  { path, model, folder }: ModelToFetch,
+  wanted: ModelToFetch,
 ): Promise<NotPrepared | null> => {
+  const { path, model, folder, maxBytes } = wanted;
   const { org_id, folders, onStep, stop } = run;
   const part = noPart();
   const incoming = await folders.partOf(org_id, model.sha256);
@@ -107,10 +116,10 @@ const fetchModel = async (
     using _told = tellEvery(path, part, onStep);
     const file = {
       path: incoming,
-      maxBytes: folders.maxBytes,
+      maxBytes,
       what: `The model ${path}`,
       kind: 'prepare_failed' as const,
-      tooLarge: `The model ${path} has more than ${folders.maxBytes} bytes, which is what this executor keeps of versions (EXECUTOR_CODE_BYTES).`,
+      tooLarge: tooMany(folders),
       part,
     };
     const fetched = await fetchUrl(model.url, file, stop);
@@ -123,7 +132,7 @@ const fetchModel = async (
   const sha256 = sha256Of(part);
   if (sha256 === model.sha256) return keep(incoming, join(folder, WEIGHTS));
   await rm(incoming, { force: true });
-  if (wasContinued) return fetchModel(fetchUrl, run, { path, model, folder });
+  if (wasContinued) return fetchModel(fetchUrl, run, wanted);
   return failed(
     `The model ${path} is not the file that the version names: its SHA-256 should be ${model.sha256} and is ${sha256}. ` +
       'Correct its sha256 or its url in the configuration of the folder, and deploy again.',

@@ -39,7 +39,7 @@ export interface PrepareHost extends ProcessHost {
 export const prepareVersion = async (
   host: PrepareHost,
   manifest: CodeManifest,
-  { org_id, source }: Pick<RunnerWork, 'org_id' | 'source'>,
+  { org_id, fetchCode }: Pick<RunnerWork, 'org_id' | 'fetchCode'>,
   observe: Pick<RunObserver, 'progress' | 'log'>,
   stop: AbortSignal,
 ): Promise<PreparedVersion | NotPrepared> => {
@@ -52,10 +52,10 @@ export const prepareVersion = async (
   };
   const onLine = (line: string): void => observe.log({ stream: 'runner', line });
   using stack = new DisposableStack();
-  const code = await fetchCode(host, manifest, { org_id, source, onStep, stop });
+  const code = await codeOf(host, manifest, { org_id, fetchCode, onStep, stop });
   if (code.kind !== 'prepared') return code;
   stack.use(code);
-  const run = { org_id, manifest, source, folders, onStep, onLine, stop };
+  const run = { org_id, manifest, folders, onStep, onLine, stop };
   const environment = await prepareEnvironment(host, host.environments, folders, { ...run, code: code.path });
   if ('kind' in environment) return environment;
   stack.use(environment);
@@ -80,15 +80,15 @@ export const prepareVersion = async (
   };
 };
 
-interface CodeRun extends Pick<RunnerWork, 'org_id' | 'source'> {
+interface CodeRun extends Pick<RunnerWork, 'org_id' | 'fetchCode'> {
   readonly onStep: (step: string) => void;
   readonly stop: AbortSignal;
 }
 
-const fetchCode = (
+const codeOf = (
   { workFolder, folders, log }: PrepareHost,
   { code_sha256 }: CodeManifest,
-  { org_id, source, onStep, stop }: CodeRun,
+  { org_id, fetchCode, onStep, stop }: CodeRun,
 ): Promise<HeldFolder | NotPrepared> =>
   folders.use(
     { org_id, of: 'code', key: code_sha256 },
@@ -98,7 +98,7 @@ const fetchCode = (
       // A start removes what begins so.
       const archive = join(workFolder, `tmp-code-${randomUUID()}`);
       left.defer(() => removeTree(archive, log));
-      const fetched = await source.code(archive, stop);
+      const fetched = await fetchCode(archive, stop);
       if (fetched.kind === 'stopped') return fetched;
       if (fetched.kind === 'refused') return { kind: 'failed', error: fetched.error };
       const found = await hashOf(archive);

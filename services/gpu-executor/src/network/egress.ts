@@ -5,16 +5,22 @@ import { openChecked } from '@runledger/webhooks/checked-connection';
 import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import type { ExecutorConfig } from '../config.ts';
 import type { InputFileSettings } from '../transfer/fetch-input-files.ts';
-import { openUrlFetcher } from '../transfer/fetch-url.ts';
+import { openUrlFetcher, type FetchUrl } from '../transfer/fetch-url.ts';
 import { openOutgoingProxy, type OutgoingProxy } from './outgoing-proxy.ts';
 
 /** What connects to addresses that others choose. Neither reaches a service of Runledger that this one knows. */
 export interface Egress {
   /** Who queues a run chooses the URLs of its inputs. */
   readonly inputFiles: InputFileSettings;
+  /** Who deploys a version chooses the URLs of its weights, by the same policy. */
+  readonly fetchModel: FetchUrl;
   /** For programs. */
   readonly proxy: OutgoingProxy;
 }
+
+/** 100 GB by a slow line; the start deadline of the run ends it earlier. */
+const MODEL_WITHIN_MS = 24 * 3_600_000;
+const MODEL_TRIES = 6;
 
 export const openEgress = (
   { config, health, logger }: ServiceBase<ExecutorConfig>,
@@ -41,6 +47,12 @@ export const openEgress = (
         maxTries: 3,
       }),
     },
+    fetchModel: openUrlFetcher({
+      ...way,
+      policy: policyFromConfig(config, own),
+      withinMs: MODEL_WITHIN_MS,
+      maxTries: MODEL_TRIES,
+    }),
     proxy: openOutgoingProxy(openChecked({ ...way, policy: policyFromConfig(config, own, forPrograms) })),
   };
 };

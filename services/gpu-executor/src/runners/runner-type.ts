@@ -9,6 +9,7 @@ import type { HostEnvironment } from '../supervision/process-environment.ts';
 import type { Mark } from '../supervision/stray-processes.ts';
 import type { Supervisors } from '../supervision/supervisors.ts';
 import type { OperatorCommand, Organisations } from './operator-command.ts';
+import type { FetchUrl } from '../transfer/fetch-url.ts';
 import type { Runner } from './runner.ts';
 
 /**
@@ -68,6 +69,8 @@ export interface RunnerHost extends ProcessHost {
   readonly slots: readonly GpuSlot[];
   /** Keeps processes between runs. */
   readonly residents: ResidentProcesses;
+  /** For a file that stays. */
+  readonly fetchModel: FetchUrl;
 }
 
 /** What starts processes. */

@@ -46,19 +46,17 @@ export interface RunnerWork {
   readonly inputDir: string;
   /** For a folder of this attempt alone, which the runner makes when it has a file for it. The files that remain in it become the run's files. */
   readonly outputDir: string;
-  /** What the version has beside its workflow. */
-  readonly source: VersionSource;
+  /** Of the version, from the gateway. */
+  readonly fetchCode: FetchCode;
   /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent: string | null;
 }
 
-/** What a version has beside its workflow, from the gateway. */
-export interface VersionSource {
-  /** The archive with its code, as a file at `path`. What arrives is what the gateway has; whether that is the code of the version, the caller knows. */
-  code(path: string, stop: AbortSignal): Promise<FetchedFile>;
-  /** An uploaded file that its manifest names, by its id. */
-  file(id: string, path: string, maxBytes: number, stop: AbortSignal): Promise<FetchedFile>;
-}
+/**
+ * The archive with the code of a version, as a file at `path`. Waits while the gateway is unavailable. What arrives is what the gateway has;
+ * whether that is the code of the version, the caller knows.
+ */
+export type FetchCode = (path: string, stop: AbortSignal) => Promise<FetchedFile>;
 
 export interface RunObserver {
   /**

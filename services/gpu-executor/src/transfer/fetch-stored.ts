@@ -10,7 +10,7 @@ import {
   untilAnswered,
   type UntilAnswered,
 } from './attempt-gateway.ts';
-import type { VersionSource } from '../runners/runner.ts';
+import type { FetchCode } from '../runners/runner.ts';
 import type { FetchOptions } from './fetch-assigned.ts';
 import {
   isTooLarge,
@@ -22,29 +22,20 @@ import {
   type FileToFetch,
 } from './input-file.ts';
 
-export const versionSource = (settings: GatewaySettings, assignment: Assignment): VersionSource => {
+export const codeFetcher = (settings: GatewaySettings, assignment: Assignment): FetchCode => {
   const gateway = openAttemptGateway(settings, assignment);
-  const fetchOf = (what: string, stored: Omit<StoredFile, 'what' | 'kind' | 'tooLarge'>, stop: AbortSignal) =>
-    fetchStored(
-      settings,
-      gateway,
-      {
-        ...stored,
-        what,
-        kind: 'prepare_failed',
-        tooLarge: `${what} has more than ${stored.maxBytes} bytes, which is more than it may have.`,
-      },
-      { stop, onWaiting: () => undefined },
-    );
-  return {
-    code: (path, stop) =>
-      fetchOf('The code of the version', { name: 'code', path, maxBytes: MAX_CODE_BYTES }, stop),
-    file: (id, path, maxBytes, stop) =>
-      fetchOf(`The uploaded file ${id}`, { name: `files/${id}`, path, maxBytes }, stop),
-  };
+  const file = {
+    name: 'code',
+    maxBytes: MAX_CODE_BYTES,
+    what: 'The code of the version',
+    kind: 'prepare_failed',
+    tooLarge: `The code of the version has more than ${MAX_CODE_BYTES} bytes, which is more than it may have.`,
+  } as const;
+  return (path, stop) =>
+    fetchStored(settings, gateway, { ...file, path }, { stop, onWaiting: () => undefined });
 };
 
-export interface StoredFile extends FileToFetch {
+interface StoredFile extends FileToFetch {
   /** Below the address of the attempt. */
   readonly name: string;
 }

@@ -1,6 +1,6 @@
 import { describeRunner } from '../runners/runner-conformance.ts';
 import { SCRIPTS } from '../runners/program/shell-scripts.ts';
-import { archiveOf, manifestOf, openCode, sourceOf } from './versions.ts';
+import { archiveOf, manifestOf, openCode, codeFetcherOf } from './versions.ts';
 
 const fileOf = (workload: string): string => `${workload.replaceAll(' ', '-')}.sh`;
 
@@ -9,12 +9,12 @@ describeRunner('the runner of code', async ({ graceMs }) => {
     ([name, script]) => [fileOf(name), `#!/bin/sh\n${script}\n`] as const,
   );
   const archive = await archiveOf(files);
-  const source = sourceOf(archive);
+  const fetchCode = codeFetcherOf(archive);
   const { start } = await openCode({}, { graceMs });
   // Its runs then have nothing to say of preparing it.
-  await start(manifestOf(archive, { command: ['true'] }), { source, nth: -1 }).result;
+  await start(manifestOf(archive, { command: ['true'] }), { fetchCode, nth: -1 }).result;
   return {
     start: async (workload, { workflow: _, ...options } = {}) =>
-      start(manifestOf(archive, { command: [`./${fileOf(workload)}`] }), { ...options, source }),
+      start(manifestOf(archive, { command: [`./${fileOf(workload)}`] }), { ...options, fetchCode }),
   };
 });

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { ORG_ID } from '../fixtures/isolations.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
-import { archiveOf, manifestOf, openCode, sourceOf, uv, wheelOf } from './versions.ts';
+import { archiveOf, manifestOf, openCode, codeFetcherOf, uv, wheelOf } from './versions.ts';
 
 const output = (text: string): string => JSON.stringify({ output: { text } });
 const until = (condition: () => boolean): Promise<unknown> =>
@@ -27,10 +27,10 @@ touch "$RUNLEDGER_OUTPUT_DIR/file"
 echo '${output('done')}'
 `;
     const archive = await archiveOf({ 'run.sh': script, 'words.txt': 'hello\n' });
-    const source = sourceOf(archive);
+    const fetchCode = codeFetcherOf(archive);
     const { start, workFolder } = await openCode();
     const manifest = manifestOf(archive, { command: ['./run.sh'] });
-    const runs = [0, 1].map((slot) => start(manifest, { slot, source }));
+    const runs = [0, 1].map((slot) => start(manifest, { slot, fetchCode }));
     for (const { result, codes, lines } of runs) {
       expect(await result).toMatchObject({
         outcome: 'succeeded',
@@ -41,9 +41,9 @@ echo '${output('done')}'
       const written = lines.filter(({ stream }) => stream === 'stdout').map(({ line }) => line);
       expect(written).toEqual(['hello', 'closed']);
     }
-    expect(source.fetches()).toBe(1);
-    expect(await start(manifest, { source, nth: 1 }).result).toMatchObject({ outcome: 'succeeded' });
-    expect(source.fetches()).toBe(1);
+    expect(fetchCode.fetches()).toBe(1);
+    expect(await start(manifest, { fetchCode, nth: 1 }).result).toMatchObject({ outcome: 'succeeded' });
+    expect(fetchCode.fetches()).toBe(1);
     const folder = join(workFolder, 'prepared', ORG_ID, 'code', archive.sha256);
     expect(existsSync(join(folder, 'words.txt'))).toBe(true);
   });
@@ -63,7 +63,7 @@ echo '${output('done')}'
   ])('%s is not run, and the run says why', async (_, of, why) => {
     const archive = await archiveOf({ 'words.txt': 'x', 'package.json': '{}' });
     const { start } = await openCode();
-    const { result, begun } = start(manifestOf(archive, of), { source: sourceOf(archive) });
+    const { result, begun } = start(manifestOf(archive, of), { fetchCode: codeFetcherOf(archive) });
     expect(await result).toMatchObject({
       outcome: 'failed',
       error: { kind: 'prepare_failed', retryable: false, message: expect.stringContaining(why) },
@@ -74,7 +74,7 @@ echo '${output('done')}'
   it('that is not what the manifest says is not unpacked', async () => {
     const [archive, other] = [await archiveOf({ a: 'x' }), await archiveOf({ a: 'y' })];
     const { start, workFolder } = await openCode();
-    const { result } = start(manifestOf(archive, { command: ['true'] }), { source: sourceOf(other) });
+    const { result } = start(manifestOf(archive, { command: ['true'] }), { fetchCode: codeFetcherOf(other) });
     expect(await result).toMatchObject({
       error: { message: expect.stringContaining('its SHA-256 should be') },
     });
@@ -89,7 +89,7 @@ echo '${output('done')}'
     const { start } = await openCode();
     const env = { PATH: `/usr/bin:/bin:${join(secret, '..')}`, LD_LIBRARY_PATH: join(secret, '..') };
     const manifest = manifestOf(archive, { command: ['cat', secret], env });
-    const { result } = start(manifest, { source: sourceOf(archive) });
+    const { result } = start(manifest, { fetchCode: codeFetcherOf(archive) });
     expect(await result).toMatchObject({
       error: { kind: 'program_exit', message: expect.stringContaining('No such file') },
     });
@@ -110,7 +110,7 @@ for line in sys.stdin:
         say(type="done", run_id=message["run_id"])
 `;
     const archive = await archiveOf({ 'main.py': program });
-    const source = sourceOf(archive);
+    const fetchCode = codeFetcherOf(archive);
     const { start, logged } = await openCode();
     const manifest = manifestOf(archive, {
       command: ['python3', 'main.py'],
@@ -118,7 +118,7 @@ for line in sys.stdin:
       env: { MARK: 'a' },
     });
     const version = (workflow_version_id: string, slot: number, nth: number) =>
-      start(manifest, { source, workflow_version_id, slot, nth, deployment_id: DEPLOYMENT_ID });
+      start(manifest, { fetchCode, workflow_version_id, slot, nth, deployment_id: DEPLOYMENT_ID });
     const first = await version('1', 0, 1).result;
     expect(first).toMatchObject({ outcome: 'succeeded' });
     expect(await version('1', 0, 2).result).toEqual(first);
@@ -134,7 +134,7 @@ describe('what installs packages', () => {
   it('is missing, and the run says what its operator can do', async () => {
     const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
     const { start } = await openCode({ EXECUTOR_UV: undefined }, { path: '/usr/bin:/bin' });
-    const { result } = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    const { result } = start(manifestOf(archive, requirements), { fetchCode: codeFetcherOf(archive) });
     expect(await result).toMatchObject({
       error: { kind: 'prepare_failed', retryable: false, message: expect.stringContaining('pip install uv') },
     });
@@ -144,7 +144,7 @@ describe('what installs packages', () => {
     const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
     const tool = toolOf('echo begun; touch "$ENVIRONMENT/file"; exec sleep 600');
     const { start, workFolder } = await openCode({ EXECUTOR_UV: tool });
-    const run = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    const run = start(manifestOf(archive, requirements), { fetchCode: codeFetcherOf(archive) });
     await until(() => run.lines.some(({ line }) => line === 'begun'));
     run.cancel();
     expect(await run.result).toEqual({ outcome: 'cancelled', forced: false, files: [] });
@@ -157,7 +157,7 @@ describe('what installs packages', () => {
       toolOf(`[ -e "$ENVIRONMENT/bin" ] && exit 0; mkdir -p "$ENVIRONMENT/bin" && cd "$ENVIRONMENT/bin"
       echo x >one; ln -f one python; chmod 4777 one; mkfifo pipe; mkdir -m 0700 folder; ln -fs /etc link`);
     const { start, workFolder } = await openCode({ EXECUTOR_UV: tool });
-    const run = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    const run = start(manifestOf(archive, requirements), { fetchCode: codeFetcherOf(archive) });
     expect(await run.result, JSON.stringify(run.lines)).toMatchObject({ outcome: 'succeeded' });
     const above = join(workFolder, 'prepared', ORG_ID, 'environments');
     const bin = join(above, readdirSync(above)[0] ?? '', 'bin');
@@ -177,7 +177,7 @@ describe('what installs packages', () => {
   it('says its last lines when it fails, which another try does not change', async () => {
     const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
     const { start } = await openCode({ EXECUTOR_UV: toolOf('echo "no version of words" >&2; exit 1') });
-    const { result } = start(manifestOf(archive, requirements), { source: sourceOf(archive) });
+    const { result } = start(manifestOf(archive, requirements), { fetchCode: codeFetcherOf(archive) });
     expect(await result).toMatchObject({
       error: {
         kind: 'prepare_failed',
@@ -206,14 +206,14 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
 
   it('are installed once from a folder with wheels, and belong to no program', async () => {
     const archive = await archiveOf({ 'main.py': main, 'requirements.txt': 'words==1.0\n' });
-    const source = sourceOf(archive);
+    const fetchCode = codeFetcherOf(archive);
     const settings = { EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() };
     const { start, workFolder } = await openCode(settings);
     const manifest = manifestOf(archive, {
       command: ['python', 'main.py'],
       requirements: 'requirements.txt',
     });
-    const runs = [0, 1].map((slot) => start(manifest, { slot, source }));
+    const runs = [0, 1].map((slot) => start(manifest, { slot, fetchCode }));
     const lines = [];
     for (const run of runs) {
       const result = await run.result;
@@ -229,7 +229,7 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
 
     // As after an update of the machine.
     rmSync(join(folder, name, 'bin/python'));
-    const again = start(manifest, { source, nth: 1 });
+    const again = start(manifest, { fetchCode, nth: 1 });
     expect(await again.result).toMatchObject({ outcome: 'succeeded' });
     expect(again.environments).toEqual(runs[0]?.environments);
   });
@@ -244,7 +244,7 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
       command: ['python', 'app/main.py'],
       requirements: 'app/pyproject.toml',
     });
-    const run = start(manifest, { source: sourceOf(archive) });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive) });
     expect(await run.result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
   });
 
@@ -252,7 +252,7 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
     const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
     const { start } = await openCode({ EXECUTOR_PYTHON_INDEX: 'http://127.0.0.1:9/simple' });
     const manifest = manifestOf(archive, { command: ['true'], requirements: 'requirements.txt' });
-    const run = start(manifest, { source: sourceOf(archive) });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive) });
     expect(await run.result, JSON.stringify(run.lines)).toMatchObject({
       error: { kind: 'prepare_failed', retryable: true },
     });
@@ -262,7 +262,7 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
     const archive = await archiveOf({ a: '' });
     const { start } = await openCode({ EXECUTOR_PYTHON_INDEX: 'none' });
     const { result } = start(manifestOf(archive, { command: ['python', 'a'], python: '3.99' }), {
-      source: sourceOf(archive),
+      fetchCode: codeFetcherOf(archive),
     });
     expect(await result).toMatchObject({
       error: { message: expect.stringContaining('has no python3.99 on its PATH') },

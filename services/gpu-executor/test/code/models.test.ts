@@ -1,24 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { errorOf } from '@runledger/contracts/events/run-error';
+import type { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { silentLogger } from '@runledger/event-log/connect/observability';
 import { waitFor } from '@runledger/testing/wait-for';
 import { callbackPolicy } from '@runledger/webhooks/callback-policy';
 import { nameResolver } from '@runledger/webhooks/name-resolver';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { prepareModels, type ModelProgress, type ModelsToPrepare } from '../../src/code/models.ts';
-import type { VersionSource } from '../../src/runners/runner.ts';
+import { prepareModels } from '../../src/code/models.ts';
+import { openPreparedFolders } from '../../src/code/prepared-folders.ts';
 import { openUrlFetcher } from '../../src/transfer/fetch-url.ts';
 import { ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
-import { NO_SOURCE } from '../fixtures/no-source.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const BYTES = randomBytes(3_000_000);
 const SHA256 = sha256Of(BYTES);
-const UPLOAD = '0a5a0a53-8d1c-8f1e-9d6b-2f5f3a9f7c11';
 
 type Sends = (request: IncomingMessage, response: ServerResponse, tries: number) => void;
 
@@ -50,66 +49,67 @@ const aServer = async (answer: Sends = sends) => {
   return { url: `http://127.0.0.1:${address.port}/weights.bin`, asked };
 };
 
-const openModels = ({ allow = ['loopback'] }: { readonly allow?: readonly string[] } = {}) => {
+interface PrepareOptions {
+  readonly org_id?: string;
+  readonly stop?: AbortSignal;
+}
+
+const openModels = ({ allow = ['loopback'], maxBytes = 1e9 } = {}) => {
   const resolver = nameResolver({ servers: ['127.0.0.1:1'], clock: () => performance.now() });
   onTestFinished(() => resolver[Symbol.dispose]());
   const policy = callbackPolicy({ allow, ports: [80, 443], ownServices: [] });
   const fetchUrl = openUrlFetcher({ policy, resolver, proxy: undefined, withinMs: 20_000, maxTries: 2 });
-  const folder = join(temporaryFolder(), 'prepared');
-  const progress: ModelProgress[] = [];
-  const prepare = (models: ModelsToPrepare['models'], options: Partial<ModelsToPrepare> = {}) =>
-    prepareModels({
-      folder,
-      org_id: ORG_ID,
-      models,
-      maxBytes: 1e9,
-      fetchUrl,
-      source: NO_SOURCE,
-      onProgress: (each) => progress.push(each),
-      stop: new AbortController().signal,
-      ...options,
-    });
-  const store = join(folder, ORG_ID, 'models');
-  return { prepare, folder, store, part: join(store, `${SHA256}.part`), progress };
+  const workFolder = temporaryFolder();
+  const folders = openPreparedFolders({ workFolder, maxBytes, log: silentLogger });
+  const steps: string[] = [];
+  const prepare = async (
+    models: NonNullable<CodeManifest['models']>,
+    { org_id = ORG_ID, stop = new AbortController().signal }: PrepareOptions = {},
+  ) => {
+    const manifest = { code_sha256: SHA256, command: ['true'], models };
+    const onStep = (step: string) => void steps.push(step);
+    const prepared = await prepareModels(fetchUrl, { org_id, manifest, folders, onStep, stop });
+    if (prepared.kind === 'prepared') onTestFinished(() => prepared[Symbol.dispose]());
+    return prepared;
+  };
+  const parts = join(workFolder, 'prepared-parts', ORG_ID);
+  const store = join(workFolder, 'prepared', ORG_ID, 'models');
+  return { prepare, parts, store, part: join(parts, SHA256), steps };
 };
 
 const readyFolder = (prepared: Awaited<ReturnType<typeof prepareModels>>): string => {
-  expect(prepared).toMatchObject({ kind: 'ready' });
-  return prepared.kind === 'ready' ? prepared.folder : '';
+  expect(prepared).toMatchObject({ kind: 'prepared' });
+  return prepared.kind === 'prepared' ? prepared.path : '';
 };
+
+const failure = (message: string, retryable: boolean) => ({
+  kind: 'failed',
+  error: { kind: 'prepare_failed', message: expect.stringContaining(message), retryable },
+});
 
 const bytesAt = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
 
 describe('the models of a version', () => {
   it('are a folder with their paths, and are fetched and stored once for an organisation', async () => {
     const { url, asked } = await aServer();
-    const { prepare, store, progress } = openModels();
-    const folder = readyFolder(
-      await prepare({ 'vae/a.bin': { url, sha256: SHA256 }, 'b.bin': { url, sha256: SHA256 } }),
-    );
+    const { prepare, store, steps } = openModels();
+    const prepared = await prepare({
+      'vae/a.bin': { url, sha256: SHA256 },
+      'b.bin': { url, sha256: SHA256 },
+    });
+    const folder = readyFolder(prepared);
     for (const path of ['vae/a.bin', 'b.bin']) {
       expect(readFileSync(join(folder, path)).equals(BYTES)).toBe(true);
       expect(statSync(join(folder, path)).mode & 0o777).toBe(0o444);
-      expect(statSync(join(folder, path)).ino).toBe(statSync(join(store, SHA256)).ino);
     }
-    expect(progress.at(-1)).toEqual({ path: 'b.bin', bytes: 3_000_000, of: 3_000_000 });
+    expect(prepared).toMatchObject({ folders: [folder, join(store, SHA256), join(store, SHA256)] });
+    expect(steps[0]).toBe('fetching b.bin');
     // Another version, with another path and another address.
     const other = readyFolder(await prepare({ 'c.bin': { url: 'http://127.0.0.1:1/gone', sha256: SHA256 } }));
     expect(readdirSync(other)).toEqual(['c.bin']);
     expect(asked).toEqual([[undefined, undefined]]);
     readyFolder(await prepare({ 'c.bin': { url, sha256: SHA256 } }, { org_id: OTHER_ORG_ID }));
     expect(asked).toHaveLength(2);
-    expect(readdirSync(store)).toEqual([SHA256]);
-  });
-
-  it('are made again when a file of the folder was removed', async () => {
-    const { url, asked } = await aServer();
-    const { prepare } = openModels();
-    const models = { 'a.bin': { url, sha256: SHA256 } };
-    const folder = readyFolder(await prepare(models));
-    rmSync(join(folder, 'a.bin'));
-    expect(readyFolder(await prepare(models))).toBe(folder);
-    expect([readdirSync(folder), asked.length]).toEqual([['a.bin'], 1]);
   });
 
   it('are continued where the connection broke', async () => {
@@ -142,8 +142,8 @@ describe('the models of a version', () => {
     ],
   ])('of which an executor that was killed has left a part: %s', async (_, left, expected) => {
     const { url, asked } = await aServer();
-    const { prepare, store, part } = openModels();
-    mkdirSync(store, { recursive: true });
+    const { prepare, parts, part } = openModels();
+    mkdirSync(parts, { recursive: true });
     writeFileSync(part, left);
     const folder = readyFolder(await prepare({ 'a.bin': { url, sha256: SHA256 } }));
     expect(sha256Of(readFileSync(join(folder, 'a.bin')))).toBe(SHA256);
@@ -175,38 +175,13 @@ describe('the models of a version', () => {
     ]);
   });
 
-  it('may be a file that was uploaded', async () => {
-    const { prepare } = openModels();
-    const source: VersionSource = {
-      ...NO_SOURCE,
-      file: async (id, path) => {
-        if (id !== UPLOAD)
-          return {
-            kind: 'refused',
-            error: errorOf('prepare_failed', 'There is none.', { retryable: false }),
-          };
-        writeFileSync(path, BYTES);
-        return { kind: 'fetched', bytes: BYTES.byteLength, filename: 'a', content_type: '' };
-      },
-    };
-    const folder = readyFolder(await prepare({ 'a.bin': { file: UPLOAD, sha256: SHA256 } }, { source }));
-    expect(sha256Of(readFileSync(join(folder, 'a.bin')))).toBe(SHA256);
-    const file = UPLOAD.replace('0', '1');
-    const missing = await prepare({ 'b.bin': { file, sha256: '0'.repeat(64) } }, { source });
-    expect(missing).toEqual({ kind: 'failed', why: 'There is none.', retryable: false });
-  });
-
   it('with another hash are not taken, and nothing of them stays', async () => {
     const { url } = await aServer();
-    const { prepare, store } = openModels();
+    const { prepare, store, parts } = openModels();
     const promised = '0'.repeat(64);
     const why = `its SHA-256 should be ${promised} and is ${SHA256}`;
-    expect(await prepare({ 'a.bin': { url, sha256: promised } })).toEqual({
-      kind: 'failed',
-      why: expect.stringContaining(why),
-      retryable: false,
-    });
-    expect(readdirSync(store)).toEqual([]);
+    expect(await prepare({ 'a.bin': { url, sha256: promised } })).toMatchObject(failure(why, false));
+    expect([readdirSync(store), readdirSync(parts)]).toEqual([[], []]);
   });
 
   it.each([
@@ -217,37 +192,24 @@ describe('the models of a version', () => {
     const { url, asked } = await aServer((_request, response) => void response.writeHead(status).end());
     const { prepare } = openModels();
     const why = `The model a.bin cannot be fetched: ${new URL(url).host} answered ${status}.`;
-    const failed = await prepare({ 'a.bin': { url, sha256: SHA256 } });
-    expect(failed).toEqual({ kind: 'failed', why, retryable });
+    expect(await prepare({ 'a.bin': { url, sha256: SHA256 } })).toMatchObject(failure(why, retryable));
     expect(asked).toHaveLength(tries);
   });
 
   it('are not fetched from where the policy does not allow it', async () => {
     const { url, asked } = await aServer();
     const { prepare } = openModels({ allow: [] });
-    const failed = await prepare({ 'a.bin': { url, sha256: SHA256 } });
-    expect(failed).toMatchObject({
-      kind: 'failed',
-      retryable: false,
-      why: expect.stringContaining('not public'),
-    });
+    expect(await prepare({ 'a.bin': { url, sha256: SHA256 } })).toMatchObject(failure('not public', false));
     expect(asked).toEqual([]);
   });
 
   it('have a limit of bytes together', async () => {
     const { url } = await aServer();
-    const { prepare } = openModels();
     const maxBytes = BYTES.byteLength + 1;
+    const { prepare } = openModels({ maxBytes });
     const models = { 'a.bin': { url, sha256: SHA256 }, 'b.bin': { url, sha256: '0'.repeat(64) } };
-    expect(await prepare(models, { maxBytes })).toMatchObject({
-      kind: 'failed',
-      why: expect.stringContaining(`more than ${maxBytes} bytes`),
-      retryable: false,
-    });
+    expect(await prepare(models)).toMatchObject(failure(`more than ${maxBytes} bytes`, false));
     const nested = { a: { url, sha256: SHA256 }, 'a/b': { url, sha256: SHA256 } };
-    expect(await prepare(nested)).toMatchObject({
-      why: expect.stringContaining('a/b is below a'),
-      retryable: false,
-    });
+    expect(await prepare(nested)).toMatchObject(failure('a/b is below a', false));
   });
 });

@@ -5,11 +5,11 @@ import { buffer } from 'node:stream/consumers';
 import { findUv } from '@runledger/local-servers/find-uv';
 import { pack, type Header } from 'tar-stream';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
-import type { VersionSource } from '../../src/runners/runner.ts';
+import type { FetchCode } from '../../src/runners/runner.ts';
 import { codeRunnerType } from '../../src/runners/code/code-runner-type.ts';
 import { settingsOf } from '../../src/runners/runner-registry.ts';
 import { isolations } from '../fixtures/isolations.ts';
-import { NO_SOURCE } from '../fixtures/no-source.ts';
+import { NO_CODE } from '../fixtures/no-code.ts';
 import { openConfigured, type ConfiguredOptions, type ConfiguredRuns } from '../runners/run-configured.ts';
 import { Value } from 'typebox/value';
 import { Type } from 'typebox';
@@ -41,22 +41,19 @@ export const compressed = (tar: Buffer): Archive => {
 };
 
 /** A gateway that has the archive, and counts how often it is fetched. */
-export const sourceOf = (
+export const codeFetcherOf = (
   { bytes }: Pick<Archive, 'bytes'>,
   until?: Promise<unknown>,
-): VersionSource & { readonly fetches: () => number } => {
+): FetchCode & { readonly fetches: () => number } => {
   let fetches = 0;
-  return {
-    ...NO_SOURCE,
-    code: async (path, stop) => {
-      fetches += 1;
-      await until;
-      if (stop.aborted) return { kind: 'stopped' };
-      await writeFile(path, bytes);
-      return { kind: 'fetched', bytes: bytes.byteLength, filename: 'code', content_type: '' };
-    },
-    fetches: () => fetches,
+  const fetch: FetchCode = async (path, stop) => {
+    fetches += 1;
+    await until;
+    if (stop.aborted) return { kind: 'stopped' };
+    await writeFile(path, bytes);
+    return { kind: 'fetched', bytes: bytes.byteLength, filename: 'code', content_type: '' };
   };
+  return Object.assign(fetch, { fetches: () => fetches });
 };
 
 /** A pure package with one module, as pip and uv install it. */

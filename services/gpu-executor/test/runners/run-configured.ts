@@ -20,13 +20,13 @@ import { observed } from './observed.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
 import { runFolders } from './run-folders.ts';
 import type { StartedRun, StartOptions } from './runner-conformance.ts';
-import { NO_SOURCE } from '../fixtures/no-source.ts';
+import { NO_CODE } from '../fixtures/no-code.ts';
 
 export interface ConfiguredRun extends StartOptions {
   /** Instead of the usual one. */
   readonly choice?: RunnerWork['choice'];
   readonly inputTargets?: RunnerWork['inputTargets'];
-  readonly source?: RunnerWork['source'];
+  readonly fetchCode?: RunnerWork['fetchCode'];
   readonly workflow_version_id?: string;
 }
 
@@ -102,6 +102,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
     executorName: 'box',
     slots,
     residents,
+    fetchModel: NO_CODE,
     cancelGraceMs: graceMs,
   });
   return {
@@ -136,7 +137,7 @@ const startRun = (
     gpu: 'A10G',
     attempt: 1,
     workflow_version_id: run.workflow_version_id ?? 'version',
-    source: run.source ?? NO_SOURCE,
+    fetchCode: run.fetchCode ?? NO_CODE,
     traceparent: null,
     choice,
     slot: { index: slot, gpu: 'A10G', device: String(slot) },

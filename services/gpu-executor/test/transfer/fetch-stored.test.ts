@@ -6,8 +6,8 @@ import { executorId } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { aRun, assigned } from '@runledger/testing/run-events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { VersionSource } from '../../src/runners/runner.ts';
-import { versionSource } from '../../src/transfer/fetch-stored.ts';
+import type { FetchCode } from '../../src/runners/runner.ts';
+import { codeFetcher } from '../../src/transfer/fetch-stored.ts';
 import { startGateway, type ExecutionGateway, type ServedFile } from '../fixtures/execution-gateway.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 
 const open = async (): Promise<{
   readonly gateway: ExecutionGateway;
-  readonly source: VersionSource;
+  readonly fetchCode: FetchCode;
   readonly path: string;
 }> => {
   const gateway = await startGateway();
@@ -34,7 +34,7 @@ const open = async (): Promise<{
   const signed = { gateway: new URL(gateway.url), signAttempt: () => signAttempt(keys, key, 1) };
   return {
     gateway,
-    source: versionSource({ ...signed, log: silentLogger }, assignment),
+    fetchCode: codeFetcher({ ...signed, log: silentLogger }, assignment),
     path: join(temporaryFolder(), 'file'),
   };
 };
@@ -44,30 +44,24 @@ const served = (text: string): ServedFile => {
   return { bytes, headers: { etag: `"${createHash('sha256').update(bytes).digest('hex')}"` } };
 };
 
-describe('what a version has beside its workflow', () => {
+describe('the code of a version', () => {
   it('is fetched with the token of the attempt, again when it did not arrive whole', async () => {
-    const { gateway, source, path } = await open();
+    const { gateway, fetchCode, path } = await open();
     gateway.code = served('an archive');
-    gateway.files.set('a', served('weights'));
     gateway.fetchFailures = ['broken'];
-    expect(await source.code(path, never)).toMatchObject({ kind: 'fetched', bytes: 10 });
+    expect(await fetchCode(path, never)).toMatchObject({ kind: 'fetched', bytes: 10 });
     expect(readFileSync(path, 'utf8')).toBe('an archive');
-    expect(await source.file('a', path, 100, never)).toMatchObject({ kind: 'fetched', bytes: 7 });
-    expect(gateway.fetches).toEqual(['code', 'files']);
+    expect(gateway.fetches).toEqual(['code']);
   });
 
-  it('that is gone or too large cannot be prepared', async () => {
-    const { gateway, source, path } = await open();
-    expect(await source.code(path, never)).toMatchObject({
+  it('that is gone cannot be prepared', async () => {
+    const { fetchCode, path } = await open();
+    expect(await fetchCode(path, never)).toMatchObject({
       error: {
         kind: 'prepare_failed',
         retryable: false,
         message: expect.stringContaining('The code of the version cannot be fetched'),
       },
-    });
-    gateway.files.set('a', served('weights'));
-    expect(await source.file('a', path, 3, never)).toMatchObject({
-      error: { kind: 'prepare_failed', message: expect.stringContaining('more than 3 bytes') },
     });
   });
 });

@@ -20,7 +20,7 @@ import type { ProgramLimits } from '../../../src/supervision/program-limits.ts';
 import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
-import { NO_SOURCE } from '../../fixtures/no-source.ts';
+import { NO_CODE } from '../../fixtures/no-code.ts';
 
 const group = noIsolation('chosen by the test');
 const DEPLOYMENT_ID = '01920000-0000-7000-8000-0000000000dd';
@@ -145,7 +145,7 @@ export const openPrograms = async (
         ...folders,
         inputTargets: [],
         workflow_version_id: 'version',
-        source: NO_SOURCE,
+        fetchCode: NO_CODE,
         traceparent: options.traceparent ?? null,
       },
       observe,

@@ -19,7 +19,7 @@ import { observed } from '../observed.ts';
 import { temporaryFolder } from './run-a-program.ts';
 import { runFolders } from '../run-folders.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
-import { NO_SOURCE } from '../../fixtures/no-source.ts';
+import { NO_CODE } from '../../fixtures/no-code.ts';
 
 const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);
 
@@ -87,7 +87,7 @@ export const openResidentProgram = async (
   closing?.addEventListener('abort', () => void close());
   atTheEnd(close);
   const runner = residentRunner(
-    { ...host, executorName: 'box', slots: SLOTS, residents, cancelGraceMs: graceMs },
+    { ...host, executorName: 'box', slots: SLOTS, residents, fetchModel: NO_CODE, cancelGraceMs: graceMs },
     'test',
     program,
   );
@@ -109,7 +109,7 @@ export const openResidentProgram = async (
       ...folders,
       inputTargets: [],
       workflow_version_id: 'version',
-      source: NO_SOURCE,
+      fetchCode: NO_CODE,
       traceparent: null,
     };
     const result = runner.run(work, observe, cancelling.signal);

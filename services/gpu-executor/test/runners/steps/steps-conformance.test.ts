@@ -21,7 +21,7 @@ import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
 import { describeRunner, JSON_VALUES, type Workload } from '../runner-conformance.ts';
 import { stepsRunnerType } from './steps-runner.ts';
-import { NO_SOURCE } from '../../fixtures/no-source.ts';
+import { NO_CODE } from '../../fixtures/no-code.ts';
 
 const TYPES = [programRunnerType, stepsRunnerType];
 const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
@@ -74,6 +74,7 @@ const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<Ope
     executorName: 'box',
     slots: [],
     residents,
+    fetchModel: NO_CODE,
     cancelGraceMs,
   });
   // No machine can have this kind: it is a runner of this test.
@@ -101,7 +102,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
         attempt: 1,
         inputTargets: [],
         workflow_version_id: 'version',
-        source: NO_SOURCE,
+        fetchCode: NO_CODE,
         traceparent: null,
         choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
         slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,
