@@ -46,7 +46,7 @@ export const readCapabilities = async (
   if (registeredBy(runners).programs.length === 0) {
     const advice =
       'this executor has no program and no model server, and gets no runs; name what it may run in EXECUTOR_PROGRAMS, EXECUTOR_COG or ' +
-      'EXECUTOR_COMFYUI, and in a container start an image that has it (examples/executor-images/README.md)';
+      'EXECUTOR_COMFYUI, or whose code of versions in EXECUTOR_CODE, and in a container start an image that has it (examples/executor-images/README.md)';
     log.warn({}, advice);
   }
   return { slots, runners };

@@ -11,12 +11,12 @@ import { folderBytes } from '../folders/folder-size.ts';
 import { removeTree } from '../folders/remove-tree.ts';
 
 /** Below the work folder. */
-export const PREPARED = 'prepared';
+const PREPARED = 'prepared';
 const PARTS = 'prepared-parts';
 const PART_KEPT_MS = 24 * 3_600_000;
 
 /** What a folder holds. Organisations share nothing. */
-export interface PreparedKey {
+interface PreparedKey {
   readonly org_id: string;
   readonly of: 'code' | 'environments' | 'harnesses' | 'models' | 'model-sets';
   /** A name that is safe in a path, such as a hash. */
@@ -172,7 +172,7 @@ const makeOnce = async (open: Open, folder: string, make: Make): Promise<HeldFol
 };
 
 /** What a disk without room means for a run; null for any other error. */
-export const fullDisk = (error: unknown): NotPrepared | null =>
+const fullDisk = (error: unknown): NotPrepared | null =>
   ['ENOSPC', 'EDQUOT'].includes(codeOf(error))
     ? failed(
         'The disk of the executor has no room for what the version needs. Its operator can make room, or set EXECUTOR_CODE_BYTES lower, so that less is kept.',

@@ -14,7 +14,7 @@ describeRunner('the runner of code', async ({ graceMs }) => {
   // Its runs then have nothing to say of preparing it.
   await start(manifestOf(archive, { command: ['true'] }), { fetchCode, nth: -1 }).result;
   return {
-    start: async (workload, { workflow: _, ...options } = {}) =>
+    start: async (workload, options) =>
       start(manifestOf(archive, { command: [`./${fileOf(workload)}`] }), { ...options, fetchCode }),
   };
 });

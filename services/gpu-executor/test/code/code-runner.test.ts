@@ -269,3 +269,29 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
     });
   });
 });
+
+describe('the packages of a version for Node', () => {
+  it('are beside its code, where Node looks for them, as its lock has them', async () => {
+    const dep = { name: 'words', version: '1.0.0', type: 'module', exports: './index.js' };
+    const own = { name: 'own', version: '1.0.0', dependencies: { words: 'file:words' } };
+    const packages = {
+      '': own,
+      words: { version: '1.0.0' },
+      'node_modules/words': { resolved: 'words', link: true },
+    };
+    const lock = { name: 'own', version: '1.0.0', lockfileVersion: 3, requires: true, packages };
+    const main = `import { greet } from 'words'; console.log(JSON.stringify({ output: { text: greet('you') } }));`;
+    const archive = await archiveOf({
+      'main.mjs': main,
+      'package.json': JSON.stringify(own),
+      'package-lock.json': JSON.stringify(lock),
+      'words/package.json': JSON.stringify(dep),
+      'words/index.js': 'export const greet = (name) => `hello ${name}`;',
+    });
+    const { start } = await openCode();
+    const manifest = manifestOf(archive, { command: ['node', 'main.mjs'], requirements: 'package.json' });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive) });
+    expect(await run.result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
+    expect(run.environments).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  });
+});

@@ -79,7 +79,7 @@ describe('prepared folders', () => {
 
   it('are not there when their executor was killed while it made them', async () => {
     const workFolder = temporaryFolder();
-    const script = join(import.meta.dirname, 'half-made.ts');
+    const script = join(import.meta.dirname, '../fixtures/half-made-folder.ts');
     const executor = spawn(process.execPath, [script, workFolder], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(executor.stdout, 'data');
     executor.kill('SIGKILL');

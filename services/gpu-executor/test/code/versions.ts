@@ -35,7 +35,7 @@ export const archiveOf = async (
   return compressed(await buffer(tar));
 };
 
-export const compressed = (tar: Buffer): Archive => {
+const compressed = (tar: Buffer): Archive => {
   const bytes = zstdCompressSync(tar);
   return { bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
 };
@@ -111,7 +111,7 @@ if (!found.ok) process.stderr.write(`no tests with uv: ${found.why}\n`);
 export const uv = found.ok ? found.path : null;
 
 /** The strongest that this machine allows. */
-export const isolation = isolations[0]?.[1];
+const isolation = isolations[0]?.[1];
 
 /** An executor that runs the code of all organisations, unless the settings say otherwise. */
 export const openCode = (
