@@ -55,10 +55,11 @@ const start = async (
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);
   const keys = await newAttemptKeys();
   const [abandon, disconnected] = [new AbortController(), new AbortController()];
+  const runnerFor = openRunners(runners, host);
   const { executor, terms, counts } = openExecutor(log, {
     executor_id,
     slots,
-    runnerFor: openRunners(runners, host),
+    runnerFor,
     workFolder,
     turns,
     keys,
@@ -82,6 +83,7 @@ const start = async (
     executor,
     terms,
     residents: host.residents,
+    prepared: () => runnerFor({ kind: 'code' })?.prepared?.() ?? [],
     onHeartbeat: counts.heartbeat,
   };
   const presence = await openFleetPresence(log, presenceOptions, stopping);

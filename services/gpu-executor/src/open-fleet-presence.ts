@@ -26,6 +26,7 @@ export const openFleetPresence = (
     executor,
     terms,
     residents,
+    prepared,
     onHeartbeat,
   }: {
     readonly executor_id: ExecutorId;
@@ -39,6 +40,8 @@ export const openFleetPresence = (
     readonly executor: Executor;
     readonly terms: KnownTerms;
     readonly residents: ResidentProcesses;
+    /** The workflow versions that it has prepared. */
+    readonly prepared: () => readonly string[];
     readonly onHeartbeat: () => void;
   },
   stopping: AbortSignal,
@@ -63,7 +66,12 @@ export const openFleetPresence = (
       append: (event) =>
         event.type === 'ExecutorRegistered' ? register(log, event, terms) : appendFleet(log, event),
       sendHeartbeat: async (heartbeat) => {
-        const present = { runs: executor.busy(), loaded: residents.loaded() };
+        const versions = prepared();
+        const present = {
+          runs: executor.busy(),
+          loaded: residents.loaded(),
+          ...(versions.length > 0 && { prepared: [...versions] }),
+        };
         await sendHeartbeat(log, { executor_id, ...present, ...heartbeat }, periodMs * 3);
         onHeartbeat();
       },

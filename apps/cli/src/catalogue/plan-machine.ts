@@ -53,6 +53,11 @@ export const planMachine = async (
     );
   checkKind(kind);
   if (known !== undefined) {
+    // Its other deployments could not be executed any more.
+    if ((known.runner.kind === 'code') !== (kind === 'code'))
+      throw new CommandError(
+        `There is a machine ${plain(name)} already, and it ${known.runner.kind === 'code' ? 'executes the code of folders' : `has the runner ${known.runner.kind}`}. Give the deployment another name with --name, or name another machine with --machine.`,
+      );
     const asked = { name, gpu: gpu ?? known.gpu, runner: runner ?? known.runner };
     const stays =
       parseGpuModel(asked.gpu) === known.gpu &&

@@ -170,7 +170,8 @@ const planCode = async (
 ): Promise<VersionPlan> => {
   const { sha256, bytes, contents } = archive;
   const now: Compared = { contents, manifest, inputs };
-  const before = present?.code?.sha256 === sha256 ? contents : await contentsOfVersion(client, present);
+  // Also of an equal archive: it may be lost, and then this one repairs it.
+  const before = await contentsOfVersion(client, present);
   const changes = changesSince(present, before, now);
   const code = {
     sha256,

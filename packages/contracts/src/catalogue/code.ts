@@ -18,6 +18,7 @@ export type StoredCode = Static<typeof StoredCode>;
 /** A path below the folder, with `/` between its parts, and no way out of it. */
 const PATH = '^(?!/)(?!(?:.*/)?\\.\\.?(?:/|$))[^\\u0000-\\u001f\\u007f\\\\]{1,512}$';
 export const PathInFolder = Type.String({ pattern: PATH });
+const ONLY = { additionalProperties: false };
 const NAME = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
 
 /** A file that is fetched for a machine once: model weights. */
@@ -54,9 +55,9 @@ export const CodeManifest = Type.Object(
     python: Type.Optional(Type.String({ pattern: '^3\\.\\d{1,2}$' })),
     /** What is installed: a `requirements.txt`, a `pyproject.toml` with or without `uv.lock`, or a `package.json` with its lock. */
     requirements: Type.Optional(PathInFolder),
-    env: Type.Optional(Type.Record(Type.String({ pattern: NAME }), Type.String({ maxLength: 32_768 }))),
+    env: Type.Optional(Type.Record(Type.String({ pattern: NAME }), Type.String({ maxLength: 32_768 }), ONLY)),
     /** By their paths in `$RUNLEDGER_MODELS`. */
-    models: Type.Optional(Type.Record(Type.String({ pattern: PATH }), ModelFile)),
+    models: Type.Optional(Type.Record(Type.String({ pattern: PATH }), ModelFile, ONLY)),
     /** Of a process that stays: seconds until it is ready, and until it is ended without a run; and how many runs it has. */
     start_timeout_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 7 * 24 * 3_600 })),
     idle_timeout_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 7 * 24 * 3_600 })),

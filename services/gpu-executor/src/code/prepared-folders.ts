@@ -54,6 +54,8 @@ export interface PreparedFolders {
   ): Promise<HeldFolder | NotPrepared>;
   /** Where a file is while it is on its way, for who makes a folder of it: what is there of it stays for a day after a failure and a kill. */
   partOf(org_id: string, name: string): Promise<string>;
+  /** Whether all of them are there. */
+  has(paths: readonly string[]): boolean;
   /** For a process that outlives the run which has them. */
   hold(paths: readonly string[]): Disposable;
 }
@@ -128,6 +130,7 @@ export const openPreparedFolders = (settings: {
       await mkdir(parts, { recursive: true, mode: 0o700 });
       return join(parts, name);
     },
+    has: (paths) => paths.every((each) => open.entries.has(each)),
     hold: (paths) => {
       const all = new DisposableStack();
       for (const each of paths) {

@@ -58,6 +58,8 @@ export type RunnerCapabilities = Partial<Pick<ExecutorRegistered, 'programs' | '
 export interface OpenRunner extends Runner {
   /** Names the outputs of such a run, for people. */
   readonly outputId: (choice: RunnerChoice) => string;
+  /** The workflow versions that it can begin without fetching anything; left out by runners that fetch nothing. */
+  readonly prepared?: () => readonly string[];
 }
 
 /** What the executor provides to every runner. */

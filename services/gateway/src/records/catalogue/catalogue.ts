@@ -79,18 +79,24 @@ export const catalogue = perLog((log): Catalogue => {
   };
 });
 
-/** Allows a change of a record, unless it archives a record that a deployment needs. @throws {LogUnavailable} */
+/** Allows a change of a record, unless a deployment needs it as it is. @throws {LogUnavailable} */
 export const decideArchiving = async <Stored extends Owned>(
   deployments: Catalogue['deployments'],
   used: DeploymentPart,
   before: Stored,
   record: Stored,
+  /** What deployments need of it is another thing. */
+  isOther = false,
 ): Promise<DecidedRecord<Stored, Conflict>> => {
   const isArchived = record.archived === true && before.archived !== true;
-  const blocking = isArchived
-    ? await deployments.find(record.org_id, (one) => !one.archived && one[used] === record.id)
-    : undefined;
+  const blocking =
+    isArchived || isOther
+      ? await deployments.find(record.org_id, (one) => !one.archived && one[used] === record.id)
+      : undefined;
   return blocking === undefined
     ? { kind: 'changed', record }
-    : { kind: 'refused', why: blockedByDeployments(blocking.newest, blocking.others, used, 'Archive') };
+    : {
+        kind: 'refused',
+        why: blockedByDeployments(blocking.newest, blocking.others, used, 'Archive'),
+      };
 };

@@ -45,7 +45,7 @@ const operations = recordOperations(
     descriptions: {
       create: 'A kind of host that runs execute on: a GPU model, and how a workflow is executed there.',
       change:
-        'Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived.',
+        'Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived, nor begin or cease to run code.',
       delete:
         'It must have been archived for a minute. A machine that a deployment or a run in progress uses cannot be deleted.',
     },
@@ -74,9 +74,12 @@ export const machineRoutes = (
     found(await machines.get(org_id, path.machine_id), 'Machine'),
   ),
   route(operations.change, async ({ path, body }, { org_id }) => {
-    const result = await machines.change(org_id, path.machine_id, (machine) =>
-      decideArchiving(deployments, 'machine_id', machine, changedMachine(machine, body)),
-    );
+    const result = await machines.change(org_id, path.machine_id, (machine) => {
+      const after = changedMachine(machine, body);
+      // Versions with code and others are executed by different machines.
+      const isOther = (machine.runner.kind === 'code') !== (after.runner.kind === 'code');
+      return decideArchiving(deployments, 'machine_id', machine, after, isOther);
+    });
     return changed(result, 'Machine', refusedBy);
   }),
   route(operations.delete, async ({ path }, { org_id }) =>

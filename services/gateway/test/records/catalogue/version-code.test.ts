@@ -126,6 +126,18 @@ describe('a version with code', () => {
     const deploy = (workflow_version_id: string, machine_id: string) =>
       post(`${gateway.api}/deployments`, admin, { name: 'a', workflow_version_id, machine_id });
     expect((await deploy(version.id, code)).status).toBe(201);
+    const change = (id: string, runner: unknown) =>
+      call(`${gateway.api}/machines/${id}`, admin, {
+        method: 'PATCH',
+        body: JSON.stringify({ runner }),
+        headers: { 'content-type': 'application/json' },
+      });
+    expect(await change(code, { kind: 'comfyui' })).toMatchObject({
+      status: 409,
+      body: { code: 'record_in_use' },
+    });
+    expect((await change(program, { kind: 'code' })).status).toBe(200);
+    expect((await change(program, { kind: 'program', program: 'render' })).status).toBe(200);
     for (const [one, machine] of [
       [version.id, program],
       [plain.id, code],

@@ -11,14 +11,17 @@ import { realPath } from '../../view/real-paths.ts';
 import { isReserved, whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import { runProgram, type NamedProgram } from '../program/program-runner.ts';
 import { runResident, type NamedResident } from '../program/resident-runner.ts';
-import type { RunnerHost } from '../runner-type.ts';
+import type { OpenRunner, RunnerHost } from '../runner-type.ts';
 import type { Runner, RunnerWork, RunObserver, RunResult } from '../runner.ts';
 
 /** Executes the code that comes with a version: prepares it, and then runs it as a program. */
-export const codeRunner = (host: RunnerHost & PrepareHost): Runner => {
+export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRunner, 'prepared'> => {
   /** By what they start. One that is forgotten is ended by the next process of its slot. */
   const residents = new LRUCache<string, Runner>({ max: MOST_RESIDENTS });
+  /** What each version needs, those that were used last. */
+  const versions = new LRUCache<string, readonly string[]>({ max: MOST_PREPARED });
   return {
+    prepared: () => [...versions].flatMap(([id, folders]) => (host.folders.has(folders) ? [id] : [])),
     run: async (work, observe, signal) => {
       const began = performance.now();
       const { workflow: manifest } = work;
@@ -27,6 +30,7 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner => {
       if (prepared.kind === 'stopped') return { outcome: 'cancelled', forced: false, files: [] };
       if (prepared.kind === 'failed') return { outcome: 'failed', error: prepared.error, files: [] };
       using version = prepared;
+      versions.set(work.workflow_version_id, version.folders);
       const program = await programOf(host, version);
       if (typeof program === 'string') return failed(program);
       const observed = observing(observe, performance.now() - began, version);
@@ -43,6 +47,8 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner => {
 };
 
 const MOST_RESIDENTS = 256;
+/** A heartbeat lists them. */
+const MOST_PREPARED = 64;
 const NO_MANIFEST =
   'The workflow of the version is no manifest of code that this executor knows. Update the executor, or deploy the version again.';
 
