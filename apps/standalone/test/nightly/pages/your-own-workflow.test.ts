@@ -73,7 +73,7 @@ const expectAsDescribed = async (heading: string, newcomer: Newcomer): Promise<v
 };
 
 describe('the page about your own workflow shows what happens with', () => {
-  it.each(['A program for each run', 'A program that stays loaded'])(
+  it.each(['A folder', 'A program for each run', 'A program that stays loaded'])(
     '%s',
     { timeout: 240_000 },
     async (heading) => expectAsDescribed(heading, { home: temporaryFolder() }),

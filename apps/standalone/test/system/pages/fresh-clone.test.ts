@@ -97,7 +97,7 @@ describe('a fresh clone, for a user without privileges', () => {
 
   it('stops with Ctrl-C', async () => {
     await terminal.stop();
-    expect(terminal.output()).toMatch(/Stopping\.\nStopped\.\n$/);
+    expect(terminal.output()).toMatch(/Stopping\.\nStopped\.\n(?:npm notice.*\n)*$/);
     expect(existsSync(join(newcomer.clone, '.runledger', 'connection.json'))).toBe(false);
   });
 
