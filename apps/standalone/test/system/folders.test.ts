@@ -107,7 +107,7 @@ def greet(name: str, times: int = 1):
       'a function for Node',
       {
         'runledger.toml': toml('node', 'run = "add.mjs:add"\n[inputs]\na = { type = "integer" }'),
-        'add.mjs': 'export const add = async ({ a }) => ({ text: [String(a + 1)] });\n',
+        'add.mjs': 'export const add = async ({ a }) => `${a + 1}`;\n',
       },
       ['a=41'],
       ['42'],

@@ -39,6 +39,8 @@ export interface EnvironmentRun {
 export interface Environment extends Disposable {
   /** What is installed; null where nothing is. */
   readonly folder: string | null;
+  /** Nobody had to wait for it. */
+  readonly wasThere: boolean;
   /** The programs of its packages. */
   readonly bin: string | null;
   /** What is installed in it: the same for all machines that make the same of the same files. Null where nothing is installed. */
@@ -51,7 +53,16 @@ export interface Environment extends Disposable {
   readonly code: string;
 }
 
-const NOTHING = { [Symbol.dispose]: (): void => undefined };
+const nothingInstalled = (code: string, python: Python | null): Environment => ({
+  folder: null,
+  wasThere: true,
+  bin: null,
+  sha256: null,
+  python: python?.executable ?? null,
+  tools: python === null ? [] : [python.executable],
+  code,
+  [Symbol.dispose]: () => undefined,
+});
 
 /** The packages that a version needs, installed once for an organisation, and its interpreter. */
 export const prepareEnvironment = async (
@@ -69,27 +80,11 @@ export const prepareEnvironment = async (
   if (file !== null && basename(file) === 'package.json')
     return withPackages(host, folders, { ...run, file, path: PATH });
   const python = await findPython(manifest.python, PATH);
-  if (typeof python === 'string') return failed(`The Python of the executor cannot be used: ${python}.`);
+  // Code for something else needs none.
   if (file === null && manifest.python === undefined)
-    return {
-      ...NOTHING,
-      folder: null,
-      bin: null,
-      sha256: null,
-      python: python?.executable ?? null,
-      tools: python === null ? [] : [python.executable],
-      code,
-    };
-  if (file === null && python !== null)
-    return {
-      ...NOTHING,
-      folder: null,
-      bin: null,
-      sha256: null,
-      python: python.executable,
-      tools: [python.executable],
-      code,
-    };
+    return nothingInstalled(code, typeof python === 'string' ? null : python);
+  if (typeof python === 'string') return failed(`The Python of the executor cannot be used: ${python}.`);
+  if (file === null && python !== null) return nothingInstalled(code, python);
   return withPython(host, settings, folders, { ...run, file, python, path: PATH });
 };
 
@@ -173,10 +168,11 @@ const withPython = async (
 
 const environmentOf = (
   held: HeldFolder,
-  of: Omit<Environment, 'folder' | keyof Disposable>,
+  of: Omit<Environment, 'folder' | 'wasThere' | keyof Disposable>,
 ): Environment => ({
   ...of,
   folder: held.path,
+  wasThere: held.wasThere,
   [Symbol.dispose]: () => held[Symbol.dispose](),
 });
 

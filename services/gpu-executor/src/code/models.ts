@@ -7,14 +7,14 @@ import type { CodeManifest, ModelFile } from '@runledger/contracts/catalogue/cod
 import { codeOf } from '@runledger/resilience/errors';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
 import { noPart, type PartOfFile } from '../transfer/input-file.ts';
-import { failed, type HeldFolder, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
+import { failed, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 
 export interface ModelsRun {
   readonly org_id: string;
   readonly manifest: CodeManifest;
   readonly folders: PreparedFolders;
-  /** What happens, in a few words. It is shown, and a line of the log of the run. */
-  readonly onStep: (step: string) => void;
+  /** What happens, in a few words. It is shown, and a line of the log of the run unless `isLogged` is false. */
+  readonly onStep: (step: string, isLogged?: boolean) => void;
   readonly stop: AbortSignal;
 }
 
@@ -22,6 +22,7 @@ export interface ModelsRun {
 export interface PreparedModels extends Disposable {
   readonly kind: 'prepared';
   readonly path: string;
+  readonly wasThere: boolean;
   /** All that it leads to. */
   readonly folders: readonly string[];
 }
@@ -45,6 +46,7 @@ export const prepareModels = async (
   using stack = new DisposableStack();
   const links = new Map<string, string>();
   let left = folders.maxBytes;
+  let wasThere = true;
   for (const [path, model] of models) {
     const made = await folders.use(
       { org_id, of: 'models', key: model.sha256 },
@@ -53,6 +55,7 @@ export const prepareModels = async (
     );
     if (made.kind !== 'prepared') return made;
     stack.use(made);
+    wasThere &&= made.wasThere;
     const file = join(made.path, WEIGHTS);
     left -= (await stat(file)).size;
     if (left < 0) return failed(tooMany(folders));
@@ -65,15 +68,15 @@ export const prepareModels = async (
   );
   if (set.kind !== 'prepared') return set;
   stack.use(set);
-  return held(set, [...links.values()].map(dirname), stack.move());
+  const all = stack.move();
+  return {
+    kind: 'prepared',
+    path: set.path,
+    wasThere: wasThere && set.wasThere,
+    folders: [set.path, ...[...links.values()].map(dirname)],
+    [Symbol.dispose]: () => all.dispose(),
+  };
 };
-
-const held = ({ kind, path }: HeldFolder, files: readonly string[], all: Disposable): PreparedModels => ({
-  kind,
-  path,
-  folders: [path, ...files],
-  [Symbol.dispose]: () => all[Symbol.dispose](),
-});
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -144,13 +147,13 @@ const sha256Of = ({ hash }: PartOfFile): string => hash.copy().digest('hex');
 const TELL_EVERY_MS = 1_000;
 const MEGABYTE = 1_000_000;
 
-const tellEvery = (path: string, part: PartOfFile, onStep: (step: string) => void): Disposable => {
+const tellEvery = (path: string, part: PartOfFile, onStep: ModelsRun['onStep']): Disposable => {
   let told = part.bytes;
   const timer = setInterval(() => {
     if (part.bytes === told) return;
     told = part.bytes;
     const of = part.of === null ? '' : ` of ${Math.ceil(part.of / MEGABYTE)}`;
-    onStep(`fetching ${path}, ${Math.floor(told / MEGABYTE)}${of} MB`);
+    onStep(`fetching ${path}, ${Math.floor(told / MEGABYTE)}${of} MB`, false);
   }, TELL_EVERY_MS);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 };

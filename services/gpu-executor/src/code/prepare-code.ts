@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { removeTree } from '../folders/remove-tree.ts';
 import type { ProcessHost } from '../runners/runner-type.ts';
-import type { RunObserver, RunnerWork } from '../runners/runner.ts';
+import { liveStatus, type RunObserver, type RunnerWork } from '../runners/runner.ts';
 import { prepareEnvironment, type Environment, type EnvironmentSettings } from './environment.ts';
 import { harnessFiles } from './function-harness.ts';
 import { prepareModels } from './models.ts';
@@ -23,6 +23,8 @@ export interface PreparedVersion extends Disposable {
   readonly harness: { readonly folder: string; readonly command: readonly string[] } | null;
   /** Null without weights. */
   readonly models: string | null;
+  /** Nobody had to wait for any of it. */
+  readonly wasThere: boolean;
   /** All folders that are in use. */
   readonly folders: readonly string[];
 }
@@ -45,10 +47,10 @@ export const prepareVersion = async (
 ): Promise<PreparedVersion | NotPrepared> => {
   const { folders } = host;
   let isShown = false;
-  const onStep = (step: string): void => {
+  const onStep = (step: string, isLogged = true): void => {
     isShown = true;
-    observe.progress({ progress: 0, live_status: `preparing: ${step}` });
-    observe.log({ stream: 'runner', line: `preparing: ${step}` });
+    observe.progress({ progress: 0, live_status: liveStatus(`preparing: ${step}`) });
+    if (isLogged) observe.log({ stream: 'runner', line: `preparing: ${step}` });
   };
   const onLine = (line: string): void => observe.log({ stream: 'runner', line });
   using stack = new DisposableStack();
@@ -75,6 +77,7 @@ export const prepareVersion = async (
     environment,
     harness,
     models: models?.path ?? null,
+    wasThere: [code, environment, models, harness?.held].every((each) => each?.wasThere !== false),
     folders: used.filter((each) => typeof each === 'string'),
     [Symbol.dispose]: () => held.dispose(),
   };
@@ -126,7 +129,7 @@ const writeHarness = async (
     folders,
     stop,
   }: { readonly org_id: string; readonly folders: PreparedFolders; readonly stop: AbortSignal },
-): Promise<(NonNullable<PreparedVersion['harness']> & { readonly held: Disposable }) | NotPrepared> => {
+): Promise<(NonNullable<PreparedVersion['harness']> & { readonly held: HeldFolder }) | NotPrepared> => {
   const { files, command } = harnessFiles(run);
   const key = createHash('sha256').update(JSON.stringify(files)).digest('hex');
   const held = await folders.use(

@@ -32,6 +32,8 @@ export type NotPrepared =
 export interface HeldFolder extends Disposable {
   readonly kind: 'prepared';
   readonly path: string;
+  /** Nobody had to wait for it. */
+  readonly wasThere: boolean;
 }
 
 /**
@@ -98,9 +100,9 @@ export const openPreparedFolders = (settings: {
   const use: PreparedFolders['use'] = async ({ org_id, of, key }, make, stop, isIntact = existsSync) => {
     await ready;
     const folder = join(path, org_id, of, key);
-    while (!stop.aborted) {
+    for (let wasThere = true; !stop.aborted; wasThere = false) {
       const entry = open.entries.get(folder);
-      if (entry !== undefined && isIntact(folder)) return held(open, entry);
+      if (entry !== undefined && isIntact(folder)) return held(open, entry, wasThere);
       const others = making.get(folder);
       if (others === undefined) {
         if (entry !== undefined) drop(open, entry);
@@ -135,7 +137,7 @@ export const openPreparedFolders = (settings: {
       const all = new DisposableStack();
       for (const each of paths) {
         const entry = open.entries.get(each);
-        if (entry !== undefined) all.use(held(open, entry));
+        if (entry !== undefined) all.use(held(open, entry, true));
       }
       return all;
     },
@@ -163,7 +165,7 @@ const makeOnce = async (open: Open, folder: string, make: Make): Promise<HeldFol
     await rename(half, recordOf(folder));
     const entry: Entry = { path: folder, bytes, lastUsed: Date.now(), holders: 0 };
     entries.set(folder, entry);
-    const own = held(open, entry);
+    const own = held(open, entry, false);
     makeRoom(open);
     return own;
   } catch (error) {
@@ -192,12 +194,13 @@ const makeEnterable = async ({ path }: Open, folder: string): Promise<void> => {
 const ENTERABLE = 0o711;
 const READABLE = 0o755;
 
-const held = (open: Open, entry: Entry): HeldFolder => {
+const held = (open: Open, entry: Entry, wasThere: boolean): HeldFolder => {
   let isHeld = true;
   entry.holders += 1;
   return {
     kind: 'prepared',
     path: entry.path,
+    wasThere,
     [Symbol.dispose]: () => {
       if (!isHeld) return;
       isHeld = false;

@@ -1,14 +1,22 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it, vi } from 'vitest';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
-import { ORG_ID } from '../fixtures/isolations.ts';
+import type { RunnerWork } from '../../src/runners/runner.ts';
+import { halfOf, isolations, ORG_ID } from '../fixtures/isolations.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
+import type { FetchUrl } from '../../src/transfer/fetch-url.ts';
+import { noPart } from '../../src/transfer/input-file.ts';
 import { archiveOf, manifestOf, openCode, codeFetcherOf, uv, wheelOf } from './versions.ts';
 
 const output = (text: string): string => JSON.stringify({ output: { text } });
 const until = (condition: () => boolean): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+/** A module. */
+const WORDS = 'def greet(name):\n    return "hello " + name\n';
 const DEPLOYMENT_ID = '01920000-0000-7000-8000-0000000000dd';
 
 /** In the place of uv. */
@@ -19,34 +27,36 @@ const toolOf = (script: string): string => {
 };
 
 describe('the code of a version', () => {
-  it('is fetched once, for all slots and runs, and executed in its folder, which it cannot change', async () => {
-    const script = `#!/bin/sh
+  it.each(isolations)(
+    'is fetched once %s, for all slots and runs, and executed in its folder',
+    async (_, isolation) => {
+      const script = `#!/bin/sh
 cat words.txt
-touch here 2>/dev/null || echo closed
 touch "$RUNLEDGER_OUTPUT_DIR/file"
 echo '${output('done')}'
 `;
-    const archive = await archiveOf({ 'run.sh': script, 'words.txt': 'hello\n' });
-    const fetchCode = codeFetcherOf(archive);
-    const { start, workFolder } = await openCode();
-    const manifest = manifestOf(archive, { command: ['./run.sh'] });
-    const runs = [0, 1].map((slot) => start(manifest, { slot, fetchCode }));
-    for (const { result, codes, lines } of runs) {
-      expect(await result).toMatchObject({
-        outcome: 'succeeded',
-        data: { text: ['done'] },
-        files: [{ filename: 'file' }],
-      });
-      expect(codes).toEqual([archive.sha256]);
-      const written = lines.filter(({ stream }) => stream === 'stdout').map(({ line }) => line);
-      expect(written).toEqual(['hello', 'closed']);
-    }
-    expect(fetchCode.fetches()).toBe(1);
-    expect(await start(manifest, { fetchCode, nth: 1 }).result).toMatchObject({ outcome: 'succeeded' });
-    expect(fetchCode.fetches()).toBe(1);
-    const folder = join(workFolder, 'prepared', ORG_ID, 'code', archive.sha256);
-    expect(existsSync(join(folder, 'words.txt'))).toBe(true);
-  });
+      const archive = await archiveOf({ 'run.sh': script, 'words.txt': 'hello\n' });
+      const fetchCode = codeFetcherOf(archive);
+      const { start, workFolder } = await openCode({}, { isolation });
+      const manifest = manifestOf(archive, { command: ['./run.sh'] });
+      const runs = [0, 1].map((slot) => start(manifest, { slot, fetchCode }));
+      for (const { result, codes, lines } of runs) {
+        expect(await result).toMatchObject({
+          outcome: 'succeeded',
+          data: { text: ['done'] },
+          files: [{ filename: 'file' }],
+        });
+        expect(codes).toEqual([archive.sha256]);
+        const written = lines.filter(({ stream }) => stream === 'stdout').map(({ line }) => line);
+        expect(written).toEqual(['hello']);
+      }
+      expect(fetchCode.fetches()).toBe(1);
+      expect(await start(manifest, { fetchCode, nth: 1 }).result).toMatchObject({ outcome: 'succeeded' });
+      expect(fetchCode.fetches()).toBe(1);
+      const folder = join(workFolder, 'prepared', ORG_ID, 'code', archive.sha256);
+      expect(existsSync(join(folder, 'words.txt'))).toBe(true);
+    },
+  );
 
   it.each<readonly [string, Omit<CodeManifest, 'code_sha256'>, string]>([
     [
@@ -128,6 +138,44 @@ for line in sys.stdin:
   });
 });
 
+describe('a function of a version', () => {
+  it('stays loaded with its models, which are fetched once', async () => {
+    const weights = 'weights';
+    const sha256 = createHash('sha256').update(weights).digest('hex');
+    const source = `import os
+words = open(os.path.join(os.environ["RUNLEDGER_MODELS"], "a/words.txt")).read()
+loaded = os.urandom(4).hex()
+
+def predict(name: str):
+    return f"{words} {name} {loaded}"
+`;
+    const archive = await archiveOf({ 'predict.py': source });
+    let fetches = 0;
+    const fetchModel: FetchUrl = async (_url, { path, part = noPart() }) => {
+      fetches += 1;
+      await writeFile(path, weights);
+      part.hash.update(weights);
+      part.bytes = weights.length;
+      return { kind: 'fetched', bytes: weights.length, filename: '', content_type: '' };
+    };
+    const { start, workFolder } = await openCode({}, { fetchModel });
+    const models = { 'a/words.txt': { url: 'https://example.com/words.txt', sha256 } };
+    const manifest = manifestOf(archive, { run: 'predict.py:predict', models });
+    const run = (nth: number): ReturnType<typeof start> =>
+      start(manifest, { fetchCode: codeFetcherOf(archive), inputs: { name: 'you' }, nth });
+    const first = run(1);
+    const result = await first.result;
+    expect(result, JSON.stringify(first.lines)).toMatchObject({
+      outcome: 'succeeded',
+      data: { text: [expect.stringMatching(/^weights you [0-9a-f]{8}$/)] },
+    });
+    expect(await run(2).result).toEqual(result);
+    expect(fetches).toBe(1);
+    const kept = readdirSync(join(workFolder, 'prepared', ORG_ID, 'models'));
+    expect(kept.toSorted()).toEqual([sha256, `${sha256}.json`]);
+  });
+});
+
 describe('what installs packages', () => {
   const requirements = { command: ['true'], requirements: 'requirements.txt' };
 
@@ -192,7 +240,7 @@ describe.skipIf(uv === null)('the packages of a version', () => {
   const wheelHouse = (): string => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o755);
-    const wheel = wheelOf('words', '1.0', 'def greet(name):\n    return "hello " + name\n');
+    const wheel = wheelOf('words', '1.0', WORDS);
     writeFileSync(join(folder, wheel.filename), wheel.bytes);
     return folder;
   };
@@ -204,35 +252,41 @@ except OSError:
 print(json.dumps({"output": {"text": words.greet("you")}}))
 `;
 
-  it('are installed once from a folder with wheels, and belong to no program', async () => {
-    const archive = await archiveOf({ 'main.py': main, 'requirements.txt': 'words==1.0\n' });
-    const fetchCode = codeFetcherOf(archive);
-    const settings = { EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() };
-    const { start, workFolder } = await openCode(settings);
-    const manifest = manifestOf(archive, {
-      command: ['python', 'main.py'],
-      requirements: 'requirements.txt',
-    });
-    const runs = [0, 1].map((slot) => start(manifest, { slot, fetchCode }));
-    const lines = [];
-    for (const run of runs) {
-      const result = await run.result;
-      expect(result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
-      lines.push(...run.lines);
-      expect(run.environments).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
-    }
-    expect(lines.filter(({ line }) => line === 'preparing: installing packages')).toHaveLength(1);
-    expect(lines.filter(({ line }) => line === 'closed')).toHaveLength(2);
-    const folder = join(workFolder, 'prepared', ORG_ID, 'environments');
-    const [name = ''] = readdirSync(folder);
-    expect(statSync(join(folder, name, 'pyvenv.cfg'))).toMatchObject({ uid: process.geteuid?.(), nlink: 1 });
+  it.each(halfOf(isolations, 0))(
+    'are installed once %s from a folder with wheels, and belong to no program',
+    async (_, isolation) => {
+      const archive = await archiveOf({ 'main.py': main, 'requirements.txt': 'words==1.0\n' });
+      const fetchCode = codeFetcherOf(archive);
+      const settings = { EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() };
+      const { start, workFolder } = await openCode(settings, { isolation });
+      const manifest = manifestOf(archive, {
+        command: ['python', 'main.py'],
+        requirements: 'requirements.txt',
+      });
+      const runs = [0, 1].map((slot) => start(manifest, { slot, fetchCode }));
+      const lines = [];
+      for (const run of runs) {
+        const result = await run.result;
+        expect(result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
+        lines.push(...run.lines);
+        expect(run.environments).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+      }
+      expect(lines.filter(({ line }) => line === 'preparing: installing packages')).toHaveLength(1);
+      expect(lines.filter(({ line }) => line === 'closed')).toHaveLength(2);
+      const folder = join(workFolder, 'prepared', ORG_ID, 'environments');
+      const [name = ''] = readdirSync(folder);
+      expect(statSync(join(folder, name, 'pyvenv.cfg'))).toMatchObject({
+        uid: process.geteuid?.(),
+        nlink: 1,
+      });
 
-    // As after an update of the machine.
-    rmSync(join(folder, name, 'bin/python'));
-    const again = start(manifest, { fetchCode, nth: 1 });
-    expect(await again.result).toMatchObject({ outcome: 'succeeded' });
-    expect(again.environments).toEqual(runs[0]?.environments);
-  });
+      // As after an update of the machine.
+      rmSync(join(folder, name, 'bin/python'));
+      const again = start(manifest, { fetchCode, nth: 1 });
+      expect(await again.result).toMatchObject({ outcome: 'succeeded' });
+      expect(again.environments).toEqual(runs[0]?.environments);
+    },
+  );
 
   it('are those of its project, without the project itself', async () => {
     const project =
@@ -246,6 +300,48 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
     });
     const run = start(manifest, { fetchCode: codeFetcherOf(archive) });
     expect(await run.result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
+  });
+
+  it('are those of its lock, with their hashes, from where the executor has packages', async () => {
+    const { bytes } = wheelOf('words', '1.0', WORDS);
+    const lockWith = (hash: string): string => `version = 1
+revision = 3
+requires-python = ">=3.8"
+
+[[package]]
+name = "own"
+version = "0"
+source = { virtual = "." }
+dependencies = [{ name = "words" }]
+
+[package.metadata]
+requires-dist = [{ name = "words" }]
+
+[[package]]
+name = "words"
+version = "1.0"
+source = { registry = "https://index.example/simple" }
+wheels = [{ url = "https://index.example/words-1.0-py3-none-any.whl", hash = "sha256:${hash}", size = ${bytes.length} }]
+`;
+    const project =
+      '[project]\nname = "own"\nversion = "0"\nrequires-python = ">=3.8"\ndependencies = ["words"]\n';
+    const { start } = await openCode({ EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() });
+    const run = async (hash: string, nth: number): Promise<ReturnType<typeof start>> => {
+      const files = { 'main.py': main, 'pyproject.toml': project, 'uv.lock': lockWith(hash) };
+      const archive = await archiveOf(files);
+      const manifest = manifestOf(archive, {
+        command: ['python', 'main.py'],
+        requirements: 'pyproject.toml',
+      });
+      return start(manifest, { fetchCode: codeFetcherOf(archive), nth });
+    };
+    const locked = await run(createHash('sha256').update(bytes).digest('hex'), 1);
+    expect(await locked.result, JSON.stringify(locked.lines)).toMatchObject({
+      data: { text: ['hello you'] },
+    });
+    const other = await run('0'.repeat(64), 2);
+    expect(await other.result).toMatchObject({ error: { kind: 'prepare_failed', retryable: false } });
+    expect(JSON.stringify(other.lines)).toMatch(/hash/i);
   });
 
   it('may be there at another time when the index does not answer', async () => {

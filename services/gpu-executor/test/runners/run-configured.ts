@@ -20,6 +20,7 @@ import { observed } from './observed.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
 import { runFolders } from './run-folders.ts';
 import type { StartedRun, StartOptions } from './runner-conformance.ts';
+import type { FetchUrl } from '../../src/transfer/fetch-url.ts';
 import { NO_CODE } from '../fixtures/no-code.ts';
 
 export interface ConfiguredRun extends StartOptions {
@@ -50,6 +51,7 @@ export interface ConfiguredOptions {
   readonly workFolder?: string;
   /** For programs; they have no caches without it. */
   readonly cacheBytes?: number;
+  readonly fetchModel?: FetchUrl;
 }
 
 /** A runner as an executor with its settings has it, with so many slots. */
@@ -102,7 +104,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
     executorName: 'box',
     slots,
     residents,
-    fetchModel: NO_CODE,
+    fetchModel: options.fetchModel ?? NO_CODE,
     cancelGraceMs: graceMs,
   });
   return {

@@ -33,7 +33,7 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
       versions.set(work.workflow_version_id, version.folders);
       const program = await programOf(host, version);
       if (typeof program === 'string') return failed(program);
-      const observed = observing(observe, performance.now() - began, version);
+      const observed = observing(observe, version.wasThere ? 0 : performance.now() - began, version);
       if (!isResident(manifest)) return await runProgram(host, program, { work, observe: observed, signal });
       const resident = residentOf(host, program, version, work);
       // A start of the same program is the same process.
