@@ -69,7 +69,7 @@ export const fits = (
 ): boolean => models.includes(gpu) && canServe(executor.capabilities, { ...requirements, gpu });
 
 /** How ready a slot is for a version: 0 for one that has it loaded, 1 for one whose executor has prepared it, 2 for a cold one. */
-export const coldness = ({ loaded, executor }: Slot, version: string): number =>
+const coldness = ({ loaded, executor }: Slot, version: string): number =>
   loaded === version ? 0 : executor.prepared.includes(version) ? 1 : 2;
 
 /** A free slot that fits the run and is warmer than another one. */

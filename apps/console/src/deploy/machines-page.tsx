@@ -51,7 +51,7 @@ export const MachinesPage = (): ReactNode => {
 };
 
 type Runner = Schemas['Runner'];
-const KINDS = ['program', 'cog', 'comfyui'] as const satisfies readonly Runner['kind'][];
+const KINDS = ['program', 'cog', 'comfyui', 'code'] as const satisfies readonly Runner['kind'][];
 
 const runnerWords = (runner: Runner): string => {
   switch (runner.kind) {
@@ -61,7 +61,15 @@ const runnerWords = (runner: Runner): string => {
       return `Cog model ${runner.model}`;
     case 'comfyui':
       return 'ComfyUI';
+    case 'code':
+      return 'code of versions';
   }
+};
+
+/** What a kind of runner is asked for beside it. */
+const TARGETS: Readonly<Partial<Record<Runner['kind'], string>>> = {
+  program: 'Program, as the executors name it',
+  cog: 'Model, as the executors name it',
 };
 
 const MachineForm = ({ onMade }: { readonly onMade: () => void }): ReactNode => {
@@ -91,9 +99,9 @@ const MachineForm = ({ onMade }: { readonly onMade: () => void }): ReactNode => 
           ))}
         </select>
       </label>
-      {kind !== 'comfyui' && (
+      {TARGETS[kind] && (
         <label className="field">
-          {kind === 'program' ? 'Program, as the executors name it' : 'Model, as the executors name it'}
+          {TARGETS[kind]}
           <input name="target" required autoComplete="off" />
         </label>
       )}
@@ -108,6 +116,7 @@ const runnerOf = (kind: Runner['kind'], target: string): Runner => {
     case 'cog':
       return { kind, model: target };
     case 'comfyui':
+    case 'code':
       return { kind };
   }
 };

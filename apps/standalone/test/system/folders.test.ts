@@ -213,10 +213,7 @@ def of():
   const run_id = stdout.trim();
   const isFetching = async () => /MB/.test(String((await api.get(run_id)).live_status));
   await waitFor('half of the weights', isFetching, { withinMs: 60_000 });
-  await Promise.all([
-    kill9(standalone.pid, 'services/gpu-executor/src/main.'),
-    kill9(standalone.pid, 'services/gateway/src/main.'),
-  ]);
+  for (const service of ['gpu-executor', 'gateway']) kill9(standalone.pid, `services/${service}/src/main.`);
   const run = await api.ended(run_id, END_WITHIN_MS);
   expect([run.status, shownBy(run), run.attempts.length]).toEqual(['success', [sha256], 2]);
   expect(weights.asked).toEqual([undefined, expect.stringMatching(/^bytes=\d+-$/)]);

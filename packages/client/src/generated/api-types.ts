@@ -649,7 +649,7 @@ export interface paths {
         head?: never;
         /**
          * Change, archive or restore a machine
-         * @description Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived.
+         * @description Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived, nor begin or cease to run code.
          *
          *     The API key needs the scope `admin`. Its audit records have the action `machine.changed`.
          */

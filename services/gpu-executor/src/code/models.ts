@@ -116,7 +116,8 @@ const fetchModel = async (
   const wasContinued = part.bytes > 0;
   if (!wasContinued || sha256Of(part) !== model.sha256) {
     onStep(`fetching ${path}`);
-    using _told = tellEvery(path, part, onStep);
+    using telling = new DisposableStack();
+    telling.use(tellEvery(path, part, onStep));
     const file = {
       path: incoming,
       maxBytes,

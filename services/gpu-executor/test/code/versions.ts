@@ -9,7 +9,6 @@ import type { FetchCode } from '../../src/runners/runner.ts';
 import { codeRunnerType } from '../../src/runners/code/code-runner-type.ts';
 import { settingsOf } from '../../src/runners/runner-registry.ts';
 import { isolations } from '../fixtures/isolations.ts';
-import { NO_CODE } from '../fixtures/no-code.ts';
 import { openConfigured, type ConfiguredOptions, type ConfiguredRuns } from '../runners/run-configured.ts';
 import { Value } from 'typebox/value';
 import { Type } from 'typebox';

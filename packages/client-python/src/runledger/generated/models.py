@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 997237c63231cab27b15027f46502ad8375eabc80bfd7ef86d93ff686bc471dd.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
 
 from __future__ import annotations
 
@@ -2670,12 +2670,13 @@ class RunPlacement(TypedDict):
     """
     The number of free slots that fitted, with its own; 10 for that many or more.
     """
-    choice: Literal['warm', 'cold']
+    choice: Literal['warm', 'prepared', 'cold']
     """
-    Whether its slot had its workflow version loaded.
+    How ready its slot was for its workflow version.
 
     - `warm`: Its slot had its workflow version loaded, as the executor said.
-    - `cold`: No free slot had it, as far as known.
+    - `prepared`: Its executor had prepared its version: code, packages and weights were there, and nothing was loaded.
+    - `cold`: No free slot had either, as far as known.
     """
     gpu_index: int | None
     """

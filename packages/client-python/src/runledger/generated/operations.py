@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 997237c63231cab27b15027f46502ad8375eabc80bfd7ef86d93ff686bc471dd.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -899,7 +899,7 @@ def change_machine(
     Change, archive or restore a machine.
 
     Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be
-    archived.
+    archived, nor begin or cease to run code.
 
     The API key needs the scope `admin`. Its audit records have the action `machine.changed`.
 

@@ -72,7 +72,7 @@ const programOf = async (
   { env: { PATH = '' }, folders }: RunnerHost & PrepareHost,
   version: PreparedVersion,
 ): Promise<NamedProgram | string> => {
-  const { manifest, environment, harness, models } = version;
+  const { manifest, environment, harness } = version;
   const { code, bin, python } = environment;
   const reserved = Object.keys(manifest.env ?? {}).find(isReserved);
   if (reserved !== undefined)
