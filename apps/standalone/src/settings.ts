@@ -105,6 +105,7 @@ export const settingsSchema = Type.Object({
   EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
   EXECUTOR_GPUS: executorConfig.properties.EXECUTOR_GPUS,
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
+  EXECUTOR_COG: Type.Optional(Type.String({ description: 'Cog model servers of the executor, as JSON' })),
   EXECUTOR_CODE: Type.Optional(
     Type.String({
       description:

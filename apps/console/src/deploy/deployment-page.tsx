@@ -9,6 +9,7 @@ import { Loading, Problem } from '../ui/problem.tsx';
 import { At } from '../ui/time.tsx';
 import { seconds } from '../ui/words.ts';
 import { TryForm } from './form/try-form.tsx';
+import { DeployedVersions } from './versions/deployed-versions.tsx';
 import { useVersion } from './versions/use-version.ts';
 
 const route = getRouteApi('/shell/deployments/$deploymentId');
@@ -33,6 +34,7 @@ export const DeploymentPage = (): ReactNode => {
       </div>
       <Settings deployment={deployment} />
       <Try deployment={deployment} />
+      <DeployedVersions deployment={deployment} />
     </div>
   );
 };

@@ -86,6 +86,11 @@ describe('deploying in the console', { timeout: 240_000 }, () => {
     await page.getByLabel('Machine').selectOption({ label: 'copier (A10G)' });
     await press(page, 'Make the deployment');
     await page.getByRole('heading', { name: 'Try it' }).waitFor();
+    for (const version of ['1', '2']) {
+      await press(page, `Use version ${version}`);
+      const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: version }) });
+      await row.getByText('get this one').waitFor();
+    }
 
     await page.locator('textarea').fill('some text');
     await page.getByLabel(/^count/).fill('1.5');
