@@ -10,11 +10,12 @@ import { didYouMean, unknownMembers } from '@runledger/gateway/door/unknown-name
 import { codeOf } from '@runledger/resilience/errors';
 import { parse, TomlDate, TomlError, type TomlValue } from 'smol-toml';
 import { Type, type Static, type TSchema } from 'typebox';
+import { COG_FILE, cogTable } from './cog-config.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 
-/** What a folder says of itself, in `runledger.toml`, or in `[tool.runledger]` of `pyproject.toml`. */
+/** What a folder says of itself, in `runledger.toml`, in `[tool.runledger]` of `pyproject.toml`, or else in the `cog.yaml` of a model. */
 export interface FolderConfig {
-  /** For messages: `runledger.toml`, or `pyproject.toml`. */
+  /** For messages, such as `runledger.toml`. */
   readonly file: string;
   readonly name: string | undefined;
   readonly manifest: FolderManifest;
@@ -79,8 +80,10 @@ const configTable = async (folder: string): Promise<ConfigTable> => {
     );
   if (own !== undefined) return { file: FILE, table: parsed(FILE, own), prefix: '' };
   if (tool !== undefined) return { file: PYTHON_FILE, table: tool, prefix: `${TABLE}.` };
+  const cog = await textOf(folder, COG_FILE);
+  if (cog !== undefined) return { file: COG_FILE, table: cogTable(cog, nameFor(folder)), prefix: '' };
   throw new CommandError(
-    `${plain(folder)} has neither ${FILE} nor [${TABLE}] in ${PYTHON_FILE}. Write ${FILE}, such as:\n${EXAMPLE.replace('NAME', nameFor(folder))}`,
+    `${plain(folder)} has neither ${FILE} nor [${TABLE}] in ${PYTHON_FILE}, nor ${COG_FILE}. Write ${FILE}, such as:\n${EXAMPLE.replace('NAME', nameFor(folder))}`,
   );
 };
 

@@ -150,3 +150,48 @@ prompt = { type = "string", required = true }
     );
   });
 });
+
+describe('a folder with a model of Cog', () => {
+  const cog = (text: string) => readFolderConfig(codeFolder({ 'cog.yaml': text }));
+
+  it('is read from cog.yaml, in the words of runledger.toml', async () => {
+    const text = `
+build:
+  gpu: true
+  python_version: "3.11.4"
+  python_requirements: requirements.txt
+environment: ["HF_HUB_OFFLINE=1"]
+predict: "predict.py:Predictor"
+`;
+    expect(await cog(text)).toMatchObject({
+      file: 'cog.yaml',
+      manifest: {
+        run: 'predict.py:Predictor',
+        python: '3.11',
+        requirements: 'requirements.txt',
+        env: { HF_HUB_OFFLINE: '1' },
+      },
+      gpu: undefined,
+    });
+    expect(await cog('predict: "predict.py:Predictor"')).toMatchObject({ gpu: 'CPU' });
+  });
+
+  it('is refused for what no executor can make, all at once', async () => {
+    const text = `
+build:
+  system_packages: [ffmpeg, libgl1]
+  python_packages: ["torch==2.3"]
+  run: ["echo hello"]
+`;
+    await expect(cog(text)).rejects.toThrow(
+      /predict: .*\n.*system_packages: .*ffmpeg, libgl1.*EXECUTOR_COG\n.*build\.run: .*\n.*python_requirements: requirements\.txt/,
+    );
+    await expect(cog('predict: [')).rejects.toThrow('cog.yaml is not valid YAML');
+    await expect(cog('build: {python_version: 3.1}\npredict: "a.py:B"')).rejects.toThrow('such as "3.11"');
+    const both = codeFolder({
+      'cog.yaml': text,
+      'runledger.toml': 'name = "a"\nrun = "a.py:B"\ngpu = "CPU"',
+    });
+    expect(await readFolderConfig(both)).toMatchObject({ file: 'runledger.toml' });
+  });
+});

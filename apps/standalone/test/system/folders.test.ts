@@ -115,7 +115,7 @@ def greet(name: str, times: int = 1):
     [
       'a model of Cog',
       {
-        'runledger.toml': toml('cog', 'run = "predict.py:Predictor"'),
+        'cog.yaml': 'build:\n  gpu: false\npredict: "predict.py:Predictor"\n',
         'predict.py': `
 from cog import BasePredictor, Input, Path
 
