@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { IS_NIGHTLY } from '@runledger/testing/random/cases';
 import { describe, expect, it, vi } from 'vitest';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { halfOf, isolations, ORG_ID } from '../fixtures/isolations.ts';
@@ -25,7 +26,7 @@ const toolOf = (script: string): string => {
 };
 
 describe('the code of a version', () => {
-  it.each(isolations)(
+  it.each(halfOf(isolations, 1))(
     'is fetched once %s, for all slots and runs, and executed in its folder',
     async (_, isolation) => {
       const script = `#!/bin/sh
@@ -342,7 +343,8 @@ wheels = [{ url = "https://index.example/words-1.0-py3-none-any.whl", hash = "sh
     expect(JSON.stringify(other.lines)).toMatch(/hash/i);
   });
 
-  it('may be there at another time when the index does not answer', async () => {
+  // uv tries for seconds.
+  it.runIf(IS_NIGHTLY)('may be there at another time when the index does not answer', async () => {
     const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
     const { start } = await openCode({ EXECUTOR_PYTHON_INDEX: 'http://127.0.0.1:9/simple' });
     const manifest = manifestOf(archive, { command: ['true'], requirements: 'requirements.txt' });
