@@ -5,6 +5,8 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  EXECUTOR_CODE:
+    'whose code of versions the executor runs, as for gpu-executor; its image needs what that code needs',
   EXECUTOR_CPUS: 'the processors of the executor and its programs together',
   EXECUTOR_GPUS: 'the slots of the executor; with docker-compose.gpu.yml those that nvidia-smi shows',
   EXECUTOR_MEMORY:
