@@ -11,7 +11,7 @@ const KNOWN_SLOWEST: readonly string[] = [
   'services/gateway/test/door/server/every-operation.test.ts',
   'services/gateway/test/runs/facts/log-capacity.test.ts',
   'services/gateway/test/records/people/sign-in.test.ts',
-  'services/gpu-executor/test/runners/program/helper-packages.test.ts',
+  'services/gpu-executor/test/code/code-runner.test.ts',
   'services/gpu-executor/test/folders/program-cache.test.ts',
   'services/gateway/test/archive/archive.test.ts',
   'services/gpu-executor/test/runners/program/program-runner.test.ts',

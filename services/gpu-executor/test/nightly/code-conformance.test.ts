@@ -1,6 +1,6 @@
 import { describeRunner } from '../runners/runner-conformance.ts';
 import { SCRIPTS } from '../runners/program/shell-scripts.ts';
-import { archiveOf, manifestOf, openCode, codeFetcherOf } from './versions.ts';
+import { archiveOf, manifestOf, openCode, codeFetcherOf } from '../code/versions.ts';
 
 const fileOf = (workload: string): string => `${workload.replaceAll(' ', '-')}.sh`;
 

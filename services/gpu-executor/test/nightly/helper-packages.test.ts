@@ -7,10 +7,10 @@ import { numberOf } from '@runledger/contracts/exact-number';
 import { findPython } from '@runledger/local-servers/python';
 import { casesOf } from '@runledger/testing/random/cases';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import type { ResidentProgram } from '../../../src/runners/program/allow-list.ts';
-import { describeRunner } from '../runner-conformance.ts';
-import { isolations, OTHER_ORG_ID } from '../../fixtures/isolations.ts';
-import { bareProgram, openResidentProgram, PROGRAMS } from './run-a-resident-program.ts';
+import type { ResidentProgram } from '../../src/runners/program/allow-list.ts';
+import { describeRunner } from '../runners/runner-conformance.ts';
+import { isolations, OTHER_ORG_ID } from '../fixtures/isolations.ts';
+import { bareProgram, openResidentProgram, PROGRAMS } from '../runners/program/run-a-resident-program.ts';
 
 const packages = join(dirname(fileURLToPath(import.meta.resolve('@runledger/resident/package.json'))), '..');
 const folder = mkdtempSync(join(tmpdir(), 'resident-packages-'));
