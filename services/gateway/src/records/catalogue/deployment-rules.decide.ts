@@ -6,8 +6,8 @@ import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/
 export interface DeploymentParts {
   readonly machine: Pick<Machine, 'archived'> | undefined;
   readonly version: Pick<NumberedVersion, 'workflow_id' | 'archived'> | undefined;
-  /** What the version is, and what the machine runs; undefined where one of them is not made yet. */
-  readonly runs?: Readonly<Record<'version' | 'machine', 'code' | 'workflow'>>;
+  /** Why the machine cannot execute the version; left out when it can, and where one of them is not made yet. */
+  readonly apart?: string;
   /** Of the version. */
   readonly workflow: Pick<Workflow, 'archived'> | undefined;
   /** Seconds that a run may live now. */
@@ -42,16 +42,22 @@ export const wrongVersion = ({
 };
 
 /** Why a deployment cannot use its machine. */
-export const wrongMachine = ({ machine, runs }: DeploymentParts): WrongMember[] => {
+export const wrongMachine = ({ machine, apart: why }: DeploymentParts): WrongMember[] => {
   const member = 'machine_id';
   if (!machine) return [{ member, why: 'the organisation has no machine with this id' }];
   if (machine.archived) return [{ member, why: 'the machine is archived. Restore it, or name another' }];
-  if (runs === undefined || runs.version === runs.machine) return [];
-  const why =
-    runs.version === 'code'
-      ? 'the version has code, and the machine another runner: name one with {"kind": "code"}'
-      : 'the machine runs the code of versions, and this version has none: name another machine';
-  return [{ member, why }];
+  return why === undefined ? [] : [{ member, why }];
+};
+
+/** Why this machine cannot execute this version: one of them is of code, and the other one is not. */
+export const whyApart = (
+  { code }: Pick<NumberedVersion, 'code'>,
+  { runner }: Pick<Machine, 'runner'>,
+): string | undefined => {
+  if ((code !== undefined) === (runner.kind === 'code')) return undefined;
+  return code
+    ? 'the version has code, and the machine another runner: name one with {"kind": "code"}'
+    : 'the machine runs the code of versions, and this version has none: name another machine';
 };
 
 /** Why patterns cannot mask logs. */

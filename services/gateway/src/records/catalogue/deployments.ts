@@ -17,7 +17,7 @@ import { WARNING_HEADER } from '@runledger/contracts/http/headers';
 import type { ShortageResponse } from '@runledger/contracts/requests/executors';
 import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
 import { deploymentResponse, changedDeployment, newDeployment } from './deployment.decide.ts';
-import type { DeploymentRefusal, DeploymentParts } from './deployment-rules.decide.ts';
+import { whyApart, type DeploymentRefusal, type DeploymentParts } from './deployment-rules.decide.ts';
 import { route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import { found, wrongValue, invalidRequest, Refused } from '../../door/refusal.ts';
@@ -170,17 +170,12 @@ export const partsOf = async (
     machines.get(org, named.machine_id),
     versions.get(org, named.workflow_version_id),
   ]);
+  const apart = version && machine && whyApart(version, machine);
   return {
     longestRunS,
     machine,
     version,
-    ...(version &&
-      machine && {
-        runs: {
-          version: version.code ? 'code' : 'workflow',
-          machine: machine.runner.kind === 'code' ? 'code' : 'workflow',
-        },
-      }),
+    ...(apart !== undefined && { apart }),
     workflow: version && (await workflows.get(org, version.workflow_id)),
   };
 };

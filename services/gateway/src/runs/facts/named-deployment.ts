@@ -1,4 +1,4 @@
-import type { Deployment } from '@runledger/contracts/catalogue/records';
+import type { Deployment, Machine, NumberedVersion } from '@runledger/contracts/catalogue/records';
 import { DeploymentUuid } from '@runledger/contracts/http/fields';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { OrgId } from '@runledger/contracts/ids';
@@ -17,7 +17,7 @@ import {
   requestedDeployment,
   severalHaveName,
 } from '../../records/catalogue/deployment-name.decide.ts';
-import { wrongVersion } from '../../records/catalogue/deployment-rules.decide.ts';
+import { whyApart, wrongVersion } from '../../records/catalogue/deployment-rules.decide.ts';
 import type { DeploymentChoice } from './queue-run.decide.ts';
 
 /** As a schedule keeps it. */
@@ -76,16 +76,23 @@ interface ChosenDeployment {
 
 /** @throws {LogUnavailable} */
 export const chosenDeployment = async (
-  { deployments, versions }: Pick<Catalogue, 'deployments' | 'versions'>,
+  { deployments, versions, machines }: Pick<Catalogue, 'deployments' | 'versions' | 'machines'>,
   org_id: OrgId,
   choice: DeploymentChoice,
 ): Promise<ChosenDeployment> => {
+  const withVersion = async (deployment: Deployment, id: string | undefined): Promise<ChosenDeployment> => {
+    const [version, machine] = await Promise.all([
+      id === undefined ? undefined : versions.get(org_id, id),
+      machines.get(org_id, deployment.machine_id),
+    ]);
+    return chosenVersion(deployment, version, machine);
+  };
   if ('deployment_id' in choice) {
     const deployment = await deployments.get(org_id, choice.deployment_id);
     const { workflow_version_id: id } = choice;
     return deployment === undefined || deployment.archived || id === undefined
       ? { deployment }
-      : withVersion(deployment, await versions.get(org_id, id));
+      : withVersion(deployment, id);
   }
   const named = requestedDeployment(await deployments.all(org_id), choice.deployment);
   switch (named.kind) {
@@ -99,22 +106,22 @@ export const chosenDeployment = async (
       const { deployment, number } = named;
       if (number === undefined) return { deployment };
       const all = await versions.ofWorkflow(org_id, deployment.workflow_id);
-      return withVersion(
-        deployment,
-        all.find((version) => version.number === number),
-      );
+      return withVersion(deployment, all.find((version) => version.number === number)?.id);
     }
   }
 };
 
 /** The deployment with another version of its workflow. Runs in progress keep a version from being deleted, and so does the minute after it was archived. */
-const withVersion = (
+const chosenVersion = (
   deployment: Deployment,
-  version: { readonly id: string; readonly workflow_id: string; readonly archived: boolean } | undefined,
+  version: NumberedVersion | undefined,
+  machine: Machine | undefined,
 ): ChosenDeployment => {
   if (version?.workflow_id !== deployment.workflow_id) return { deployment, refused: 'no_version' };
   const [wrong] = wrongVersion({ version, workflow: undefined });
   if (wrong) return { deployment, refused: wrongName(wrong.why) };
+  const apart = machine && whyApart(version, machine);
+  if (apart !== undefined) return { deployment, refused: wrongName(apart) };
   return { deployment: { ...deployment, workflow_version_id: version.id }, hasOwnVersion: true };
 };
 

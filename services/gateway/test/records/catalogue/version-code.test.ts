@@ -123,8 +123,17 @@ describe('a version with code', () => {
       (await post(`${gateway.api}/machines`, admin, { name: 'a', gpu: 'CPU', runner })).body.id;
     const code = await machineOf({ kind: 'code' });
     const program = await machineOf({ kind: 'program', program: 'render' });
-    const deploy = (workflow_version_id: string, machine_id: string) =>
-      post(`${gateway.api}/deployments`, admin, { name: 'a', workflow_version_id, machine_id });
+    const deploy = (workflow_version_id: string, machine_id: string, name = 'a') =>
+      post(`${gateway.api}/deployments`, admin, { name, workflow_version_id, machine_id });
+    // A run may name another version than that of its deployment.
+    expect((await deploy(plain.id, program, 'mixed')).status).toBe(201);
+    const queued = await post(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
+      deployment: `mixed@${version.number}`,
+    });
+    expect(queued).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'deployment'], msg: expect.stringContaining('has code') }] },
+    });
     expect((await deploy(version.id, code)).status).toBe(201);
     const change = (id: string, runner: unknown) =>
       call(`${gateway.api}/machines/${id}`, admin, {
@@ -136,8 +145,9 @@ describe('a version with code', () => {
       status: 409,
       body: { code: 'record_in_use' },
     });
-    expect((await change(program, { kind: 'code' })).status).toBe(200);
-    expect((await change(program, { kind: 'program', program: 'render' })).status).toBe(200);
+    const free = await machineOf({ kind: 'program', program: 'render' });
+    expect((await change(free, { kind: 'code' })).status).toBe(200);
+    expect((await change(free, { kind: 'program', program: 'render' })).status).toBe(200);
     for (const [one, machine] of [
       [version.id, program],
       [plain.id, code],
