@@ -4,9 +4,11 @@ import { basename, relative, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import type { Command } from 'commander';
-import { at } from '../api/api-call.ts';
+import { at, Nothing } from '../api/api-call.ts';
 import { deployed, type Result } from '../catalogue/deploy.ts';
 import type { DeployOptions } from '../catalogue/workflow-file.ts';
+import { patchRecord } from '../catalogue/records.ts';
+import { versionsOf } from '../catalogue/workflows.ts';
 import type { Client, CommandContext } from '../command/command-context.ts';
 import { CommandError, plain } from '../command/command-error.ts';
 import { definedIn } from '../catalogue/deployment-settings.ts';
@@ -82,6 +84,7 @@ const deployChange = async (
     const own = { ...deployable, name: `${deployable.name}@${as}` };
     const result = await deployed(client, own, options);
     const isNew = result.version.outcome === 'new';
+    if (isNew) void removeOld(client, result.workflow.id ?? '').catch(() => undefined);
     if (isNew) screen.hint(sentence(own.name, result, performance.now() - began));
     return { name: own.name, isNew };
   } catch (error) {
@@ -89,6 +92,23 @@ const deployChange = async (
     screen.hint(error.message);
     return undefined;
   }
+};
+
+/** So many versions stay: each change makes one, and an organisation has a number of records. */
+const KEPT = 20;
+
+/** Those before are archived, and removed when nothing needs them: by a later change, since the service waits for a minute. */
+const removeOld = async ({ call }: Client, workflow_id: string): Promise<void> => {
+  const versions = versionsOf(workflow_id);
+  const { path, readPage } = versions;
+  const read = (archived: boolean) =>
+    readPage(call, { method: 'GET', path, query: { archived, limit: 100 } });
+  const [present, archived] = await Promise.all([read(false), read(true)]);
+  // One that a run in progress has stays until a later change.
+  for (const { id } of present.items.slice(KEPT))
+    await patchRecord(call, versions, id, { archived: true }).catch(() => undefined);
+  for (const { id } of archived.items)
+    await call(Nothing, { method: 'DELETE', path: `${path}/${id}` }).catch(() => undefined);
 };
 
 const sentence = (name: string, { version, code }: Result, ms: number): string =>

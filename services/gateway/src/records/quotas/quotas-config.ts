@@ -24,7 +24,7 @@ export const quotasConfig = {
   RUNLEDGER_QUOTA_WORKFLOW_BYTES: quota(
     128 * MiB,
     TiB,
-    'bytes of all workflows of an organisation, with the definitions of their inputs',
+    'bytes of all workflows of an organisation, with the definitions of their inputs and the code of versions',
   ),
   RUNLEDGER_QUOTA_BLOB_BYTES: quota(
     512 * MiB,
