@@ -90,7 +90,13 @@ describe('a gateway process', SLOW, () => {
   it('stops in order also while the broker is unavailable', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBedOnOwnBroker());
-    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: ':memory:' };
+    const environment = {
+      ...bed.nats.env,
+      RUNLEDGER_VIEWS: 'sqlite',
+      RUNLEDGER_VIEWS_FILE: ':memory:',
+      // The request in progress is answered after 3 s.
+      RUNLEDGER_STOP_WITHIN_S: '30',
+    };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
     await bed.nats.kill9();

@@ -37,7 +37,7 @@ export const DeployedVersions = ({ deployment }: DeployedVersionsProps): ReactNo
   });
   const rows = pages.flatMap(({ versions }) => versions).filter(({ archived }) => !archived);
   return (
-    <section className="stack" aria-label="Versions">
+    <div className="stack">
       <h2>Versions</h2>
       {use.error && <Problem error={use.error} />}
       <List
@@ -68,6 +68,6 @@ export const DeployedVersions = ({ deployment }: DeployedVersionsProps): ReactNo
         ))}
         {...list}
       />
-    </section>
+    </div>
   );
 };
