@@ -148,17 +148,18 @@ interface Changes {
 
 /** Editors write a file in several steps. */
 const QUIET_MS = 80;
-/** Tools write here for themselves. */
-const NOISE = /(?:^|\/)(?:\.git|\.hg|\.svn|__pycache__|node_modules|\.venv|venv)(?:\/|$)/;
 
 /** @throws when the folder cannot be watched, such as for a limit of the system */
 const changesOf = async (folder: string, stop: AbortSignal): Promise<Changes> => {
-  const { watch } = await import('chokidar');
+  const [{ watch }, { NEVER }] = await Promise.all([import('chokidar'), import('./folder-files.ts')]);
   const events = new EventEmitter();
   const seen = { isNew: false, lastMs: 0 };
   const watcher = watch(folder, {
     ignoreInitial: true,
-    ignored: (path) => NOISE.test(relative(folder, path)),
+    ignored: (path) =>
+      relative(folder, path)
+        .split('/')
+        .some((name) => NEVER.has(name)),
   });
   stop.addEventListener('abort', () => void watcher.close(), { once: true });
   await once(watcher, 'ready', { signal: stop });

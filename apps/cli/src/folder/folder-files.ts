@@ -24,7 +24,7 @@ interface FolderFiles {
 }
 
 /** What is no code of anybody: of tools, and made again by them. */
-const NEVER: ReadonlySet<string> = new Set([
+export const NEVER: ReadonlySet<string> = new Set([
   '.git',
   '.hg',
   '.svn',

@@ -4,7 +4,6 @@ import { chmod, mkdir, open, rename, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { CodeManifest, ModelFile } from '@runledger/contracts/catalogue/code';
-import { codeOf } from '@runledger/resilience/errors';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
 import { noPart, type PartOfFile } from '../transfer/input-file.ts';
 import { failed, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
@@ -194,9 +193,7 @@ const linkAll = async (folder: string, links: ReadonlyMap<string, string>): Prom
     await mkdir(join(folder, dirname(path)), { recursive: true });
     for (let each = dirname(path); each !== '.'; each = dirname(each))
       await chmod(join(folder, each), READABLE);
-    await symlink(file, join(folder, path)).catch((error: unknown) => {
-      if (codeOf(error) !== 'EEXIST') throw error;
-    });
+    await symlink(file, join(folder, path));
   }
   return null;
 };
