@@ -6,6 +6,10 @@ export const MIN_WEIGHT = 0.001;
 export const MAX_WEIGHT = 1_000;
 
 /** A part of the slots, beside the weights of the others. */
+/** The most slots that a deployment has kept ready. */
+export const MAX_KEEP_SLOTS = 64;
+export const KeepSlots = Type.Integer({ minimum: 0, maximum: MAX_KEEP_SLOTS });
+
 export const Weight = Type.Number({ minimum: MIN_WEIGHT, maximum: MAX_WEIGHT, examples: [1] });
 
 export const MIN_PRIORITY = -100;

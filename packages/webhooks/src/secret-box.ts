@@ -131,7 +131,7 @@ export const secretKeyBytes = (text: string, index: number): Buffer => {
 };
 
 /** What is signed. A signature for one purpose is worth nothing for another. */
-type SigningPurpose = 'run-token' | 'output-url' | 'idempotent-request' | 'accounts';
+type SigningPurpose = 'run-token' | 'output-url' | 'idempotent-request' | 'accounts' | 'preparation';
 
 /** Signs texts that return to us, so that nothing has to be stored. */
 export interface Signer {

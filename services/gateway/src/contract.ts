@@ -3,6 +3,7 @@ import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/
 import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
 import { QUEUE_POSITIONS_SUBJECT, WAIT_SUBJECT } from '@runledger/contracts/requests/queue-position';
 import { RECEIVERS_SUBJECT } from '@runledger/contracts/deliveries/receivers';
+import { READY_SLOTS_SUBJECT, keepReadySubject } from '@runledger/contracts/requests/ready-slots';
 import { redriveSubject } from '@runledger/contracts/requests/operator-requests';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import type { ServiceContract } from '@runledger/contracts/service-contract';
@@ -55,11 +56,13 @@ export const contract: ServiceContract = {
     WAIT_SUBJECT,
     POOLS_SUBJECT,
     SHORTAGE_SUBJECT,
+    READY_SLOTS_SUBJECT,
     RECEIVERS_SUBJECT,
     ...SERVICES_WITH_INSTANCES.map(instancesSubject),
     redriveSubject('gateway'),
     redriveSubject('scheduler'),
     redriveSubject('executor.*'),
+    keepReadySubject('*'),
   ],
   responds: ['instances', 'rebuild_views', 'redrive', 'view_digests'],
 };

@@ -44,6 +44,7 @@ import { retentionRoutes, type RetentionRecords } from './records/retention.ts';
 import type { ScheduleRecords } from './records/schedule-records.ts';
 import { activityRoute } from './runs/activity.ts';
 import { executionRoutes } from './runs/attempts/execution-routes.ts';
+import { preparationRoutes } from './runs/attempts/preparation-routes.ts';
 import { cancelManyRoute, cancelRoute } from './runs/cancel.ts';
 import { countRunsRoute, listRunsRoute } from './runs/list.ts';
 import { deleteRoutes, tombstoneRoute } from './runs/delete.ts';
@@ -84,8 +85,8 @@ export interface Opened {
 const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[] => {
   const { log } = kit;
   const { runs, records, deletion, people, audit, files, outputs, schedules } = opened;
-  const { scheduler, quotas, longestRun } = runs;
-  const catalogued = { records, deletion, longestRun, scheduler, quotas };
+  const { scheduler, quotas, longestRun, ready } = runs;
+  const catalogued = { records, deletion, longestRun, scheduler, quotas, ready };
   return [
     queueRoute(kit, runs),
     waitingRoute(kit, runs),
@@ -140,6 +141,7 @@ const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[]
     ...referenceRoutes(kit, withExampleIds(described, exampleIds)),
     providerCallback(kit),
     ...executionRoutes(kit, runs, records, files, outputs.store),
+    ...preparationRoutes(kit, records),
     ...outputRoutes(kit, outputs, runs.urls),
   ];
 };

@@ -53,5 +53,5 @@ export const contract: ServiceContract = {
   deadLetters: [{ stream: 'RUNS', as: 'executor-<name>' }],
   showsDeadLetters: false,
   requests: [executorConsumerSubject('<name>')],
-  responds: ['redrive'],
+  responds: ['keep_ready', 'redrive'],
 };

@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import { newAttemptKeys } from '@runledger/contracts/attempt-token';
 import { executorId, executorName, type ExecutorId } from '@runledger/contracts/ids';
 import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/event-log/follow/consume';
+import type { StateOfVersion } from '@runledger/contracts/requests/ready-slots';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { respondToKeepReady } from '@runledger/request-reply/ready-slots';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
@@ -11,12 +14,14 @@ import { NO_TURNS, openTurns, type Turns } from './attempt/turns.ts';
 import { newExecutorId, type FleetPresence, retire } from './fleet-presence.ts';
 import { hostEnvironment } from './supervision/process-environment.ts';
 import type { GpuSlot } from './gpu-slots.ts';
+import type { Executor } from './attempt/executor.ts';
 import { consumeAddressed, redriveAddressed } from './attempt/executor-log.ts';
 import { openExecutor } from './open-executor.ts';
 import { openEgress, type Egress } from './network/egress.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { openRunners } from './runners/runner-registry.ts';
-import type { ConfiguredRunner, RunnerHost } from './runners/runner-type.ts';
+import { openReadyKeeper } from './code/keep-ready.ts';
+import type { ConfiguredRunner, RunnerFor, RunnerHost } from './runners/runner-type.ts';
 import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
@@ -73,6 +78,7 @@ const start = async (
   });
   const consumption = open.use(await consumeAddressed(log, executor_id, executor.handle, stopping, waits));
   open.use(redriveAddressed(log, executor_id, executor.handle));
+  open.use(keepReady(log, { executor_id, executor, runnerFor, slots, config, turns }));
   const presenceOptions = {
     executor_id,
     capabilities,
@@ -98,6 +104,47 @@ const start = async (
     throw error;
   });
   return { executor_id };
+};
+
+/** Nothing is kept where organisations take turns: what is there would be ended by every other one. */
+const keepReady = (
+  log: EventLog,
+  {
+    executor_id,
+    executor,
+    runnerFor,
+    slots,
+    config,
+    turns,
+  }: {
+    readonly executor_id: ExecutorId;
+    readonly executor: Executor;
+    readonly runnerFor: RunnerFor;
+    readonly slots: readonly GpuSlot[];
+    readonly config: ExecutorConfig;
+    readonly turns: Turns;
+  },
+): Disposable => {
+  const keep = turns === NO_TURNS ? runnerFor({ kind: 'code' })?.keep : undefined;
+  if (keep === undefined)
+    return respondToKeepReady(log, executor_id, ({ versions }) => ({
+      versions: versions.map(({ slots: asked }) => ({
+        executor: KEEPS_NONE,
+        slots: asked.map(() => KEEPS_NONE),
+      })),
+    }));
+  const open = new DisposableStack();
+  const gateway = new URL(config.RUNLEDGER_GATEWAY_URL);
+  const keeper = open.use(
+    openReadyKeeper({ keep, slots, busy: () => executor.busy(), gateway, log: log.logger }),
+  );
+  open.use(respondToKeepReady(log, executor_id, (request) => keeper.keep(request)));
+  return open;
+};
+
+const KEEPS_NONE: StateOfVersion = {
+  state: 'failed',
+  why: 'This executor keeps nothing ready: it runs no code of versions, or organisations take turns on it, since their programs have one user.',
 };
 
 /** What it can do. What its cards lack for that is made, or said, before the first view: not by a run. */

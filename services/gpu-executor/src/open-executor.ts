@@ -16,6 +16,7 @@ import { openAttemptLog, type AttemptLogSettings, storeLog } from './attempt/att
 import type { RunnerFor } from './runners/runner-type.ts';
 import { fetchWithFiles, type InputFileSettings } from './transfer/fetch-input-files.ts';
 import { workflowCache } from './transfer/fetch-assigned.ts';
+import { openAttemptGateway } from './transfer/attempt-gateway.ts';
 import { codeFetcher } from './transfer/fetch-stored.ts';
 import { storeList, storeFiles } from './transfer/store-files.ts';
 import type { Enforcement } from './supervision/enforcement.ts';
@@ -108,7 +109,7 @@ const toolsOf = (
     openLog: (assignment, mask) => openAttemptLog(logSettings(log, assignment, mask)),
     fetch: (assignment, folders, options) =>
       fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folders, options),
-    codeFetcherOf: (assignment) => codeFetcher(settings, assignment),
+    codeFetcherOf: (assignment) => codeFetcher(settings, openAttemptGateway(settings, assignment)),
     store: (assignment, files, storing) => storeFiles(settings, assignment, files, storing),
     storeList: (assignment, outputs, stop) => storeList(settings, assignment, outputs, stop),
   };

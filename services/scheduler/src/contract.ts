@@ -66,6 +66,7 @@ export const contract: ServiceContract = {
   showsDeadLetters: false,
   requests: [],
   responds: [
+    'ready_slots',
     'queue_position',
     'executors',
     'wait',

@@ -2,6 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithExecutors } from '@runledger/request-reply/executors';
 import { respondWithPools } from '@runledger/request-reply/pools';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
+import { respondWithReadySlots } from '@runledger/request-reply/ready-slots';
 import { respondWithShortages } from '@runledger/request-reply/shortage';
 import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
@@ -44,6 +45,7 @@ export const respondToRequests = (
     ),
   );
   stack.use(respondWithShortages(log, (request) => (isCurrent() ? queries.shortage(request) : undefined)));
+  stack.use(respondWithReadySlots(log, (request) => (isCurrent() ? queries.readySlots(request) : undefined)));
   stack.use(respondWithPools(log, (request) => (isCurrent() ? queries.pools(request) : undefined)));
   return stack;
 };

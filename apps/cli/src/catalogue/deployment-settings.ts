@@ -16,6 +16,8 @@ export interface DeploymentSettings {
   readonly gpus?: string;
   readonly label?: readonly string[] | false;
   readonly warmWait?: string;
+  readonly keepPrepared?: string;
+  readonly keepLoaded?: string;
   readonly concurrencyLimit?: string | false;
   readonly weight?: string;
   readonly strictInputs?: boolean;
@@ -44,6 +46,8 @@ export const addDeploymentSettings = (command: Command): Command =>
       repeated,
     )
     .option('--warm-wait <time>', 'how long a run may wait for a busy slot that has its version loaded')
+    .option('--keep-prepared <number>', 'on how many slots its code, packages and weights are kept ready')
+    .option('--keep-loaded <number>', 'in how many free slots its process is kept loaded')
     .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
     .option(
       '--weight <number>',
@@ -100,6 +104,8 @@ export const deploymentSettingsOf = (options: DeploymentSettings): SettingMember
   gpus: gpuModelsOf('--gpus', options.gpus),
   labels: options.label === false ? [] : options.label,
   warm_wait_s: secondsOf('--warm-wait', options.warmWait),
+  keep_prepared: wholeNumber('--keep-prepared', options.keepPrepared),
+  keep_loaded: wholeNumber('--keep-loaded', options.keepLoaded),
   concurrency_limit:
     options.concurrencyLimit === false ? null : wholeNumber('--concurrency-limit', options.concurrencyLimit),
   weight: decimalNumber('--weight', options.weight),

@@ -1,8 +1,9 @@
-import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/deployments';
+import { Deployment, DeploymentPage, DeploymentReady } from '@runledger/contracts/http/catalogue/deployments';
 import type { Command } from 'commander';
 import { isUuid } from '@runledger/contracts/ids';
-import type { ApiCall } from '../api/api-call.ts';
-import type { CommandContext } from '../command/command-context.ts';
+import { at, type ApiCall } from '../api/api-call.ts';
+import { tableLines, type Column } from '../command/table.ts';
+import type { Client, CommandContext } from '../command/command-context.ts';
 import {
   deploymentSettingsOf,
   addDeploymentSettings,
@@ -45,6 +46,8 @@ export const deployments = namedKind<Deployment>({
     ['gpu', gpuWords(deployment.gpus)],
     ['labels', deployment.labels.join(', ') || 'none'],
     ['warm wait', `${deployment.warm_wait_s} s`],
+    ['keep prepared', String(deployment.keep_prepared)],
+    ['keep loaded', String(deployment.keep_loaded)],
     ['concurrency limit', deployment.concurrency_limit?.toString() ?? 'none'],
     ['weight', String(deployment.weight)],
     ['run timeout', `${deployment.run_timeout_s} s`],
@@ -97,6 +100,11 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
       await createRecord(opened, deployments, await fieldsOf(opened.call, options));
     }),
   );
+  add(
+    group,
+    'ready <deployment>',
+    'say where its version is kept ready for runs, and how far that is',
+  ).action(withClient(showReady));
   addRemovals(
     addSettings(
       add(group, 'update <deployment>', 'change a deployment; queued runs keep their settings')
@@ -109,6 +117,39 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
       await changeRecord(opened, deployments, given, await fieldsOf(opened.call, options));
     }),
   );
+};
+
+interface ReadyRow {
+  readonly executor: string;
+  readonly slot: number | null;
+  readonly state: string | null;
+  readonly why: string | null;
+}
+
+const READY_COLUMNS: readonly Column<ReadyRow>[] = [
+  { title: 'EXECUTOR', width: 24, of: ({ executor }) => executor },
+  { title: 'SLOT', width: 4, of: ({ slot }) => (slot === null ? null : String(slot)) },
+  { title: 'STATE', width: 10, of: ({ state }) => state ?? 'no response' },
+  { title: 'WHY', width: 0, of: ({ why }) => why },
+];
+
+const showReady = async ({ call, screen }: Client, given: string): Promise<void> => {
+  const id = await deployments.idOf(call, given);
+  const ready = await call(DeploymentReady, { method: 'GET', path: at`/deployments/${id}/ready` });
+  if (screen.isJson()) return screen.printJson(ready);
+  const { keep_prepared, keep_loaded, executors } = ready;
+  if (keep_prepared + keep_loaded === 0) {
+    screen.print('Nothing is kept ready. Change that with --keep-prepared or --keep-loaded.');
+    return;
+  }
+  const rows = executors.flatMap(({ executor, state, why, slots }): ReadyRow[] =>
+    slots.length === 0
+      ? [{ executor, slot: null, state, why }]
+      : slots.map((slot) => ({ executor, ...slot })),
+  );
+  if (rows.length === 0)
+    screen.print('No executor is there that could have it ready. See runledger executors list.');
+  else for (const line of tableLines(screen, READY_COLUMNS, rows)) screen.print(line);
 };
 
 const addSettings = (command: Command): Command =>

@@ -262,6 +262,9 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
       .map((member) =>
         problem([member], 'It is of a process that stays: write mode = "resident", or leave it out'),
       ),
+    ...(!stays && (config.keep_loaded ?? 0) > 0
+      ? [problem(['keep_loaded'], 'It is of a process that stays: write keep_prepared, or mode = "resident"')]
+      : []),
     ...membersOf(config.env)
       .filter(([variable]) => !keysOf(env).test(variable))
       .map(([variable]) =>

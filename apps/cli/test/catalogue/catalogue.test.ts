@@ -98,7 +98,7 @@ describe('runledger deployments', () => {
       '--no-log-mask',
     ]);
     expect(stdout).toContain(
-      "gpu                the machine's\nlabels             none\nwarm wait          0 s\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
+      "gpu                the machine's\nlabels             none\nwarm wait          0 s\nkeep prepared      0\nkeep loaded        0\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
     );
     expect(stdout).toMatch(/^bounds +priority from -100 to 100\n/m);
     expect(stdout).toMatch(

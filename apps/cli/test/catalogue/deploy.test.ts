@@ -30,8 +30,15 @@ const UNCHANGED = {
   deployment: 'unchanged',
 };
 
-/** What a deployment is, beside its settings. */
-const OF_ITSELF: ReadonlySet<string> = new Set(['name', 'workflow_version_id', 'machine_id', 'archived']);
+/** What a deployment is, beside its settings, and what only a folder with code has. */
+const OF_ITSELF: ReadonlySet<string> = new Set([
+  'name',
+  'workflow_version_id',
+  'machine_id',
+  'archived',
+  'keep_prepared',
+  'keep_loaded',
+]);
 
 describe('runledger deploy', () => {
   it('makes all that a deployment needs, and a repeated command changes nothing', async () => {

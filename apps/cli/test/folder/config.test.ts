@@ -109,6 +109,10 @@ prompt = { type = "string", required = true }
     ['run = "a.py:f"\n[inputs]\nn = { type = "int" }', "inputs.n.type: Write 'string', 'integer'"],
     ['run = "a.py:f"\nrun_timeout_s = "5m"', 'run_timeout_s: Write a number'],
     ['run = "a.py:f"\nweight = 0', 'weight: Write 0.001 or more'],
+    [
+      'command = ["./a.sh"]\nkeep_loaded = 1',
+      'keep_loaded: It is of a process that stays: write keep_prepared',
+    ],
     ['run = "a.py:f"\npython = 3.11', 'python: Write a version as a text, such as "3.11"'],
     [
       'run = "predict.py"',

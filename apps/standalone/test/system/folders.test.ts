@@ -61,6 +61,36 @@ const shownBy = ({ outputs }: Awaited<ReturnType<typeof runOf>>): string[] =>
 const toml = (name: string, more: string): string => `name = "${name}"\ngpu = "CPU"\n${more}\n`;
 
 describe('a folder that is deployed', () => {
+  it('is kept loaded before its first run, and so is each new version', async () => {
+    const code = (greeting: string): string => `
+import time
+time.sleep(0.5)
+
+def greet(name: str):
+    return "${greeting}, " + name
+`;
+    const folder = aFolder({
+      'runledger.toml': toml('ready', 'run = "greet.py:greet"\nkeep_loaded = 1'),
+      'greet.py': code('Hello'),
+    });
+    await deploy(folder);
+    const isLoaded = async (): Promise<boolean> => {
+      const ready = await jsonOfCli(['deployments', 'ready', 'ready'], standalone.dataFolder);
+      return JSON.stringify(ready).includes('"loaded"');
+    };
+    await waitFor('a loaded process', isLoaded, { everyMs: 500 });
+    const first = await runOf('ready', 'name=Ada');
+    expect([shownBy(first), first.cold_start_duration]).toEqual([['Hello, Ada'], 0]);
+    write(folder, { 'greet.py': code('Bye') });
+    await deploy(folder);
+    await waitFor('a loaded process', isLoaded, { everyMs: 500 });
+    const second = await runOf('ready', 'name=Ada');
+    expect([shownBy(second), second.cold_start_duration]).toEqual([['Bye, Ada'], 0]);
+    await runCli(['deployments', 'update', 'ready', '--keep-loaded', '0'], standalone.dataFolder);
+    const { stdout } = await runCli(['deployments', 'ready', 'ready'], standalone.dataFolder);
+    expect(stdout).toContain('Nothing is kept ready');
+  });
+
   it('is executed, stays loaded, is changed without a restart, and is rolled back', async () => {
     const code = (greeting: string): string => `
 print("loading")

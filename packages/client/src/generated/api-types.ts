@@ -290,6 +290,28 @@ export interface paths {
         patch: operations["changeDeployment"];
         trace?: never;
     };
+    "/deployments/{deployment_id}/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what is kept ready
+         * @description Where the version of the deployment is prepared and loaded before its runs come, as `keep_prepared` and `keep_loaded` say, and how far that is.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["getDeploymentReady"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/executors": {
         parameters: {
             query?: never;
@@ -2695,6 +2717,16 @@ export interface components {
              */
             warm_wait_s: number;
             /**
+             * @description On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code.
+             * @example 4
+             */
+            keep_prepared: number;
+            /**
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+             * @example 1
+             */
+            keep_loaded: number;
+            /**
              * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null without one.
              * @example 4
              */
@@ -2806,6 +2838,16 @@ export interface components {
              * @example 20
              */
             warm_wait_s?: number | null;
+            /**
+             * @description On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code. Unchanged when it is null or omitted.
+             * @example 4
+             */
+            keep_prepared?: number | null;
+            /**
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Unchanged when it is null or omitted.
+             * @example 1
+             */
+            keep_loaded?: number | null;
             /**
              * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null clears it.
              * @example 4
@@ -2972,6 +3014,16 @@ export interface components {
              */
             warm_wait_s?: number | null;
             /**
+             * @description On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code. Null counts as omitted.
+             * @example 4
+             */
+            keep_prepared?: number | null;
+            /**
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+             * @example 1
+             */
+            keep_loaded?: number | null;
+            /**
              * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null counts as omitted.
              * @example 4
              */
@@ -3018,6 +3070,30 @@ export interface components {
              *     ]
              */
             log_masks?: string[] | null;
+        };
+        /**
+         * DeploymentReady
+         * @description What a deployment has kept ready now.
+         */
+        DeploymentReady: {
+            /**
+             * Format: uuid
+             * @description The id of the workflow version.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
+            workflow_version_id: string;
+            /**
+             * @description On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code.
+             * @example 4
+             */
+            keep_prepared: number;
+            /**
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+             * @example 1
+             */
+            keep_loaded: number;
+            /** @description Where the version is kept ready; empty where no executor can, or nothing is kept. */
+            executors: components["schemas"]["ExecutorReady"][];
         };
         /**
          * DeploymentRunRequest
@@ -3308,6 +3384,37 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /**
+         * ExecutorReady
+         * @description An executor that keeps the version ready.
+         */
+        ExecutorReady: {
+            /**
+             * @description The name of the executor.
+             * @example gpu-box-1
+             */
+            executor: string;
+            /**
+             * @description How far it is.
+             *
+             *     - `preparing`: Its code, packages or weights are being fetched.
+             *     - `prepared`: They are there.
+             *     - `loading`: Its process is starting.
+             *     - `loaded`: Its process is ready, or executes a run.
+             *     - `occupied`: The slot has something else that was used, or executes it.
+             *     - `failed`: It cannot be prepared or loaded; `why` says it. It is tried again after some minutes.
+             *
+             *     Null while the executor does not respond.
+             */
+            state: ("preparing" | "prepared" | "loading" | "loaded" | "occupied" | "failed") | null;
+            /**
+             * @description Why it failed. Null unless it failed.
+             * @example There is no package of this name.
+             */
+            why: string | null;
+            /** @description The slots in which the version is kept loaded; empty where it is only kept prepared. */
+            slots: components["schemas"]["SlotReady"][];
         };
         /**
          * ExecutorSlot
@@ -4299,6 +4406,16 @@ export interface components {
              * @example 20
              */
             warm_wait_s?: number | null;
+            /**
+             * @description On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code. Null counts as omitted.
+             * @example 4
+             */
+            keep_prepared?: number | null;
+            /**
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+             * @example 1
+             */
+            keep_loaded?: number | null;
             /**
              * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null counts as omitted.
              * @example 4
@@ -7261,6 +7378,34 @@ export interface components {
             expires_at: string;
         };
         /**
+         * SlotReady
+         * @description A slot in which the version is kept loaded.
+         */
+        SlotReady: {
+            /**
+             * @description Of the executor, from 0.
+             * @example 0
+             */
+            slot: number;
+            /**
+             * @description How far it is.
+             *
+             *     - `preparing`: Its code, packages or weights are being fetched.
+             *     - `prepared`: They are there.
+             *     - `loading`: Its process is starting.
+             *     - `loaded`: Its process is ready, or executes a run.
+             *     - `occupied`: The slot has something else that was used, or executes it.
+             *     - `failed`: It cannot be prepared or loaded; `why` says it. It is tried again after some minutes.
+             * @enum {string}
+             */
+            state: "preparing" | "prepared" | "loading" | "loaded" | "occupied" | "failed";
+            /**
+             * @description Why it failed. Null unless it failed.
+             * @example The program ended before it was ready.
+             */
+            why: string | null;
+        };
+        /**
          * SlotRun
          * @description The attempt that holds a slot.
          */
@@ -9444,6 +9589,55 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDeploymentReady: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the deployment. */
+                deployment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is kept ready now. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentReady"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

@@ -6,7 +6,14 @@ import { IfNoOutput } from '../events/run-warning.ts';
 import { GpuModel } from '../gpu.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
 import { LogMasks } from '../run-logs.ts';
-import { GpuFallbacks, HighestPriority, LowestPriority, RequiredLabels, Weight } from '../run-options.ts';
+import {
+  GpuFallbacks,
+  HighestPriority,
+  KeepSlots,
+  LowestPriority,
+  RequiredLabels,
+  Weight,
+} from '../run-options.ts';
 import { enumInWords } from '../schemas.ts';
 import { RunnerChoice } from './runners.ts';
 import { WorkflowInput } from './workflow-inputs.ts';
@@ -88,6 +95,9 @@ export const Deployment = Type.Object({
   gpu_fallbacks: Type.Optional(GpuFallbacks),
   labels: Type.Optional(RequiredLabels),
   warm_wait_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: MAX_WARM_WAIT_S })),
+  /** Slots that have the version ready before runs come. Left out for 0. */
+  keep_prepared: Type.Optional(KeepSlots),
+  keep_loaded: Type.Optional(KeepSlots),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   weight: Type.Optional(Weight),
   /** Whether requests with inputs that the version does not define are refused. */
@@ -106,6 +116,13 @@ export const Deployment = Type.Object({
   created_at: Time,
 });
 export type Deployment = Static<typeof Deployment>;
+
+/**
+ * Says that a deployment may have something kept ready, so that these are found among all. Written before the deployment says so, and
+ * removed some time after it no longer does.
+ */
+export const KeptReady = Type.Object({ org_id: Uuid, deployment_id: Uuid });
+export type KeptReady = Static<typeof KeptReady>;
 
 export const Organisation = Type.Object({ id: Uuid, name: Name, created_at: Time });
 export type Organisation = Static<typeof Organisation>;

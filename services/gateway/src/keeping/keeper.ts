@@ -3,6 +3,7 @@ import type { Archive } from '../archive/archive.ts';
 import type { FileRecords } from '../files/file-records.ts';
 import type { Files } from '../files/files.ts';
 import type { Catalogue } from '../records/catalogue/catalogue.ts';
+import type { KeptReady } from '../records/catalogue/kept-ready.ts';
 import type { ErasureRecords } from '../records/erasure.ts';
 import type { Memberships } from '../records/people/membership.ts';
 import type { RetentionRecords } from '../records/retention.ts';
@@ -15,6 +16,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { OutputStoreUnavailable, type OutputStore } from '../files/output-store.ts';
+import { SchedulerUnavailable } from '../records/operators/scheduler-client.ts';
 import { ViewsUnavailable } from '../views/run-views.ts';
 
 /** What is kept, ended and erased, and what does it. */
@@ -27,6 +29,7 @@ export interface Upkeep extends Reading {
   readonly records: Catalogue;
   readonly erasures: ErasureRecords;
   readonly retention: RetentionRecords;
+  readonly ready: KeptReady;
   /** People who are members of no other organisation than an erased one have no account afterwards. */
   readonly memberships: Memberships;
   readonly files: Files;
@@ -76,5 +79,6 @@ export const openKeeper = (isProjecting: () => boolean, logger: Logger): Keeper 
 
 const isAway = (error: unknown): boolean =>
   error instanceof LogUnavailable ||
+  error instanceof SchedulerUnavailable ||
   error instanceof ViewsUnavailable ||
   error instanceof OutputStoreUnavailable;

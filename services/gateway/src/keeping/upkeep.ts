@@ -35,6 +35,8 @@ export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Upkeep): void => 
   every(SECOND_MS, 'an organisation could not be erased', eraseOrganisations(kit, kept));
   every(5 * MINUTE_MS, 'old runs and files could not be removed', applyRetention(kit, kept.retention, erase));
 
+  every(5 * SECOND_MS, 'versions could not be kept ready', (stop) => kept.ready.keepAll(stop));
+
   const expiring = {
     records: kept.fileRecords,
     store: outputs,

@@ -12,6 +12,7 @@ import type { OutputStore } from '../files/output-store.ts';
 import type { Kit } from '../kit.ts';
 import type { Catalogue } from '../records/catalogue/catalogue.ts';
 import { isValidKey } from '../records/keys/api-keys.ts';
+import { openKeptReady } from '../records/catalogue/kept-ready.ts';
 import { longestRun } from '../records/catalogue/record-answers.ts';
 import { openSchedulerClient } from '../records/operators/scheduler-client.ts';
 import type { SessionCallers } from '../records/people/sessions.ts';
@@ -101,6 +102,7 @@ const sharedByRuns = (kit: Kit, below: Below, open: AsyncDisposableStack) => {
     subscriptions,
     keys,
     scheduler,
+    ready: openKeptReady(kit, records, scheduler),
     quotas,
     capacity,
     longestRun: longest,

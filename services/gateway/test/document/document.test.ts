@@ -163,6 +163,7 @@ describe('the OpenAPI document', () => {
         'POST /deployments',
         'POST /deployments/check',
         'GET /deployments/{deployment_id}',
+        'GET /deployments/{deployment_id}/ready',
         'PATCH /deployments/{deployment_id}',
         'GET /schedules',
         'POST /schedules',

@@ -28,6 +28,10 @@ export interface ResidentProcess<Connection> {
   readonly name: string;
   /** Starts it although no run wants it yet. */
   preload(): void;
+  /** Starts it, unless it runs, and has it wait for a run until then (`performance.now()`), whatever its idle timeout is. */
+  keep(untilMs: number): void;
+  /** How far it is; `off` when it does not run, and no start of it failed last. */
+  readiness(): Readiness<Connection>;
   isReady(): boolean;
   /** Whether it is ready for a run, or executes one. */
   isLoaded(): boolean;
@@ -42,6 +46,10 @@ export interface ResidentProcess<Connection> {
   /** Ends it. Resolves when nothing of it is left. It can be acquired again. */
   stop(): Promise<void>;
 }
+
+export type Readiness<Connection> =
+  | { readonly state: 'off' | 'loading' | 'loaded' }
+  | { readonly state: 'failed'; readonly why: StartFailure; readonly connection: Connection | null };
 
 /** Runs that follow each other faster do not look at the code again. */
 const LOOKED_MS = 1_000;
@@ -66,6 +74,10 @@ interface Open<Connection extends ResidentConnection> extends Owned {
   /** The run that waits. */
   waiting: Waiting<Connection> | null;
   timer: NodeJS.Timeout | undefined;
+  /** It waits for a run until then at least. */
+  keptUntilMs: number;
+  /** Of its last start, unless that went well. */
+  failed: Extract<Readiness<Connection>, { readonly state: 'failed' }> | null;
   whenOff: PromiseWithResolvers<void>;
 }
 
@@ -93,11 +105,18 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
     started: null,
     waiting: null,
     timer: undefined,
+    keptUntilMs: 0,
+    failed: null,
     whenOff: Promise.withResolvers(),
   };
   return {
     name: spec.name,
     preload: () => apply(open, { type: 'preload' }),
+    keep: (untilMs) => {
+      open.keptUntilMs = Math.max(open.keptUntilMs, untilMs);
+      apply(open, { type: 'preload' });
+    },
+    readiness: () => readinessOf(open),
     isReady: () => open.state.phase === 'idle',
     isShared: spec.shared,
     isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
@@ -113,6 +132,23 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
       if (open.state.phase !== 'off') await open.whenOff.promise;
     },
   };
+};
+
+const readinessOf = <Connection extends ResidentConnection>({
+  state: { phase },
+  failed,
+}: Open<Connection>): Readiness<Connection> => {
+  switch (phase) {
+    case 'idle':
+    case 'busy':
+      return { state: 'loaded' };
+    case 'starting':
+      return { state: 'loading' };
+    case 'off':
+    case 'backing_off':
+    case 'ending':
+      return failed ?? { state: 'off' };
+  }
 };
 
 const acquire = async <Connection extends ResidentConnection>(
@@ -139,6 +175,7 @@ const apply = <Connection extends ResidentConnection>(
   event: LifecycleEvent<StartFailure>,
 ): void => {
   const before = timerOf(open.state);
+  noteFailure(open, event);
   const { state, effects } = step(open.state, event, open.spec.limits);
   open.state = state;
   if (timerOf(state) !== before) arm(open, timerOf(state));
@@ -149,11 +186,24 @@ const apply = <Connection extends ResidentConnection>(
   open.whenOff = Promise.withResolvers();
 };
 
+const noteFailure = <Connection extends ResidentConnection>(
+  open: Open<Connection>,
+  event: LifecycleEvent<StartFailure>,
+): void => {
+  if (event.type === 'ready') open.failed = null;
+  if (open.state.phase !== 'starting') return;
+  if (event.type === 'ended' || event.type === 'not_ready' || event.type === 'timer')
+    open.failed = { state: 'failed', why: event.why, connection: open.started?.connection ?? null };
+};
+
 const arm = <Connection extends ResidentConnection>(open: Open<Connection>, timer: Timer): void => {
   clearTimeout(open.timer);
   const ms = durationOf(open, timer);
   if (ms === null) return;
-  open.timer = setTimeout(() => apply(open, { type: 'timer', why: { kind: 'timeout', ms } }), ms);
+  open.timer = setTimeout(() => {
+    if (timer === 'idle' && performance.now() < open.keptUntilMs) arm(open, timer);
+    else apply(open, { type: 'timer', why: { kind: 'timeout', ms } });
+  }, ms);
 };
 
 const durationOf = <Connection extends ResidentConnection>(

@@ -1,7 +1,7 @@
 import { untilAborted } from '@runledger/resilience/abort';
 import type { GpuSlot } from '../gpu-slots.ts';
 import { EVERYBODY } from '../folders/cache-folder.ts';
-import { openResidentProcess, type ResidentProcess } from './resident-process.ts';
+import { openResidentProcess, type Readiness, type ResidentProcess } from './resident-process.ts';
 import type { Acquired, ResidentConnection, ResidentSpec, ResidentHost } from './start-process.ts';
 
 /**
@@ -42,6 +42,11 @@ interface LoadedVersion {
 export interface SlotProcesses<Connection> {
   /** Waits until the process of the slot is ready; `onLoading` is called when it is not. */
   acquire(run: RunOfSlot, signal: AbortSignal, onLoading?: () => void): Promise<Acquired<Connection>>;
+  /**
+   * Starts the process of the slot for runs to come, and has it wait for them until then (`performance.now()`). It takes the place of nothing
+   * else than an idle process of its own name: `occupied` says that the slot has another one.
+   */
+  keep(run: RunOfSlot, untilMs: number): Readiness<Connection> | { readonly state: 'occupied' };
 }
 
 /** For which run a process is wanted. */
@@ -120,6 +125,25 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
             onChange(resident);
           }
           return acquired;
+        },
+        keep: ({ slot, org_id, workflow_version_id }, untilMs) => {
+          const process = processes.get(slot.index);
+          if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
+          const resident = residentIn(slot);
+          const { occupant } = resident;
+          if (occupant !== process) {
+            const isEarlier = occupant?.name === spec.name && occupant.isReady();
+            const isThere = occupant !== null && !['off', 'failed'].includes(occupant.readiness().state);
+            if (isThere && !isEarlier) return { state: 'occupied' };
+            vacateFor(process, resident);
+          }
+          resident.org_id = org_id;
+          resident.version = workflow_version_id;
+          void Promise.resolve(resident.vacated).then(() => {
+            if (resident.occupant === process) process.keep(untilMs);
+          });
+          onChange(resident);
+          return process.readiness();
         },
       };
     },

@@ -1,8 +1,10 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
 import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
+import type { StateOfVersion } from '@runledger/contracts/requests/ready-slots';
 import type { ConfigProblem } from '@runledger/service-kit/config';
 import type { Static, TObject, TProperties } from 'typebox';
+import type { NotPrepared } from '../code/prepared-folders.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { ResidentProcesses } from '../residents/resident-processes.ts';
 import type { HostEnvironment } from '../supervision/process-environment.ts';
@@ -10,7 +12,7 @@ import type { Mark } from '../supervision/stray-processes.ts';
 import type { Supervisors } from '../supervision/supervisors.ts';
 import type { OperatorCommand, Organisations } from './operator-command.ts';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
-import type { Runner } from './runner.ts';
+import type { Runner, RunnerWork, RunObserver } from './runner.ts';
 
 /**
  * One way of executing workflows. Each has a folder below `runners/` and one line in `runner-registry.ts`. The executor
@@ -60,6 +62,26 @@ export interface OpenRunner extends Runner {
   readonly outputId: (choice: RunnerChoice) => string;
   /** The workflow versions that it can begin without fetching anything; left out by runners that fetch nothing. */
   readonly prepared?: () => readonly string[];
+  /** Prepares a version before its runs come; left out by runners that prepare nothing. */
+  readonly keep?: (
+    version: VersionToKeep,
+    observe: Pick<RunObserver, 'progress' | 'log'>,
+    signal: AbortSignal,
+  ) => Promise<PreparedToKeep | NotPrepared>;
+}
+
+interface VersionToKeep extends Pick<
+  RunnerWork,
+  'org_id' | 'workflow' | 'workflow_version_id' | 'fetchCode'
+> {
+  readonly deployment_id: string;
+}
+
+/** Nothing of it is removed until it is disposed of. */
+export interface PreparedToKeep extends Disposable {
+  readonly kind: 'kept';
+  /** Loads it in the slot, and keeps it there until then (`performance.now()`) unless another run needs the slot. */
+  load(slot: GpuSlot, untilMs: number): StateOfVersion;
 }
 
 /** What the executor provides to every runner. */

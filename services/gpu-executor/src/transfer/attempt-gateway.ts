@@ -10,13 +10,19 @@ import { messageOf } from '@runledger/resilience/errors';
 import { Value } from 'typebox/value';
 import { type Assignment, attemptAttributes } from '../attempt/assignment.decide.ts';
 
-/** The gateway, for one attempt. */
-export interface AttemptGateway {
-  readonly assignment: Assignment;
-  /** The address of what the gateway keeps for the attempt: `/executions/{org_id}/{run_id}/{attempt}/{name}`. */
+/** The gateway, for one attempt or one version that is to be ready. */
+export interface GatewayPlace {
+  /** For whom, in logs and in spans. */
+  readonly about: Readonly<Record<string, string | number>>;
+  readonly attributes: Readonly<Record<string, string | number>>;
+  /** The address of what the gateway keeps for it. */
   readonly url: (name: string, query?: Readonly<Record<string, string>>) => URL;
-  /** Signed by this executor when it is first needed, which few attempts do; worth nothing after the attempt. */
   readonly token: () => Promise<string>;
+}
+
+/** Its addresses are `/executions/{org_id}/{run_id}/{attempt}/{name}`; the token is signed by this executor when it is first needed, which few attempts do. */
+export interface AttemptGateway extends GatewayPlace {
+  readonly assignment: Assignment;
 }
 
 export interface GatewaySettings {
@@ -33,15 +39,18 @@ export const openAttemptGateway = (
   let token: Promise<string> | undefined;
   return {
     assignment,
+    about: { run_id, attempt },
+    attributes: attemptAttributes(assignment),
     token: () => (token ??= signAttempt(assignment)),
-    url: (name, query) => {
-      const url = new URL(gateway);
-      const base = gateway.pathname.replace(/\/$/, '');
-      url.pathname = `${base}/executions/${org_id}/${run_id}/${attempt}/${name}`;
-      if (query) url.search = new URLSearchParams(query).toString();
-      return url;
-    },
+    url: (name, query) => urlBelow(gateway, `executions/${org_id}/${run_id}/${attempt}/${name}`, query),
   };
+};
+
+export const urlBelow = (gateway: URL, path: string, query?: Readonly<Record<string, string>>): URL => {
+  const url = new URL(gateway);
+  url.pathname = `${gateway.pathname.replace(/\/$/, '')}/${path}`;
+  if (query) url.search = new URLSearchParams(query).toString();
+  return url;
 };
 
 export interface UntilAnswered {
@@ -241,7 +250,7 @@ const retryAfterMs = (header: string | undefined): number | null =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
 
 interface TracedRequest {
-  readonly assignment: Assignment;
+  readonly attributes: GatewayPlace['attributes'];
   readonly method: 'GET' | 'PUT';
   /** What is requested, such as `output`. The name of a file may be confidential, so it is not recorded. */
   readonly what: string;
@@ -251,13 +260,13 @@ interface TracedRequest {
 
 /** One try of one request to the gateway. */
 export const requestSpan = <Result extends { readonly kind: string }>(
-  { assignment, method, what, bytes }: TracedRequest,
+  { attributes: about, method, what, bytes }: TracedRequest,
   send: () => Promise<Result>,
 ): Promise<Result> => {
   const attributes = {
     'http.request.method': method,
     ...(bytes === undefined ? {} : { 'http.request.body.size': bytes }),
-    ...attemptAttributes(assignment),
+    ...about,
   };
   return inSpan(`${method} ${what}`, { kind: 'client', attributes }, async (span) => {
     const result = await send();
@@ -284,7 +293,7 @@ export const storeDocument = async (
   { name, type, content }: AttemptDocument,
   until: UntilAnswered,
 ): Promise<Answered<{ readonly kind: 'stored'; readonly blob: BlobRef }>> => {
-  const { url, token } = openAttemptGateway(settings, assignment);
+  const { url, token, attributes } = openAttemptGateway(settings, assignment);
   const bytes = content.byteLength;
   const request = {
     method: 'PUT',
@@ -295,7 +304,7 @@ export const storeDocument = async (
   } as const;
   const what = name.replace('-', ' ');
   return untilAnswered(until, () =>
-    requestSpan({ assignment, method: 'PUT', what, bytes }, async () => {
+    requestSpan({ attributes, method: 'PUT', what, bytes }, async () => {
       const answer = await requestGateway(request, until.stop);
       if (answer.kind !== 'ok') return answer;
       const blob = parseJson(answer.body.toString('utf8'));

@@ -111,13 +111,12 @@ const DAMAGED = 424;
 /** Waits while the gateway is unavailable. */
 const fetchDocument = async (
   { log }: GatewaySettings,
-  { assignment, url, token }: AttemptGateway,
+  { about, attributes, url, token }: AttemptGateway,
   query: Readonly<Record<string, string>>,
   { stop, onWaiting }: FetchOptions,
 ): Promise<FetchedDocument> => {
-  const { run_id, attempt } = assignment;
   const onRetry: UntilAnswered['onRetry'] = (why, level) => {
-    log[level]({ run_id, attempt, why }, 'fetching what a run needs again');
+    log[level]({ ...about, why }, 'fetching what a run needs again');
     onWaiting();
   };
   const request = {
@@ -128,7 +127,7 @@ const fetchDocument = async (
   } as const;
   const answer = await untilAnswered({ stop, onRetry }, () => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
-    return requestSpan({ assignment, method: 'GET', what: 'assignment' }, () =>
+    return requestSpan({ attributes, method: 'GET', what: 'assignment' }, () =>
       requestGateway(request, signal),
     );
   });

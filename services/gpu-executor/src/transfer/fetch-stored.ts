@@ -1,10 +1,7 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
 import { MAX_CODE_BYTES } from '@runledger/contracts/catalogue/code';
-import type { Assignment } from '../attempt/assignment.decide.ts';
 import {
-  openAttemptGateway,
-  type AttemptGateway,
-  type GatewaySettings,
+  type GatewayPlace,
   requestFromGateway,
   requestSpan,
   untilAnswered,
@@ -22,8 +19,7 @@ import {
   type FileToFetch,
 } from './input-file.ts';
 
-export const codeFetcher = (settings: GatewaySettings, assignment: Assignment): FetchCode => {
-  const gateway = openAttemptGateway(settings, assignment);
+export const codeFetcher = (settings: { readonly log: Logger }, gateway: GatewayPlace): FetchCode => {
   const file = {
     name: 'code',
     maxBytes: MAX_CODE_BYTES,
@@ -43,18 +39,17 @@ interface StoredFile extends FileToFetch {
 /** Fetches a file that the gateway has for an attempt, and checks its hash. Waits while the gateway is unavailable. */
 export const fetchStored = async (
   { log }: { readonly log: Logger },
-  { assignment, url, token }: AttemptGateway,
+  { about, attributes, url, token }: GatewayPlace,
   { name, ...file }: StoredFile,
   { stop, onWaiting }: FetchOptions,
 ): Promise<FetchedFile> => {
-  const { run_id, attempt } = assignment;
   const onRetry: UntilAnswered['onRetry'] = (why, level) => {
-    log[level]({ run_id, attempt, why }, 'fetching a file again');
+    log[level]({ ...about, why }, 'fetching a file again');
     onWaiting();
   };
   const request = { method: 'GET', url: url(name), token: await token() } as const;
   const answer = await untilAnswered({ stop, onRetry }, () =>
-    requestSpan({ assignment, method: 'GET', what: 'file' }, () =>
+    requestSpan({ attributes, method: 'GET', what: 'file' }, () =>
       requestFromGateway(request, stop, async (incoming) => {
         const { etag, 'content-disposition': disposition, 'content-type': type = '' } = incoming.headers;
         try {

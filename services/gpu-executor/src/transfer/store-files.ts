@@ -81,7 +81,7 @@ interface FileProgress {
 
 const storeFile = async (
   { log }: GatewaySettings,
-  { assignment, url, token }: AttemptGateway,
+  { assignment, attributes, url, token }: AttemptGateway,
   file: OutputFile,
   { stop, tell }: FileProgress,
 ): Promise<StoredOrNot> => {
@@ -103,7 +103,7 @@ const storeFile = async (
   };
   tell(0, false);
   const answer = await untilAnswered({ stop, onRetry }, () =>
-    requestSpan({ assignment, method: 'PUT', what: 'output', bytes }, send),
+    requestSpan({ attributes, method: 'PUT', what: 'output', bytes }, send),
   );
   switch (answer.kind) {
     case 'stored':

@@ -228,6 +228,47 @@ describe.each(halfOf(isolations, 0))('resident processes %s', (_, isolation) => 
     expect(used[2]).not.toBe(used[0]);
   });
 
+  it('are loaded before a run, and stay as long as they are kept, whatever their idle time is', async () => {
+    const { residents, workFolder } = await open();
+    const shells = residentsOf(residents, 'echo', ECHO, { idleTimeoutMs: 50 });
+    const kept = { slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' };
+    const keep = (ms: number) => shells.keep(kept, performance.now() + ms).state;
+    expect(['off', 'loading']).toContain(keep(60_000));
+    await until(() => keep(60_000) === 'loaded');
+    expect(residents.loaded()).toEqual([{ slot: 0, workflow_version_id: 'version' }]);
+    const lease = await leased(shells);
+    expect(lease.loadingMs).toBe(0);
+    lease.release();
+    const brief = residentsOf(residents, 'brief', ECHO, { idleTimeoutMs: 50 });
+    const keepBrief = () => brief.keep({ ...kept, slot: SLOTS[1] ?? SLOT }, performance.now() + 300).state;
+    await until(() => keepBrief() === 'loaded');
+    await until(() => residents.loaded().length === 1);
+    expect(await processesOfRuns(workFolder)).toHaveLength(1);
+  });
+
+  it('that are kept make way for a run, and take the place of nothing but an earlier one of their name', async () => {
+    const { residents } = await open();
+    const [one, newer, other] = ['echo', 'echo', 'other'].map((name) => residentsOf(residents, name, ECHO));
+    const keep = (which: typeof one, workflow_version_id: string) =>
+      which?.keep({ slot: SLOT, org_id: ORG_ID, workflow_version_id }, performance.now() + 60_000).state;
+    await until(() => keep(one, '1') === 'loaded');
+    expect(keep(other, '9')).toBe('occupied');
+    await until(() => keep(newer, '2') === 'loaded');
+    expect(residents.loaded()).toEqual([{ slot: 0, workflow_version_id: '2' }]);
+    if (other === undefined) throw new Error('there are three');
+    const lease = await leased(other);
+    expect(keep(newer, '2')).toBe('occupied');
+    lease.release();
+  });
+
+  it('that are kept and cannot be loaded say why', async () => {
+    const shells = residentsOf((await open()).residents, 'broken', 'echo "no: no weights"; sleep 60');
+    const kept = { slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' };
+    const keep = () => shells.keep(kept, performance.now() + 60_000);
+    await until(() => keep().state === 'failed');
+    expect(keep()).toMatchObject({ why: { kind: 'not_ready', why: 'no weights' } });
+  });
+
   it('let a run go that is cancelled while they load, and go on loading', async () => {
     const shells = residentsOf((await open()).residents, 'slow', `sleep 0.3; ${ECHO}`);
     const cancelling = new AbortController();

@@ -7,6 +7,7 @@ import type {
   InvalidSettings,
   OpenRunner,
 } from '../../src/runners/runner-type.ts';
+import type { GpuSlot } from '../../src/gpu-slots.ts';
 import type { RunnerWork } from '../../src/runners/runner.ts';
 import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import type { Isolation } from '../../src/isolation/isolation.ts';
@@ -32,6 +33,8 @@ export interface ConfiguredRun extends StartOptions {
 }
 
 export interface ConfiguredRuns {
+  readonly runner: OpenRunner;
+  readonly slots: readonly GpuSlot[];
   readonly start: (workflow: unknown, options?: ConfiguredRun) => StartedRun & { readonly run_id: string };
   readonly logged: readonly object[];
   /** Of the executor. */
@@ -108,6 +111,8 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
     cancelGraceMs: graceMs,
   });
   return {
+    runner,
+    slots,
     logged,
     workFolder: hostFolder,
     start: (workflow, run = {}) => startRun(runner, { workflow, logged, run: { choice, ...run } }),

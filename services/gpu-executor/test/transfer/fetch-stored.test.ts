@@ -7,6 +7,7 @@ import { silentLogger } from '@runledger/event-log/connect/observability';
 import { aRun, assigned } from '@runledger/testing/run-events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FetchCode } from '../../src/runners/runner.ts';
+import { openAttemptGateway } from '../../src/transfer/attempt-gateway.ts';
 import { codeFetcher } from '../../src/transfer/fetch-stored.ts';
 import { startGateway, type ExecutionGateway, type ServedFile } from '../fixtures/execution-gateway.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
@@ -31,10 +32,14 @@ const open = async (): Promise<{
     event,
     startWithinS: 60,
   };
-  const signed = { gateway: new URL(gateway.url), signAttempt: () => signAttempt(keys, key, 1) };
+  const signed = {
+    gateway: new URL(gateway.url),
+    signAttempt: () => signAttempt(keys, key, 1),
+    log: silentLogger,
+  };
   return {
     gateway,
-    fetchCode: codeFetcher({ ...signed, log: silentLogger }, assignment),
+    fetchCode: codeFetcher(signed, openAttemptGateway(signed, assignment)),
     path: join(temporaryFolder(), 'file'),
   };
 };

@@ -5,6 +5,7 @@ import type {
   ShortageResponse,
 } from '@runledger/contracts/requests/executors';
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
+import type { ReadySlotsRequest, ReadySlotsResponse } from '@runledger/contracts/requests/ready-slots';
 import type { Capacity, QueuePosition, WaitReason } from '@runledger/contracts/requests/queue-position';
 import { orgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/events/subjects';
@@ -17,6 +18,7 @@ import { fitsAnotherAttempt, type SchedulerState } from './scheduler-state.ts';
 import { delayedByGpu, poolStates, type GpuCount } from './pool-states.ts';
 import { executorStates, fleetCounts, type FleetCounts } from './executor-states.ts';
 import { etaOf } from './eta.ts';
+import { readySlots } from './ready-slots.ts';
 
 /** What the scheduler knows, for requests and metrics. */
 export interface Queries {
@@ -30,6 +32,8 @@ export interface Queries {
   pools(request: PoolsRequest): PoolsResponse;
   /** Why no executor that is registered can take such runs; null when one can. */
   shortage(request: ShortageRequest): ShortageResponse['shortage'];
+  /** Where versions are to be ready before their runs come. */
+  readySlots(request: ReadySlotsRequest): ReadySlotsResponse;
   fleetCounts(): FleetCounts;
   /** Whether runs wait only because the log has no room for another attempt. */
   isShortOfCapacity(): boolean;
@@ -67,6 +71,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
       ),
     pools: (request) => poolStates(state, request),
     shortage: (request) => shortageOf(state, request),
+    readySlots: ({ wanted }) => ({ places: readySlots(state, wanted) }),
     delayedRuns: () => delayedByGpu(state),
     fleetCounts: () =>
       fleetCounts({

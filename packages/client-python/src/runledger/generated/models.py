@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4006ff07cabf6a2d783d4bc19a3ec5eb306540442b3bcf2d6a7e53ffd59c0c5a.
 
 from __future__ import annotations
 
@@ -3199,6 +3199,32 @@ class SignInLink(TypedDict):
     """
 
 
+class SlotReady(TypedDict):
+    """
+    A slot in which the version is kept loaded.
+    """
+
+    slot: int
+    """
+    Of the executor, from 0.
+    """
+    state: Literal['preparing', 'prepared', 'loading', 'loaded', 'occupied', 'failed']
+    """
+    How far it is.
+
+    - `preparing`: Its code, packages or weights are being fetched.
+    - `prepared`: They are there.
+    - `loading`: Its process is starting.
+    - `loaded`: Its process is ready, or executes a run.
+    - `occupied`: The slot has something else that was used, or executes it.
+    - `failed`: It cannot be prepared or loaded; `why` says it. It is tried again after some minutes.
+    """
+    why: str | None
+    """
+    Why it failed. Null unless it failed.
+    """
+
+
 class SlotRun(TypedDict):
     """
     The attempt that holds a slot.
@@ -3931,6 +3957,14 @@ class Deployment(TypedDict):
     """
     Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway.
     """
+    keep_prepared: int
+    """
+    On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code.
+    """
+    keep_loaded: int
+    """
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+    """
     concurrency_limit: int | None
     """
     The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null without one.
@@ -4012,6 +4046,14 @@ class DeploymentChange(TypedDict):
     """
     Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Unchanged when it is null or omitted.
     """
+    keep_prepared: NotRequired[int | None]
+    """
+    On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code. Unchanged when it is null or omitted.
+    """
+    keep_loaded: NotRequired[int | None]
+    """
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Unchanged when it is null or omitted.
+    """
     concurrency_limit: NotRequired[int | None]
     """
     The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null clears it.
@@ -4072,6 +4114,38 @@ class DeploymentPage(TypedDict):
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+    """
+
+
+class ExecutorReady(TypedDict):
+    """
+    An executor that keeps the version ready.
+    """
+
+    executor: str
+    """
+    The name of the executor.
+    """
+    state: Literal['preparing', 'prepared', 'loading', 'loaded', 'occupied', 'failed'] | None
+    """
+    How far it is.
+
+    - `preparing`: Its code, packages or weights are being fetched.
+    - `prepared`: They are there.
+    - `loading`: Its process is starting.
+    - `loaded`: Its process is ready, or executes a run.
+    - `occupied`: The slot has something else that was used, or executes it.
+    - `failed`: It cannot be prepared or loaded; `why` says it. It is tried again after some minutes.
+
+    Null while the executor does not respond.
+    """
+    why: str | None
+    """
+    Why it failed. Null unless it failed.
+    """
+    slots: list[SlotReady]
+    """
+    The slots in which the version is kept loaded; empty where it is only kept prepared.
     """
 
 
@@ -4372,6 +4446,14 @@ class NewDeployment(TypedDict):
     warm_wait_s: NotRequired[float | None]
     """
     Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Null counts as omitted.
+    """
+    keep_prepared: NotRequired[int | None]
+    """
+    On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code. Null counts as omitted.
+    """
+    keep_loaded: NotRequired[int | None]
+    """
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
     """
     concurrency_limit: NotRequired[int | None]
     """
@@ -5431,6 +5513,14 @@ class DeploymentPlan(TypedDict):
     """
     Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Null counts as omitted.
     """
+    keep_prepared: NotRequired[int | None]
+    """
+    On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code. Null counts as omitted.
+    """
+    keep_loaded: NotRequired[int | None]
+    """
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+    """
     concurrency_limit: NotRequired[int | None]
     """
     The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null counts as omitted.
@@ -5472,6 +5562,29 @@ class DeploymentPlan(TypedDict):
     log_masks: NotRequired[list[LogMask] | None]
     """
     Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null counts as omitted.
+    """
+
+
+class DeploymentReady(TypedDict):
+    """
+    What a deployment has kept ready now.
+    """
+
+    workflow_version_id: str
+    """
+    The id of the workflow version.
+    """
+    keep_prepared: int
+    """
+    On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code.
+    """
+    keep_loaded: int
+    """
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+    """
+    executors: list[ExecutorReady]
+    """
+    Where the version is kept ready; empty where no executor can, or nothing is kept.
     """
 
 

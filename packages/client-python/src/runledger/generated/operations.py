@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4006ff07cabf6a2d783d4bc19a3ec5eb306540442b3bcf2d6a7e53ffd59c0c5a.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -444,6 +444,26 @@ def change_deployment(
         "PATCH",
         path_of("/deployments/{deployment_id}", deployment_id=deployment_id),
         body=body,
+    )
+
+
+def get_deployment_ready(
+    deployment_id: str,
+) -> Operation[models.DeploymentReady]:
+    """
+    Read what is kept ready.
+
+    Where the version of the deployment is prepared and loaded before its runs come, as `keep_prepared` and
+    `keep_loaded` say, and how far that is.
+
+    The API key needs the scope `runs:read`.
+
+    deployment_id: The id of the deployment.
+    """
+    return Operation(
+        "GET",
+        path_of("/deployments/{deployment_id}/ready", deployment_id=deployment_id),
+        idempotent=True,
     )
 
 

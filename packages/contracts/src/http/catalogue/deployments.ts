@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import {
   HighestPriority,
   LowestPriority,
+  KeepSlots,
   Weight as AnyWeight,
   GpuFallback,
   MAX_GPUS,
@@ -29,6 +30,7 @@ import {
   NextCursor,
 } from '../fields.ts';
 import { nullable, optional, unchanged } from '../../schemas.ts';
+import { ReadyState } from '../../requests/ready-slots.ts';
 import { NewMachine } from './machines.ts';
 import { NewWorkflowVersion } from './workflows.ts';
 
@@ -75,6 +77,18 @@ const WarmWait = Type.Number({
   description:
     'Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway.',
 });
+const KeepPrepared = {
+  ...KeepSlots,
+  examples: [4],
+  description:
+    'On how many slots the version is kept prepared, before the first run and after a change of the version: its code, packages and weights are on the disk of their executors. For versions with code.',
+};
+const KeepLoaded = {
+  ...KeepSlots,
+  examples: [1],
+  description:
+    'In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.',
+};
 const RequiredLabel = {
   ...Label,
   'x-refusal': {
@@ -202,6 +216,8 @@ export const Deployment = Type.Object(
     ),
     labels: Labels,
     warm_wait_s: WarmWait,
+    keep_prepared: KeepPrepared,
+    keep_loaded: KeepLoaded,
     concurrency_limit: nullable(ConcurrencyLimit, 'Null without one.'),
     weight: Weight,
     strict_inputs: StrictInputs,
@@ -228,6 +244,8 @@ const settings = {
   gpus: optional(Gpus),
   labels: optional({ ...Labels, default: [] }),
   warm_wait_s: optional({ ...WarmWait, default: 0 }),
+  keep_prepared: optional({ ...KeepPrepared, default: 0 }),
+  keep_loaded: optional({ ...KeepLoaded, default: 0 }),
   concurrency_limit: optional(ConcurrencyLimit),
   weight: optional({ ...Weight, default: 1 }),
   strict_inputs: optional({ ...StrictInputs, default: false }),
@@ -274,6 +292,8 @@ export const DeploymentChange = Type.Object(
     gpus: optional(Gpus, 'Null or an empty list clears it.'),
     labels: unchanged(Labels),
     warm_wait_s: unchanged(WarmWait),
+    keep_prepared: unchanged(KeepPrepared),
+    keep_loaded: unchanged(KeepLoaded),
     concurrency_limit: optional(ConcurrencyLimit, 'Null clears it.'),
     weight: unchanged(Weight),
     strict_inputs: unchanged(StrictInputs),
@@ -335,6 +355,46 @@ export const DeploymentPage = Type.Object(
   { deployments: Type.Array(Deployment, { description: 'The newest first.' }), next_cursor: NextCursor },
   { title: 'DeploymentPage', description: 'A page of deployments.' },
 );
+
+const SlotReady = Type.Object(
+  {
+    slot: Type.Integer({ minimum: 0, description: 'Of the executor, from 0.', examples: [0] }),
+    state: ReadyState,
+    why: nullable(
+      Type.String({ description: 'Why it failed.', examples: ['The program ended before it was ready.'] }),
+      'Null unless it failed.',
+    ),
+  },
+  { title: 'SlotReady', description: 'A slot in which the version is kept loaded.' },
+);
+
+const ExecutorReady = Type.Object(
+  {
+    executor: Type.String({ description: 'The name of the executor.', examples: ['gpu-box-1'] }),
+    state: nullable(ReadyState, 'Null while the executor does not respond.'),
+    why: nullable(
+      Type.String({ description: 'Why it failed.', examples: ['There is no package of this name.'] }),
+      'Null unless it failed.',
+    ),
+    slots: Type.Array(SlotReady, {
+      description: 'The slots in which the version is kept loaded; empty where it is only kept prepared.',
+    }),
+  },
+  { title: 'ExecutorReady', description: 'An executor that keeps the version ready.' },
+);
+
+export const DeploymentReady = Type.Object(
+  {
+    workflow_version_id: VersionUuid,
+    keep_prepared: KeepPrepared,
+    keep_loaded: KeepLoaded,
+    executors: Type.Array(ExecutorReady, {
+      description: 'Where the version is kept ready; empty where no executor can, or nothing is kept.',
+    }),
+  },
+  { title: 'DeploymentReady', description: 'What a deployment has kept ready now.' },
+);
+export type DeploymentReady = Static<typeof DeploymentReady>;
 
 export const DeploymentPath = Type.Object({ deployment_id: DeploymentUuid });
 

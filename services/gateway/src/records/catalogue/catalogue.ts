@@ -1,6 +1,13 @@
-import { Organisation, User, Deployment, Machine, Workflow } from '@runledger/contracts/catalogue/records';
+import {
+  Organisation,
+  User,
+  Deployment,
+  KeptReady,
+  Machine,
+  Workflow,
+} from '@runledger/contracts/catalogue/records';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { openTables } from '@runledger/event-log/table/table';
+import { openTable, openTables, type Table } from '@runledger/event-log/table/table';
 import { perLog } from '@runledger/event-log/connect/per-log';
 import { erasureRecords } from '../erasure.ts';
 import { beginRunNumbers } from '../run-numbers.ts';
@@ -20,6 +27,8 @@ export interface Catalogue {
   readonly workflows: Records<Workflow>;
   readonly versions: WorkflowVersions;
   readonly deployments: Records<Deployment>;
+  /** Of all organisations: the deployments that may have something kept ready. */
+  readonly kept: Table<KeptReady, KeptReady, 'org'>;
   /** How many of these an organisation has, archived ones too. */
   count(org: string): Promise<number>;
   /** False when it exists. */
@@ -50,6 +59,13 @@ export const catalogue = perLog((log): Catalogue => {
     'deployments',
   );
   const versions = openWorkflowVersions(log);
+  const kept = openTable(log, {
+    bucket,
+    prefix: 'kept',
+    schema: KeptReady,
+    keep: (mark: KeptReady) => mark,
+    indexes: { org: ({ org_id }: KeptReady) => org_id },
+  });
   const organisations = openBucket(log, bucket, Organisation);
   const users = openBucket(log, bucket, User);
   return {
@@ -57,6 +73,7 @@ export const catalogue = perLog((log): Catalogue => {
     workflows,
     versions,
     deployments,
+    kept,
     count: async (org) => {
       const counts = await Promise.all([
         ...[machines, workflows, deployments].map(async (records) => (await records.all(org)).length),

@@ -1,5 +1,6 @@
 import { DeploymentPlan } from '@runledger/contracts/http/catalogue/deployments';
 import { jsonBytes } from '@runledger/contracts/json';
+import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import { newUuid, type OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
 import { operation, route, type Route } from '../../door/operation.ts';
@@ -43,7 +44,7 @@ export const checkDeploymentRoute = ({ now }: Kit, operations: CatalogueOperatio
           : undefined;
       if (present === undefined && typeof name !== 'string')
         throw invalidRequest(invalid(['body', 'name'], 'missing', 'This is required: send it'));
-      const parts = await plannedParts(operations, org_id, plan);
+      const parts = await plannedParts(operations, org_id, body);
       const asked = { ...plan, workflow_version_id: NEW, machine_id: NEW };
       const decided = present
         ? changedDeployment(present, asked, parts)
@@ -77,17 +78,25 @@ const NEW = newUuid();
 const plannedParts = async (
   operations: CatalogueOperations,
   org_id: OrgId,
-  { workflow_version_id, machine_id }: Static<typeof DeploymentPlan>,
+  { deployment_id, workflow_version_id, machine_id, machine }: Static<typeof DeploymentPlan>,
 ): Promise<DeploymentParts> => {
   const present = await partsOf(operations, org_id, {
     workflow_version_id: workflow_version_id?.toLowerCase() ?? NEW,
     machine_id: machine_id?.toLowerCase() ?? NEW,
+    ...(typeof deployment_id === 'string' && { id: deployment_id.toLowerCase() }),
   });
   const isNewVersion = typeof workflow_version_id !== 'string';
   return {
     longestRunS: present.longestRunS,
-    machine: typeof machine_id === 'string' ? present.machine : { archived: false },
+    kept: present.kept,
+    machine:
+      typeof machine_id === 'string'
+        ? present.machine
+        : { archived: false, runner: runnerOf(machine?.runner ?? CODE) },
     version: isNewVersion ? { workflow_id: NEW, archived: false } : present.version,
     workflow: isNewVersion ? { archived: false } : present.workflow,
   };
 };
+
+const runnerOf = (runner: Runner): RunnerChoice => runnerKindOf(runner).choiceOf(runner);
+const CODE: Runner = { kind: 'code' };

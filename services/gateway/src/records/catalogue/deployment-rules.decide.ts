@@ -4,7 +4,7 @@ import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/
 
 /** The records that a deployment names; undefined for those that the organisation does not have. */
 export interface DeploymentParts {
-  readonly machine: Pick<Machine, 'archived'> | undefined;
+  readonly machine: Pick<Machine, 'archived' | 'runner'> | undefined;
   readonly version: Pick<NumberedVersion, 'workflow_id' | 'archived'> | undefined;
   /** Why the machine cannot execute the version; left out when it can, and where one of them is not made yet. */
   readonly apart?: string;
@@ -12,11 +12,13 @@ export interface DeploymentParts {
   readonly workflow: Pick<Workflow, 'archived'> | undefined;
   /** Seconds that a run may live now. */
   readonly longestRunS: number;
+  /** Slots that the organisation may have kept ready, and those of its other deployments. */
+  readonly kept: { readonly limit: number; readonly others: number };
 }
 
 export interface WrongMember {
   /** Undefined when several members together are wrong. */
-  readonly member?: 'machine_id' | 'workflow_version_id' | 'gpus' | 'log_masks';
+  readonly member?: 'machine_id' | 'workflow_version_id' | 'gpus' | 'log_masks' | KeptMember;
   /** Of the member, if it is a list. */
   readonly index?: number;
   readonly why: string;
@@ -58,6 +60,42 @@ export const whyApart = (
   return code
     ? 'the version has code, and the machine another runner: name one with {"kind": "code"}'
     : 'the machine runs the code of versions, and this version has none: name another machine';
+};
+
+type KeptMember = 'keep_prepared' | 'keep_loaded';
+
+/** The slots that a deployment has kept ready: one that is loaded is prepared. */
+export const keptSlots = ({
+  archived,
+  keep_prepared = 0,
+  keep_loaded = 0,
+}: Pick<Deployment, KeptMember> & { readonly archived?: boolean }): number =>
+  archived === true ? 0 : Math.max(keep_prepared, keep_loaded);
+
+/** Why a deployment cannot have so much kept ready. */
+export const wrongKept = (
+  deployment: Parameters<typeof keptSlots>[0],
+  { machine, kept: { limit, others } }: DeploymentParts,
+): WrongMember[] => {
+  const slots = keptSlots(deployment);
+  if (slots === 0) return [];
+  const member = (deployment.keep_loaded ?? 0) > 0 ? 'keep_loaded' : 'keep_prepared';
+  if (machine && machine.runner.kind !== 'code')
+    return [
+      {
+        member,
+        why: `executors keep ready what comes with a version, and the machine has the runner ${machine.runner.kind}: leave it out, or deploy a folder with code`,
+      },
+    ];
+  if (slots + others <= limit) return [];
+  return [
+    {
+      member,
+      why:
+        `an organisation may have ${limit} slots kept ready, and its other deployments have ${others}: ask for ${Math.max(limit - others, 0)} or fewer here, ` +
+        'lower another one, or ask the operator for a higher RUNLEDGER_KEPT_SLOTS_MAX',
+    },
+  ];
 };
 
 /** Why patterns cannot mask logs. */

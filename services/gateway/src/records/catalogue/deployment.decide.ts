@@ -1,4 +1,4 @@
-import type { Deployment, RequestBounds } from '@runledger/contracts/catalogue/records';
+import type { Deployment, Machine, RequestBounds } from '@runledger/contracts/catalogue/records';
 import { MAX_PRIORITY, MIN_PRIORITY, type GpuFallback } from '@runledger/contracts/run-options';
 import type {
   Deployment as ShownDeployment,
@@ -9,6 +9,7 @@ import { gpuModel } from '@runledger/contracts/gpu';
 import type { DecidedRecord, RecordIdentity } from './records.ts';
 import {
   tooLongLife,
+  wrongKept,
   wrongMachine,
   wrongMasks,
   wrongVersion,
@@ -41,6 +42,7 @@ export const newDeployment = (
     ...wrongMachine(parts),
     ...tooLong(settings, parts),
     ...wrongGpus(requested),
+    ...wrongKept(settings, parts),
     ...wrongMasks(requested),
   ];
   if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
@@ -74,6 +76,7 @@ export const changedDeployment = (
     ...(namesMachine ? wrongMachine(parts) : []),
     ...tooLong(record, parts),
     ...wrongGpus(change),
+    ...(namesMachine || namesKept(change) ? wrongKept(record, parts) : []),
     ...wrongMasks(change),
   ];
   if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
@@ -101,6 +104,7 @@ const settingsAfter = (before: Settings, requested: DeploymentChange): Settings 
     ...gpusAfter(before, requested),
     ...(labels.length > 0 && { labels }),
     ...(warmWait !== undefined && warmWait > 0 && { warm_wait_s: warmWait }),
+    ...keptAfter(before, requested),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
     ...(weight !== undefined && weight !== 1 && { weight }),
     ...(isStrict && { strict_inputs: true }),
@@ -111,6 +115,18 @@ const settingsAfter = (before: Settings, requested: DeploymentChange): Settings 
     ...(ifNoOutput !== 'warn' && { if_no_output: ifNoOutput }),
     ...(masks && { log_masks: masks }),
   };
+};
+
+const namesKept = ({ keep_prepared, keep_loaded, archived }: DeploymentChange): boolean =>
+  [keep_prepared, keep_loaded].some((kept) => typeof kept === 'number') || archived === false;
+
+const keptAfter = (
+  before: Settings,
+  requested: DeploymentChange,
+): Pick<Settings, 'keep_prepared' | 'keep_loaded'> => {
+  const keep_prepared = requested.keep_prepared ?? before.keep_prepared ?? 0;
+  const keep_loaded = requested.keep_loaded ?? before.keep_loaded ?? 0;
+  return { ...(keep_prepared > 0 && { keep_prepared }), ...(keep_loaded > 0 && { keep_loaded }) };
 };
 
 const retryAfter = (
@@ -143,6 +159,8 @@ export const deploymentResponse = ({ gpu_fallbacks, ...deployment }: Deployment)
   gpus: shownGpus({ ...deployment, ...(gpu_fallbacks && { gpu_fallbacks }) }),
   labels: deployment.labels ?? [],
   warm_wait_s: deployment.warm_wait_s ?? 0,
+  keep_prepared: deployment.keep_prepared ?? 0,
+  keep_loaded: deployment.keep_loaded ?? 0,
   concurrency_limit: deployment.concurrency_limit ?? null,
   weight: deployment.weight ?? 1,
   strict_inputs: deployment.strict_inputs ?? false,
@@ -154,6 +172,16 @@ export const deploymentResponse = ({ gpu_fallbacks, ...deployment }: Deployment)
   if_no_output: deployment.if_no_output ?? 'warn',
   log_masks: deployment.log_masks ?? null,
 });
+
+/** A deployment on its machine. */
+export interface Placed {
+  readonly deployment: Deployment;
+  readonly machine: Machine;
+}
+
+/** The GPU models of runs that request none, in order of preference. */
+export const gpusOf = ({ deployment: { gpu, gpu_fallbacks = [] }, machine }: Placed): Machine['gpu'][] =>
+  gpu === undefined ? [machine.gpu] : [gpu, ...gpu_fallbacks.map((fallback) => fallback.gpu)];
 
 type Models = Pick<Deployment, 'gpu' | 'gpu_fallbacks'>;
 

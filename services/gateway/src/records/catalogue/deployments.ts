@@ -4,21 +4,27 @@ import {
   DeploymentChange,
   DeploymentPage,
   DeploymentPath,
+  DeploymentReady,
   DeploymentsQuery,
   NewDeployment,
 } from '@runledger/contracts/http/catalogue/deployments';
 import type {
   Deployment as StoredDeployment,
   Deployment as DeploymentRecord,
-  Machine,
 } from '@runledger/contracts/catalogue/records';
 import type { Context } from 'koa';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers';
 import type { ShortageResponse } from '@runledger/contracts/requests/executors';
 import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
-import { deploymentResponse, changedDeployment, newDeployment } from './deployment.decide.ts';
+import {
+  changedDeployment,
+  deploymentResponse,
+  gpusOf,
+  newDeployment,
+  type Placed,
+} from './deployment.decide.ts';
 import { whyApart, type DeploymentRefusal, type DeploymentParts } from './deployment-rules.decide.ts';
-import { route, type Route } from '../../door/operation.ts';
+import { operation, route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import { found, wrongValue, invalidRequest, Refused } from '../../door/refusal.ts';
 import {
@@ -33,6 +39,7 @@ import {
   type CatalogueOperations,
 } from './record-answers.ts';
 import type { RecordIdentity, ChangedRecord, CreatedRecord } from './records.ts';
+import { executorId, executorName } from '@runledger/contracts/ids';
 import { SchedulerUnavailable, type SchedulerClient } from '../operators/scheduler-client.ts';
 import { pathText } from '../../door/unknown-names.ts';
 import type { Kit } from '../../kit.ts';
@@ -61,6 +68,20 @@ const describedOperations = recordOperations(
     conflicts: [409],
   },
 );
+
+const readyOperation = operation({
+  id: 'getDeploymentReady',
+  method: 'GET',
+  path: '/deployments/{deployment_id}/ready',
+  tag: 'Catalogue',
+  summary: 'Read what is kept ready',
+  description:
+    'Where the version of the deployment is prepared and loaded before its runs come, as `keep_prepared` and `keep_loaded` say, and how far that is.',
+  scope: 'runs:read',
+  request: { path: DeploymentPath },
+  response: { status: 200, description: 'What is kept ready now.', body: DeploymentReady },
+  refusals: [404],
+});
 
 export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations): Route[] => {
   const { records, deletion, scheduler, quotas } = operations;
@@ -93,6 +114,12 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
     route(describedOperations.get, async ({ path }, { org_id }) =>
       deploymentResponse(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
     ),
+    route(readyOperation, async ({ path }, { org_id }) =>
+      readyResponse(
+        operations,
+        found(await records.deployments.get(org_id, path.deployment_id), 'Deployment'),
+      ),
+    ),
     route(describedOperations.change, async ({ path, body }, { org_id }, ctx) => {
       const result = await changeDeployment(operations, { org_id, id: path.deployment_id }, lowerCase(body));
       return shownWithWarning(ctx, changed(result, 'Deployment', refusedDeployment));
@@ -101,6 +128,28 @@ export const deploymentRoutes = ({ now }: Kit, operations: CatalogueOperations):
       deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
     ),
   ];
+};
+
+/** @throws {LogUnavailable} @throws {Refused} without a scheduler */
+const readyResponse = async (
+  { ready }: CatalogueOperations,
+  deployment: DeploymentRecord,
+): Promise<DeploymentReady> => {
+  const [places = []] = await ready.keep([deployment]);
+  return {
+    workflow_version_id: deployment.workflow_version_id,
+    keep_prepared: deployment.keep_prepared ?? 0,
+    keep_loaded: deployment.keep_loaded ?? 0,
+    executors: places.map(({ executor_id, slots, found: has }) => ({
+      executor: executorName(executorId(executor_id)),
+      state: has?.executor.state ?? null,
+      why: has?.executor.why ?? null,
+      slots: slots.flatMap((slot, at) => {
+        const one = has?.slots[at];
+        return one ? [{ slot, ...one }] : [];
+      }),
+    })),
+  };
 };
 
 interface Names {
@@ -136,9 +185,11 @@ const createDeployment = async (
   request: NewDeployment,
   origin: RecordIdentity,
 ): Promise<CreatedRecord<DeploymentRecord, DeploymentRefusal>> => {
-  const decide = async () => newDeployment(request, await partsOf(parts, origin.org_id, request), origin);
+  const { org_id, id } = origin;
+  const decide = async () => newDeployment(request, await partsOf(parts, org_id, { ...request, id }), origin);
   const decided = await decide();
   if (decided.kind === 'refused') return decided;
+  await parts.ready.note(decided.record);
   return parts.records.deployments.create(decided.record, async () => {
     const again = await decide();
     return again.kind === 'refused' ? again.why : undefined;
@@ -156,34 +207,33 @@ const changeDeployment = (
       machine_id: change.machine_id ?? deployment.machine_id,
       workflow_version_id: change.workflow_version_id ?? deployment.workflow_version_id,
     };
-    return changedDeployment(deployment, change, await partsOf(parts, org_id, named));
+    const decided = changedDeployment(deployment, change, await partsOf(parts, org_id, { ...named, id }));
+    if (decided.kind === 'changed') await parts.ready.note(decided.record);
+    return decided;
   });
 
 /** @throws {LogUnavailable} */
 export const partsOf = async (
-  { records: { machines, versions, workflows }, longestRun }: CatalogueOperations,
+  { records: { machines, versions, workflows }, longestRun, ready }: CatalogueOperations,
   org: string,
-  named: Pick<DeploymentRecord, 'machine_id' | 'workflow_version_id'>,
+  named: Pick<DeploymentRecord, 'machine_id' | 'workflow_version_id'> & { readonly id?: string },
 ): Promise<DeploymentParts> => {
-  const [longestRunS, machine, version] = await Promise.all([
+  const [longestRunS, kept, machine, version] = await Promise.all([
     longestRun(),
+    ready.bound(org, named.id),
     machines.get(org, named.machine_id),
     versions.get(org, named.workflow_version_id),
   ]);
   const apart = version && machine && whyApart(version, machine);
   return {
     longestRunS,
+    kept,
     machine,
     version,
     ...(apart !== undefined && { apart }),
     workflow: version && (await workflows.get(org, version.workflow_id)),
   };
 };
-
-interface Placed {
-  readonly deployment: DeploymentRecord;
-  readonly machine: Machine;
-}
 
 /** Says in the response when no executor that is there could take runs of a deployment. Nothing without a scheduler, who knows it. */
 const warnOfShortage = async (ctx: Context, scheduler: SchedulerClient, placed: Placed): Promise<void> => {
@@ -202,9 +252,6 @@ const warnOfShortage = async (ctx: Context, scheduler: SchedulerClient, placed: 
     if (!(error instanceof SchedulerUnavailable)) throw error;
   }
 };
-
-const gpusOf = ({ deployment: { gpu, gpu_fallbacks = [] }, machine }: Placed): Machine['gpu'][] =>
-  gpu === undefined ? [machine.gpu] : [gpu, ...gpu_fallbacks.map((fallback) => fallback.gpu)];
 
 /** It has no comma, which separates warnings. */
 const sentence = (shortage: NonNullable<ShortageResponse['shortage']>, placed: Placed): string =>

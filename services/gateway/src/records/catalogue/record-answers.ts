@@ -2,6 +2,7 @@ import { newUuid, isUuid, type OrgId } from '@runledger/contracts/ids';
 import type { DeleteRecords } from './delete-records.ts';
 import type { RemovedRecord, ChangedRecord, CreatedRecord, RecordIdentity, RecordSpan } from './records.ts';
 import type { Catalogue } from './catalogue.ts';
+import type { KeptReady } from './kept-ready.ts';
 import { notFound, Refused, sentence, type Conflict, type RecordKind } from '../../door/refusal.ts';
 import { withinQuota, type Quotas } from '../quotas/quotas.ts';
 import type { SchedulerClient } from '../operators/scheduler-client.ts';
@@ -116,6 +117,7 @@ export interface CatalogueOperations {
   readonly longestRun: LongestRun;
   readonly scheduler: SchedulerClient;
   readonly quotas: Quotas;
+  readonly ready: KeptReady;
 }
 
 /** Creates records, unless the organisation would have more than it may have. */

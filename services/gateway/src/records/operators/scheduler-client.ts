@@ -5,12 +5,14 @@ import type {
   ShortageResponse,
 } from '@runledger/contracts/requests/executors';
 import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
+import type { ReadySlotsRequest, ReadySlotsResponse } from '@runledger/contracts/requests/ready-slots';
 import type { QueuePosition, WaitReason } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/events/subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestPools } from '@runledger/request-reply/pools';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
+import { requestReadySlots } from '@runledger/request-reply/ready-slots';
 import { requestShortage } from '@runledger/request-reply/shortage';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { openBreaker } from '../../breaker.ts';
@@ -32,6 +34,8 @@ export interface SchedulerClient extends Disposable {
   pools(request: PoolsRequest): Promise<PoolsResponse>;
   /** @throws {SchedulerUnavailable} */
   shortage(request: ShortageRequest): Promise<ShortageResponse>;
+  /** @throws {SchedulerUnavailable} */
+  readySlots(request: ReadySlotsRequest): Promise<ReadySlotsResponse>;
 }
 
 /** The scheduler responds from memory, so this is long. */
@@ -70,6 +74,7 @@ export const openSchedulerClient = (log: EventLog): SchedulerClient => {
     executors: required(requestExecutors),
     pools: required(requestPools),
     shortage: required(requestShortage),
+    readySlots: required(requestReadySlots),
   };
   const kept = opened.move();
   return { ...client, [Symbol.dispose]: () => kept.dispose() };

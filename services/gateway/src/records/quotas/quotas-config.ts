@@ -42,6 +42,11 @@ export const quotasConfig = {
     1024 * TiB,
     'bytes of all files of an organisation, equal ones once, with those that are being uploaded; where it is not set, at least RUNLEDGER_FILE_MAX_BYTES',
   ),
+  RUNLEDGER_KEPT_SLOTS_MAX: quota(
+    64,
+    100_000,
+    'slots that the deployments of an organisation have kept ready (keep_prepared, keep_loaded)',
+  ),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,
     100_000,

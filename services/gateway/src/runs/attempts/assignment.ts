@@ -37,7 +37,7 @@ export const assignmentRoute =
     const { org_id, request } = run;
     const { workflow_sha256, inputs_blob, secret_inputs = [], has_input_targets, has_log_masks } = request;
     const isCached = ctx.query[HAS_WORKFLOW] === workflow_sha256;
-    const workflow = isCached ? null : await readText(kit.stores.workflows, workflowOf(run));
+    const workflow = isCached ? null : await readWorkflow(kit, workflowOf(run));
     const inputs = inputs_blob && (await readText(kit.stores.blobs, inputsOf(run, inputs_blob.sha256)));
     const document: AssignmentDocument = {
       workflow,
@@ -155,14 +155,31 @@ interface AssignedText {
   readonly damaged: 'assigned_workflow_damaged' | 'assigned_inputs_damaged';
 }
 
-const workflowOf = ({ org_id, request }: ExecutingRun): AssignedText => ({
+const workflowOf = ({ org_id, request }: ExecutingRun): WorkflowText => ({
   org_id,
   sha256: request.workflow_sha256,
-  what: `The workflow of version ${request.workflow_version_id}, which this run was queued with, is`,
-  todo: 'Create another version with the same workflow, and queue the run again.',
-  lost: 'assigned_workflow_lost',
-  damaged: 'assigned_workflow_damaged',
+  version: request.workflow_version_id,
 });
+
+interface WorkflowText {
+  readonly org_id: string;
+  readonly sha256: string;
+  /** Its id. */
+  readonly version: string;
+}
+
+/** The workflow of a version, as it is stored. @throws {Refused} when it is lost @throws {LogUnavailable} */
+export const readWorkflow = (
+  { stores }: Pick<Kit, 'stores'>,
+  { version, ...stored }: WorkflowText,
+): Promise<string> =>
+  readText(stores.workflows, {
+    ...stored,
+    what: `The workflow of version ${version} is`,
+    todo: 'Create another version with the same workflow, and queue the run again.',
+    lost: 'assigned_workflow_lost',
+    damaged: 'assigned_workflow_damaged',
+  });
 
 const inputsOf = ({ org_id }: ExecutingRun, sha256: string): AssignedText => ({
   org_id,

@@ -100,6 +100,8 @@ describe('a deployment', () => {
       gpus: [],
       labels: [],
       warm_wait_s: 0,
+      keep_prepared: 0,
+      keep_loaded: 0,
       concurrency_limit: null,
       weight: 1,
       strict_inputs: false,

@@ -4,22 +4,39 @@ import { errorOf } from '@runledger/contracts/events/run-error';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
 import { prepareVersion, type PrepareHost, type PreparedVersion } from '../../code/prepare-code.ts';
+import type { NotPrepared } from '../../code/prepared-folders.ts';
 import { findTool } from '../../code/python.ts';
 import { isOfSystem } from '../../isolation/hidden-paths.ts';
 import { programView } from '../../view/program-view.ts';
 import { realPath } from '../../view/real-paths.ts';
 import { isReserved, whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import { runProgram, type NamedProgram } from '../program/program-runner.ts';
-import { runResident, type NamedResident } from '../program/resident-runner.ts';
+import { runResident, type NamedResident, type ResidentRunner } from '../program/resident-runner.ts';
 import type { OpenRunner, RunnerHost } from '../runner-type.ts';
 import type { Runner, RunnerWork, RunObserver, RunResult } from '../runner.ts';
 
 /** Executes the code that comes with a version: prepares it, and then runs it as a program. */
-export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRunner, 'prepared'> => {
+export const codeRunner = (
+  host: RunnerHost & PrepareHost,
+): Runner & Pick<OpenRunner, 'keep' | 'prepared'> => {
   /** By what they start. One that is forgotten is ended by the next process of its slot. */
-  const residents = new LRUCache<string, Runner>({ max: MOST_RESIDENTS });
+  const residents = new LRUCache<string, ResidentRunner>({ max: MOST_RESIDENTS });
   /** What each version needs, those that were used last. */
   const versions = new LRUCache<string, readonly string[]>({ max: MOST_PREPARED });
+  /** What executes a version: a process for each run, or one that stays. In one sentence why there is none. */
+  const open = async (
+    version: PreparedVersion,
+    of: VersionOf,
+  ): Promise<NamedProgram | ResidentRunner | string> => {
+    const program = await programOf(host, version);
+    if (typeof program === 'string' || !isResident(version.manifest)) return program;
+    const resident = residentOf(host, program, version, of);
+    // A start of the same program is the same process.
+    const key = JSON.stringify([of.workflow_version_id, resident.program, version.folders]);
+    const runner = residents.get(key) ?? runResident(host, resident);
+    residents.set(key, runner);
+    return runner;
+  };
   return {
     prepared: () => [...versions].flatMap(([id, folders]) => (host.folders.has(folders) ? [id] : [])),
     run: async (work, observe, signal) => {
@@ -31,20 +48,42 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
       if (prepared.kind === 'failed') return { outcome: 'failed', error: prepared.error, files: [] };
       using version = prepared;
       versions.set(work.workflow_version_id, version.folders);
-      const program = await programOf(host, version);
-      if (typeof program === 'string') return failed(program);
+      const opened = await open(version, work);
+      if (typeof opened === 'string') return failed(opened);
       const observed = observing(observe, version.wasThere ? 0 : performance.now() - began, version);
-      if (!isResident(manifest)) return await runProgram(host, program, { work, observe: observed, signal });
-      const resident = residentOf(host, program, version, work);
-      // A start of the same program is the same process.
-      const key = JSON.stringify([work.workflow_version_id, resident.program, version.folders]);
-      const runner = residents.get(key) ?? runResident(host, resident);
-      residents.set(key, runner);
-      if (work.deployment_id !== null) host.residents.endEarlier(resident.resident, work.workflow_version_id);
-      return await runner.run(work, observed, signal);
+      if (!('keep' in opened)) return await runProgram(host, opened, { work, observe: observed, signal });
+      if (work.deployment_id !== null)
+        host.residents.endEarlier(residentName(work), work.workflow_version_id);
+      return await opened.run(work, observed, signal);
+    },
+    keep: async (kept, observe, signal) => {
+      if (!Value.Check(CodeManifest, kept.workflow)) return cannotBeKept(NO_MANIFEST);
+      const prepared = await prepareVersion(host, kept.workflow, kept, observe, signal);
+      if (prepared.kind !== 'prepared_version') return prepared;
+      versions.set(kept.workflow_version_id, prepared.folders);
+      const opened = await open(prepared, kept);
+      if (typeof opened === 'string') {
+        prepared[Symbol.dispose]();
+        return cannotBeKept(opened);
+      }
+      return {
+        kind: 'kept',
+        load: (slot, untilMs) => ('keep' in opened ? opened.keep({ ...kept, slot }, untilMs) : NOTHING_STAYS),
+        [Symbol.dispose]: () => prepared[Symbol.dispose](),
+      };
     },
   };
 };
+
+const cannotBeKept = (why: string): NotPrepared => ({
+  kind: 'failed',
+  error: errorOf('prepare_failed', why),
+});
+
+const NOTHING_STAYS = {
+  state: 'failed',
+  why: 'Each run of this version has a process of its own, so nothing of it stays loaded. Use keep_prepared, or write mode = "resident".',
+} as const;
 
 const MOST_RESIDENTS = 256;
 /** A heartbeat lists them. */
@@ -157,11 +196,16 @@ const environmentOf = (
 const DEFAULT_START_TIMEOUT_S = 300;
 const DEFAULT_IDLE_TIMEOUT_S = 600;
 
+type VersionOf = Pick<RunnerWork, 'deployment_id' | 'workflow_version_id'>;
+
+const residentName = ({ deployment_id, workflow_version_id }: VersionOf): string =>
+  deployment_id === null ? `version ${workflow_version_id}` : `deployment ${deployment_id}`;
+
 const residentOf = (
   host: PrepareHost,
   program: NamedProgram,
   { manifest, folders }: PreparedVersion,
-  { deployment_id, workflow_version_id }: RunnerWork,
+  of: VersionOf,
 ): NamedResident => {
   const {
     start_timeout_s = DEFAULT_START_TIMEOUT_S,
@@ -170,7 +214,7 @@ const residentOf = (
   } = manifest;
   return {
     ...program,
-    resident: deployment_id === null ? `version ${workflow_version_id}` : `deployment ${deployment_id}`,
+    resident: residentName(of),
     program: {
       ...program.program,
       limits: {

@@ -1,8 +1,9 @@
 import type { Logger } from '@runledger/event-log/connect/observability';
+import type { StateOfVersion } from '@runledger/contracts/requests/ready-slots';
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { namedCache } from '../../supervision/process-environment.ts';
-import type { SlotProcesses } from '../../residents/resident-processes.ts';
+import type { RunOfSlot, SlotProcesses } from '../../residents/resident-processes.ts';
 import type { Acquired, Lease } from '../../residents/start-process.ts';
 import { cancelWithGrace } from '../../supervision/supervised-process.ts';
 import type { LentFolders } from '../../folders/lent-folders.ts';
@@ -38,7 +39,13 @@ export const residentRunner = (host: RunnerHost, name: string, program: Resident
     code: programCode(program, host.supervisors.withheld, host.log),
   });
 
-export const runResident = (host: RunnerHost, named: NamedResident): Runner => {
+/** A program that stays loaded, and that can be loaded before its runs come. */
+export interface ResidentRunner extends Runner {
+  /** Loads it in the slot, and keeps it there until then (`performance.now()`) unless another run needs the slot. */
+  keep(run: RunOfSlot, untilMs: number): StateOfVersion;
+}
+
+export const runResident = (host: RunnerHost, named: NamedResident): ResidentRunner => {
   const { name, program } = named;
   const slots = new Map(host.slots.map((slot) => [slot.index, openSlot(host, named, slot)]));
   return {
@@ -52,7 +59,31 @@ export const runResident = (host: RunnerHost, named: NamedResident): Runner => {
         slot.useLog(null);
       }
     },
+    keep: (kept, untilMs) => {
+      const found = slots.get(kept.slot.index)?.processes.keep(kept, untilMs) ?? NO_SLOT;
+      switch (found.state) {
+        case 'failed': {
+          const { why, connection } = found;
+          const stderr = connection === null ? '' : connection.hide(connection.stderrTail());
+          const failedStart = { name, isMemoryShort: false, temporaryBytes: null, stderr };
+          return { state: 'failed', why: sentenceOf(notReady(why, failedStart)) };
+        }
+        case 'off':
+          return { state: 'loading', why: null };
+        case 'loading':
+        case 'loaded':
+        case 'occupied':
+          return { state: found.state, why: null };
+      }
+    },
   };
+};
+
+const NO_SLOT = { state: 'occupied' } as const;
+
+const sentenceOf = (result: RunResult): string => {
+  if (result.outcome === 'failed') return result.error.message;
+  return result.outcome === 'not_runnable' ? result.why : 'The executor stops.';
 };
 
 /** The names that the program sees them by, when those of its own folder are replaced. */
