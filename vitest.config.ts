@@ -22,7 +22,6 @@ const KNOWN_SLOWEST: readonly string[] = [
   'apps/standalone/test/system/pages/fresh-clone.test.ts',
   'services/gateway/test/system/cluster/cut-off.test.ts',
   'apps/standalone/test/system/clients/packed.test.ts',
-  'apps/soak/test/system/soak-of-brokers.test.ts',
   'apps/soak/test/system/survival.test.ts',
   'apps/simulate/test/system/seeds.test.ts',
   'apps/standalone/test/system/console/pages.test.ts',

@@ -96,8 +96,8 @@ export const catalogue = perLog((log): Catalogue => {
   };
 });
 
-/** Allows a change of a record, unless a deployment needs it as it is. @throws {LogUnavailable} */
-export const decideArchiving = async <Stored extends Owned>(
+/** Allows a change of a record, unless it takes from a deployment what that needs: the record is archived, or `isOther`. @throws {LogUnavailable} */
+export const changeUnlessUsed = async <Stored extends Owned>(
   deployments: Catalogue['deployments'],
   used: DeploymentPart,
   before: Stored,

@@ -11,7 +11,7 @@ import {
   MachinePath,
   NewMachine,
 } from '@runledger/contracts/http/catalogue/machines';
-import { decideArchiving } from './catalogue.ts';
+import { changeUnlessUsed } from './catalogue.ts';
 import { route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import { found, type Conflict } from '../../door/refusal.ts';
@@ -78,7 +78,7 @@ export const machineRoutes = (
       const after = changedMachine(machine, body);
       // Versions with code and others are executed by different machines.
       const isOther = (machine.runner.kind === 'code') !== (after.runner.kind === 'code');
-      return decideArchiving(deployments, 'machine_id', machine, after, isOther);
+      return changeUnlessUsed(deployments, 'machine_id', machine, after, isOther);
     });
     return changed(result, 'Machine', refusedBy);
   }),

@@ -16,7 +16,7 @@ import type { Static } from 'typebox';
 import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/comfyui-workflow';
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
-import { decideArchiving } from './catalogue.ts';
+import { changeUnlessUsed } from './catalogue.ts';
 import { manifestProblems, type CodeArchives } from './version-code.ts';
 import type { WorkflowVersions } from './workflow-versions.ts';
 import { inputDefinitions, definitionProblems } from './input-definitions.decide.ts';
@@ -197,7 +197,7 @@ export const workflowVersionRoutes = (
       const version = await versionAt(versions, org_id, path);
       const workflow = await workflowIn(versions, version);
       const result = await versions.change(version, (entry) =>
-        decideArchiving(deployments, 'workflow_version_id', entry, {
+        changeUnlessUsed(deployments, 'workflow_version_id', entry, {
           ...entry,
           archived: body.archived ?? entry.archived,
         }),

@@ -6,7 +6,7 @@ import {
   WorkflowPage,
   WorkflowPath,
 } from '@runledger/contracts/http/catalogue/workflows';
-import { decideArchiving } from './catalogue.ts';
+import { changeUnlessUsed } from './catalogue.ts';
 import { route, type Route } from '../../door/operation.ts';
 import { cursorAt } from '../../door/pagination.ts';
 import { found, type Conflict } from '../../door/refusal.ts';
@@ -74,7 +74,7 @@ export const workflowRoutes = (
   ),
   route(operations.change, async ({ path, body }, { org_id }) => {
     const result = await workflows.change(org_id, path.workflow_id, (workflow) =>
-      decideArchiving(deployments, 'workflow_id', workflow, {
+      changeUnlessUsed(deployments, 'workflow_id', workflow, {
         ...workflow,
         name: body.name ?? workflow.name,
         archived: body.archived ?? workflow.archived,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BRIEF } from '../../src/size.ts';
-import { soakOfSeed, withinMsOf } from './soak-of-a-seed.ts';
+import { soakOfSeed, withinMsOf } from '../system/soak-of-a-seed.ts';
 
 /** Fixed, so that a failure of this test is a change of the code. `npm run soak` chooses a new seed each time. */
 const SEED = 5;
