@@ -7,6 +7,7 @@ import {
 } from '@runledger/contracts/requests/ready-slots';
 import { requestKeepReady } from '@runledger/request-reply/ready-slots';
 import { signer, type Signer } from '@runledger/webhooks/secret-box';
+import { LRUCache } from 'lru-cache';
 import type { Kit } from '../../kit.ts';
 import type { SchedulerClient } from '../operators/scheduler-client.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -43,6 +44,9 @@ export interface KeptReady {
 const KEPT_FOR_S = 60;
 /** A mark of a deployment that has nothing kept ready may be of one that is being stored. */
 const MARK_KEPT_MS = 60_000;
+/** Three of four times it may be lost. */
+const SAY_EVERY_MS = 15_000;
+const MAX_SAID = 10_000;
 const EXECUTOR_WITHIN_MS = 2_000;
 
 export const openKeptReady = (kit: Kit, records: Catalogue, scheduler: SchedulerClient): KeptReady => {
@@ -50,7 +54,13 @@ export const openKeptReady = (kit: Kit, records: Catalogue, scheduler: Scheduler
   const { kept } = records;
   const keyOf = ({ org_id, id }: Pick<Deployment, 'org_id' | 'id'>): string => `kept.${org_id}.${id}`;
 
-  const keep: KeptReady['keep'] = async (deployments) => {
+  /** What each executor was told, and when. What holds for a while longer is not said again by `keepAll`. */
+  const said = new LRUCache<string, string>({ max: MAX_SAID, ttl: SAY_EVERY_MS });
+
+  const keepIf = async (
+    deployments: readonly Deployment[],
+    isWanted: (executor_id: string, what: string) => boolean,
+  ): Promise<readonly (readonly ReadyOn[])[]> => {
     const wanted = await Promise.all(deployments.map((one) => wantedBy(records, one)));
     const ready: ReadyOn[][] = deployments.map(() => []);
     const asked = wanted.flatMap((want, index) => (want === undefined ? [] : [{ want, index }]));
@@ -78,7 +88,10 @@ export const openKeptReady = (kit: Kit, records: Catalogue, scheduler: Scheduler
             versions: versions.map(({ version }) => version),
             for_s: KEPT_FOR_S,
           };
+          const what = JSON.stringify(versions.map(({ version: { token: _, ...named } }) => named));
+          if (!isWanted(executor_id, what)) return;
           const response = await requestKeepReady(kit.log, request, EXECUTOR_WITHIN_MS);
+          if (response !== undefined) said.set(executor_id, what);
           for (const [at, { index, version }] of versions.entries())
             ready[index]?.push({ executor_id, slots: version.slots, found: response?.versions[at] });
         }),
@@ -101,7 +114,7 @@ export const openKeptReady = (kit: Kit, records: Catalogue, scheduler: Scheduler
       const limit = kit.config.RUNLEDGER_KEPT_SLOTS_MAX;
       return { limit, others: others.reduce((sum, one) => sum + keptSlots(one), 0) };
     },
-    keep,
+    keep: (deployments) => keepIf(deployments, () => true),
     keepAll: async (stop) => {
       const marks = [...(await kept.now()).all()];
       const all: Deployment[] = [];
@@ -114,23 +127,22 @@ export const openKeptReady = (kit: Kit, records: Catalogue, scheduler: Scheduler
         for (const { key, revision, changedAt } of ofOrg)
           if (!keys.has(key) && changedAt.getTime() < old) await kept.eraseAt(key, revision);
       }
-      if (all.length > 0 && !stop.aborted) await keep(all);
+      if (all.length > 0 && !stop.aborted)
+        await keepIf(all, (executor_id, what) => said.get(executor_id) !== what);
     },
   };
 };
 
 /** Undefined for a deployment that has nothing kept ready, or lacks a part. */
 const wantedBy = async (
-  { machines, versions }: Catalogue,
+  { machines }: Catalogue,
   deployment: Deployment,
 ): Promise<WantedReady | undefined> => {
   const { org_id, workflow_version_id, labels = [], keep_prepared = 0, keep_loaded = 0 } = deployment;
   if (keptSlots(deployment) === 0) return undefined;
-  const [machine, version] = await Promise.all([
-    machines.get(org_id, deployment.machine_id),
-    versions.get(org_id, workflow_version_id),
-  ]);
-  if (!machine || !version?.code) return undefined;
+  // Of the whole organisation: the questions of its deployments are one.
+  const machine = (await machines.all(org_id)).find(({ id }) => id === deployment.machine_id);
+  if (machine?.runner.kind !== 'code') return undefined;
   const { id: machine_id, name: machine_name, runner } = machine;
   const gpus = gpusOf({ deployment, machine });
   const placed = { org_id, gpus, machine_id, machine_name, runner, labels, workflow_version_id };
