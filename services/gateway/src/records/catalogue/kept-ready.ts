@@ -88,7 +88,7 @@ export const openKeptReady = (kit: Kit, records: Catalogue, scheduler: Scheduler
             versions: versions.map(({ version }) => version),
             for_s: KEPT_FOR_S,
           };
-          const what = JSON.stringify(versions.map(({ version: { token: _, ...named } }) => named));
+          const what = JSON.stringify(versions.map(({ version: { token: _token, ...named } }) => named));
           if (!isWanted(executor_id, what)) return;
           const response = await requestKeepReady(kit.log, request, EXECUTOR_WITHIN_MS);
           if (response !== undefined) said.set(executor_id, what);

@@ -4,6 +4,7 @@ import type { KeepReadyRequest, ReadySlotsRequest } from '@runledger/contracts/r
 import { respondToKeepReady, respondWithReadySlots } from '@runledger/request-reply/ready-slots';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalogue } from '../../../src/records/catalogue/catalogue.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
@@ -17,7 +18,12 @@ let machine_id: string;
 let versions: { readonly id: string; readonly archive: Buffer }[];
 beforeAll(async () => {
   bed = await openTestBed();
-  gateway = await bed.gateway({ projecting: true, environment: { RUNLEDGER_KEPT_SLOTS_MAX: '5' } });
+  gateway = await bed.gateway({
+    projecting: true,
+    environment: { RUNLEDGER_KEPT_SLOTS_MAX: '5' },
+    // So that a mark is old at once.
+    now: () => new Date(Date.now() + 120_000),
+  });
   admin = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });
   const machine = { name: 'code', gpu: 'A10G', runner: { kind: 'code' } };
   machine_id = (await post(`${gateway.api}/machines`, admin, machine)).body.id;
@@ -187,5 +193,7 @@ describe('a deployment that has its version kept ready', () => {
     expect((await change(two.id, { keep_loaded: 2 })).status).toBe(200);
     for (const { id } of [one, two]) await change(id, { archived: true });
     expect((await deploy({ keep_loaded: 65 })).status).toBe(422);
+    const { kept } = catalogue(bed.log);
+    await waitFor('nothing is looked at', async () => [...(await kept.now()).all()].length === 0);
   });
 });
