@@ -13,6 +13,8 @@ import { sessionHalves } from './door/credentials.ts';
 import { codeArchives } from './files/code-archives.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import type { Files } from './files/files.ts';
+import { modelRoutes } from './files/model-routes.ts';
+import type { Models } from './files/models.ts';
 import type { OpenedOutputs } from './files/output-stores.ts';
 import { outputRoutes } from './files/send-file.ts';
 import { uploadRoutes } from './files/upload-routes.ts';
@@ -75,6 +77,7 @@ export interface Opened {
   readonly retention: RetentionRecords;
   readonly schedules: { readonly records: ScheduleRecords; readonly brokerNow: () => Promise<number> };
   readonly files: Files;
+  readonly models: Models;
   readonly outputs: OpenedOutputs;
   readonly seenPosition: SeenPosition;
   readonly consoleFiles: ReadonlyMap<string, ConsoleFile> | undefined;
@@ -83,7 +86,7 @@ export interface Opened {
 /** Every operation of the API, in the order of its document. */
 const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[] => {
   const { log } = kit;
-  const { runs, records, deletion, people, audit, files, outputs, schedules } = opened;
+  const { runs, records, deletion, people, audit, files, models, outputs, schedules } = opened;
   const { scheduler, quotas, longestRun } = runs;
   const catalogued = { records, deletion, longestRun, scheduler, quotas };
   return [
@@ -108,7 +111,8 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     ...webhookRoutes(kit, runs),
     ...machineRoutes(kit, catalogued),
     ...workflowRoutes(kit, catalogued),
-    ...workflowVersionRoutes(kit, catalogued, codeArchives(kit, files, outputs.store)),
+    ...workflowVersionRoutes(kit, catalogued, codeArchives(kit, files, outputs.store, models)),
+    ...modelRoutes(models, files, records.versions),
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
     ...fileRoutes(kit, files, outputs.store),
@@ -131,7 +135,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
 /** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
 const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[] => {
   const { config } = kit;
-  const { runs, records, files, outputs, consoleFiles } = opened;
+  const { runs, records, files, models, outputs, consoleFiles } = opened;
   const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_EXAMPLE_IDS: exampleIds } = config;
   const described = routes.map(({ operation }) => operation);
   return [
@@ -139,7 +143,7 @@ const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[]
     ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
     ...referenceRoutes(kit, withExampleIds(described, exampleIds)),
     providerCallback(kit),
-    ...executionRoutes(kit, runs, records, files, outputs.store),
+    ...executionRoutes(kit, runs, records, { files, store: outputs.store, models }),
     ...outputRoutes(kit, outputs, runs.urls),
   ];
 };

@@ -42,6 +42,11 @@ export const quotasConfig = {
     1024 * TiB,
     'bytes of all files of an organisation, equal ones once, with those that are being uploaded; where it is not set, at least RUNLEDGER_FILE_MAX_BYTES',
   ),
+  RUNLEDGER_QUOTA_MODEL_BYTES: quota(
+    GiB,
+    1024 * TiB,
+    'bytes of all models that an organisation keeps for its versions, equal ones once',
+  ),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,
     100_000,
