@@ -1,0 +1,202 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer, request as send, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { waitFor } from '@runledger/testing/wait-for';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { codeFolder, PREDICT, writeFiles } from '../fixtures/code-folder.ts';
+import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
+import { runCli, type Result } from '../fixtures/run-cli.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+let gateway: RealGateway;
+let env: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  gateway = await aRealGateway();
+  env = { ...gateway.env, XDG_CACHE_HOME: temporaryFolder() };
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+const tomlOf = (name: string, entry: string, model = 'sdxl/unet.bin'): string =>
+  `name = "${name}"\nrun = "predict.py:predict"\ngpu = "CPU"\n[models]\n"${model}" = { ${entry} }\n`;
+
+const folderOf = (name: string, weights: Uint8Array, entry = 'path = "weights/unet.bin"'): string =>
+  codeFolder({
+    'runledger.toml': tomlOf(name, entry),
+    'predict.py': PREDICT,
+    'weights/unet.bin': weights,
+  });
+
+const deploy = (cwd: string, at = env): Promise<Result> =>
+  runCli(['deploy', '.', '--json'], { cwd, env: at });
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON that tests look into
+const deployed = async (cwd: string, at = env): Promise<any> => {
+  const { code, stdout, stderr } = await deploy(cwd, at);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+};
+const refused = async (cwd: string): Promise<string> => {
+  const { code, stderr } = await deploy(cwd);
+  expect(code).toBe(2);
+  return stderr;
+};
+const manifestOf = async (name: string) => {
+  const [version] = JSON.parse(
+    (await runCli(['versions', name, '--json'], { env })).stdout.split('\n')[0] ?? '[]',
+  ).id
+    ? [JSON.parse((await runCli(['versions', name, '--json'], { env })).stdout.split('\n')[0] ?? '')]
+    : [];
+  const deployment = JSON.parse((await runCli(['deployments', 'show', name, '--json'], { env })).stdout);
+  return (await gateway.read(`/workflows/${deployment.workflow_id}/versions/${version.id}`)).workflow;
+};
+
+/** In front of the gateway: what was requested. `cutAt`: bytes of the next upload after which its connection breaks. */
+const aProxy = async (cutAt?: number) => {
+  const requests: string[] = [];
+  const target = new URL(gateway.env['RUNLEDGER_URL'] ?? '');
+  let left = cutAt;
+  const sendOn = async (incoming: IncomingMessage, to: NodeJS.WritableStream): Promise<void> => {
+    let sent = 0;
+    for await (const piece of incoming as AsyncIterable<Buffer>) {
+      const isCut = incoming.method === 'PATCH' && left !== undefined && sent + piece.length > left;
+      to.write(isCut ? piece.subarray(0, (left ?? 0) - sent) : piece);
+      sent += piece.length;
+      if (!isCut) continue;
+      left = undefined;
+      throw new Error('cut');
+    }
+    to.end();
+  };
+  const server = createServer((incoming, response) => {
+    requests.push(`${incoming.method} ${incoming.url}`);
+    const { method, url, headers } = incoming;
+    const outgoing = send(
+      { host: target.hostname, port: target.port, method, path: url, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    outgoing.on('error', () => incoming.socket.destroy());
+    sendOn(incoming, outgoing).catch(() => {
+      outgoing.destroy();
+      incoming.socket.destroy();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    env: { ...env, RUNLEDGER_URL: `http://127.0.0.1:${port}${target.pathname}` },
+    sent: () => requests.filter((each) => each.startsWith('PATCH ')),
+    requests,
+  };
+};
+
+describe('a model that is a file of this machine', () => {
+  it('is sent once, named by its hash, and no part of the code', async () => {
+    const weights = randomBytes(100_000);
+    const sha256 = sha256Of(weights);
+    const cwd = folderOf('sent', weights);
+    const proxy = await aProxy();
+    const dry = await runCli(['deploy', '.', '--dry-run'], { cwd, env: proxy.env });
+    expect(dry.stdout).toContain('Model to send: sdxl/unet.bin, 98 KiB');
+    expect(proxy.sent()).toEqual([]);
+    expect((await deployed(cwd, proxy.env)).changes).toMatchObject({
+      files: { added: ['predict.py', 'runledger.toml'] },
+      manifest: { added: ['run', 'models'] },
+    });
+    expect((await manifestOf('sent')).models).toEqual({ 'sdxl/unet.bin': { sha256, bytes: 100_000 } });
+    const { models } = await gateway.read('/models');
+    expect(models[0]).toMatchObject({ sha256, bytes: 100_000, versions: 1 });
+    const { files } = await gateway.read('/files');
+    expect(files.map((file: { readonly filename: string }) => file.filename)).not.toContain('unet.bin');
+    const before = proxy.sent().length;
+    expect(await deployed(cwd, proxy.env)).toMatchObject({ version: { outcome: 'unchanged' } });
+    // Another folder, with the same file outside of it.
+    const other = folderOf('sent-too', new Uint8Array(), `path = "${join(cwd, 'weights/unet.bin')}"`);
+    await deployed(other, proxy.env);
+    expect(proxy.sent().slice(before)).toHaveLength(1);
+    expect((await gateway.read('/models')).models[0]).toMatchObject({ sha256, versions: 2 });
+  });
+
+  it('is continued where the connection broke', async () => {
+    const weights = randomBytes(3_000_000);
+    const cwd = folderOf('broken', weights);
+    const proxy = await aProxy(1_000_000);
+    const { code, stderr } = await deploy(cwd, proxy.env);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Retrying for up to 60 s')]);
+    const [first, second] = proxy.sent();
+    expect(first).toBe(second);
+    expect((await gateway.read('/models')).models[0]).toMatchObject({ sha256: sha256Of(weights) });
+  });
+
+  it('that has its size and time is not read again, and one that was changed makes a version', async () => {
+    const cwd = folderOf('known', Buffer.alloc(1_000, 'a'));
+    await deployed(cwd);
+    const file = join(cwd, 'weights/unet.bin');
+    utimesSync(file, 1_000, 1_000);
+    await deployed(cwd);
+    writeFileSync(file, Buffer.alloc(1_000, 'b'));
+    utimesSync(file, 1_000, 1_000);
+    expect(await deployed(cwd)).toMatchObject({ version: { outcome: 'unchanged' } });
+    utimesSync(file, 2_000, 2_000);
+    expect(await deployed(cwd)).toMatchObject({
+      version: { outcome: 'new' },
+      changes: { files: { changed: [] }, manifest: { changed: ['models'] } },
+    });
+    expect((await manifestOf('known')).models['sdxl/unet.bin'].sha256).toBe(
+      sha256Of(Buffer.alloc(1_000, 'b')),
+    );
+    expect(statSync(join(env['XDG_CACHE_HOME'] ?? '', 'runledger/model-hashes.json')).isFile()).toBe(true);
+  });
+
+  it('may be a link in the folder to a file elsewhere', async () => {
+    const large = join(temporaryFolder(), 'large.bin');
+    writeFileSync(large, 'weights');
+    const cwd = folderOf('linked', new Uint8Array(), 'path = "unet.bin"');
+    symlinkSync(large, join(cwd, 'unet.bin'));
+    const { changes } = await deployed(cwd);
+    expect(changes.files.added).not.toContain('unet.bin');
+    await waitFor('the model', async () =>
+      JSON.stringify(await gateway.read('/models')).includes(sha256Of(Buffer.from('weights'))),
+    );
+  });
+
+  it.each([
+    [
+      'missing',
+      'path = "weights/other.bin"',
+      'names weights/other.bin, which cannot be read: the file does not exist',
+    ],
+    ['a folder', 'path = "weights"', 'names weights, which is no file'],
+    [
+      'another one',
+      `path = "weights/unet.bin", sha256 = "${'0'.repeat(64)}"`,
+      'runledger.toml: models."sdxl/unet.bin".sha256 is not that of weights/unet.bin',
+    ],
+    ['at two places', 'path = "a", url = "https://a"', 'models."sdxl/unet.bin": Write url'],
+    ['nowhere', '', 'models."sdxl/unet.bin": Write url'],
+  ])('that is %s is refused before anything is sent', async (name, entry, why) => {
+    const before = await gateway.read('/usage');
+    expect(await refused(folderOf(`refused ${name}`, randomBytes(10), entry))).toContain(why);
+    expect(await gateway.read('/usage')).toEqual(before);
+  });
+
+  it('that is empty is refused, and one with its right hash is not', async () => {
+    const cwd = folderOf('hashed', new Uint8Array());
+    expect(await refused(cwd)).toContain('which is empty');
+    const weights = randomBytes(10);
+    const entry = `path = "weights/unet.bin", sha256 = "${sha256Of(weights)}"`;
+    writeFiles(cwd, { 'weights/unet.bin': weights, 'runledger.toml': tomlOf('hashed', entry) });
+    expect(await deployed(cwd)).toMatchObject({ version: { outcome: 'new' } });
+  });
+});
