@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer, request as send, type IncomingMessage } from 'node:http';
+import { mkdtempSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -14,9 +15,12 @@ let gateway: RealGateway;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
   gateway = await aRealGateway();
-  env = { ...gateway.env, XDG_CACHE_HOME: temporaryFolder() };
+  env = { ...gateway.env, XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'runledger-cache-')) };
 });
-afterAll(() => gateway[Symbol.asyncDispose]());
+afterAll(async () => {
+  rmSync(env['XDG_CACHE_HOME'] ?? '', { recursive: true });
+  await gateway[Symbol.asyncDispose]();
+});
 
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -43,62 +47,47 @@ const refused = async (cwd: string): Promise<string> => {
   expect(code).toBe(2);
   return stderr;
 };
+/** Of the version that the deployment uses. */
 const manifestOf = async (name: string) => {
-  const [version] = JSON.parse(
-    (await runCli(['versions', name, '--json'], { env })).stdout.split('\n')[0] ?? '[]',
-  ).id
-    ? [JSON.parse((await runCli(['versions', name, '--json'], { env })).stdout.split('\n')[0] ?? '')]
-    : [];
-  const deployment = JSON.parse((await runCli(['deployments', 'show', name, '--json'], { env })).stdout);
-  return (await gateway.read(`/workflows/${deployment.workflow_id}/versions/${version.id}`)).workflow;
+  const { stdout } = await runCli(['deployments', 'show', name, '--json'], { env });
+  const { workflow_id, workflow_version_id } = JSON.parse(stdout);
+  return (await gateway.read(`/workflows/${workflow_id}/versions/${workflow_version_id}`)).workflow;
 };
 
-/** In front of the gateway: what was requested. `cutAt`: bytes of the next upload after which its connection breaks. */
-const aProxy = async (cutAt?: number) => {
-  const requests: string[] = [];
-  const target = new URL(gateway.env['RUNLEDGER_URL'] ?? '');
+/** In front of the gateway: which uploads were begun. `cutAt`: bytes of the first one after which its connection breaks. */
+const aProxy = async (cutAt = Infinity) => {
+  const sent: string[] = [];
+  const { hostname, port, pathname } = new URL(gateway.env['RUNLEDGER_URL'] ?? '');
   let left = cutAt;
-  const sendOn = async (incoming: IncomingMessage, to: NodeJS.WritableStream): Promise<void> => {
-    let sent = 0;
-    for await (const piece of incoming as AsyncIterable<Buffer>) {
-      const isCut = incoming.method === 'PATCH' && left !== undefined && sent + piece.length > left;
-      to.write(isCut ? piece.subarray(0, (left ?? 0) - sent) : piece);
-      sent += piece.length;
-      if (!isCut) continue;
-      left = undefined;
-      throw new Error('cut');
-    }
-    to.end();
-  };
-  const server = createServer((incoming, response) => {
-    requests.push(`${incoming.method} ${incoming.url}`);
-    const { method, url, headers } = incoming;
-    const outgoing = send(
-      { host: target.hostname, port: target.port, method, path: url, headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 500, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    outgoing.on('error', () => incoming.socket.destroy());
-    sendOn(incoming, outgoing).catch(() => {
-      outgoing.destroy();
-      incoming.socket.destroy();
+  const server = createServer((client) => {
+    const service = connect(Number(port), hostname);
+    const end = (): void => {
+      client.destroy();
+      service.destroy();
+    };
+    let isUpload = false;
+    client.on('data', (piece) => {
+      const [, method, path] = /^([A-Z]+) (\S+) HTTP/.exec(piece.toString('latin1')) ?? [];
+      if (method !== undefined) isUpload = path?.includes('/files/uploads/') === true && method === 'PATCH';
+      if (method !== undefined && isUpload) sent.push(String(path));
+      if (isUpload && piece.length > left) {
+        service.write(piece.subarray(0, left), end);
+        left = Infinity;
+        return;
+      }
+      if (isUpload) left -= piece.length;
+      service.write(piece);
     });
+    service.pipe(client);
+    client.on('error', end).on('close', end);
+    service.on('error', end).on('close', end);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  onTestFinished(() => void server.close());
   const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return {
-    env: { ...env, RUNLEDGER_URL: `http://127.0.0.1:${port}${target.pathname}` },
-    sent: () => requests.filter((each) => each.startsWith('PATCH ')),
-    requests,
-  };
+  const own = typeof address === 'object' ? address?.port : undefined;
+  return { env: { ...env, RUNLEDGER_URL: `http://127.0.0.1:${own}${pathname}` }, sent };
 };
 
 describe('a model that is a file of this machine', () => {
@@ -109,7 +98,7 @@ describe('a model that is a file of this machine', () => {
     const proxy = await aProxy();
     const dry = await runCli(['deploy', '.', '--dry-run'], { cwd, env: proxy.env });
     expect(dry.stdout).toContain('Model to send: sdxl/unet.bin, 98 KiB');
-    expect(proxy.sent()).toEqual([]);
+    expect(proxy.sent).toEqual([]);
     expect((await deployed(cwd, proxy.env)).changes).toMatchObject({
       files: { added: ['predict.py', 'runledger.toml'] },
       manifest: { added: ['run', 'models'] },
@@ -119,12 +108,12 @@ describe('a model that is a file of this machine', () => {
     expect(models[0]).toMatchObject({ sha256, bytes: 100_000, versions: 1 });
     const { files } = await gateway.read('/files');
     expect(files.map((file: { readonly filename: string }) => file.filename)).not.toContain('unet.bin');
-    const before = proxy.sent().length;
+    const before = proxy.sent.length;
     expect(await deployed(cwd, proxy.env)).toMatchObject({ version: { outcome: 'unchanged' } });
     // Another folder, with the same file outside of it.
     const other = folderOf('sent-too', new Uint8Array(), `path = "${join(cwd, 'weights/unet.bin')}"`);
     await deployed(other, proxy.env);
-    expect(proxy.sent().slice(before)).toHaveLength(1);
+    expect(proxy.sent.slice(before)).toHaveLength(1);
     expect((await gateway.read('/models')).models[0]).toMatchObject({ sha256, versions: 2 });
   });
 
@@ -134,7 +123,7 @@ describe('a model that is a file of this machine', () => {
     const proxy = await aProxy(1_000_000);
     const { code, stderr } = await deploy(cwd, proxy.env);
     expect([code, stderr]).toEqual([0, expect.stringContaining('Retrying for up to 60 s')]);
-    const [first, second] = proxy.sent();
+    const [first, second] = proxy.sent;
     expect(first).toBe(second);
     expect((await gateway.read('/models')).models[0]).toMatchObject({ sha256: sha256Of(weights) });
   });

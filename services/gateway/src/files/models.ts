@@ -170,6 +170,14 @@ export const openModels = (
       });
     metrics.uploaded(stored.bytes);
   };
+  /** Of this gateway. A client that is less patient than a copy takes asks again. */
+  const copying = new Map<string, Promise<void>>();
+  const copyOnce = (file: StoredFile): Promise<void> => {
+    const key = keyOf(file.org_id, file.sha256);
+    const begun = copying.get(key) ?? copy(file).finally(() => copying.delete(key));
+    copying.set(key, begun);
+    return begun;
+  };
   return {
     records,
     store,
@@ -178,7 +186,7 @@ export const openModels = (
     keep: async (file) => {
       const org_id = orgId(file.org_id);
       const before = await use(org_id, file.sha256);
-      if (!before) await copy(file);
+      if (!before) await copyOnce(file);
       const found = before ?? (await find(org_id, file.sha256));
       if (!found) throw notFound('Model');
       await files.remove(org_id, file.id, 'of_one_run');
