@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 a777502ea13c0be8bb62e5e9b3dffa0e85e879e55065d8a55cdff2c65409fc93.
 
 from __future__ import annotations
 
@@ -1110,6 +1110,17 @@ class InvitationPreviewRequest(TypedDict):
     """
 
 
+class KeepModel(TypedDict):
+    """
+    The file that is kept.
+    """
+
+    file: str
+    """
+    The id of an uploaded file with these bytes.
+    """
+
+
 class KeptDays(TypedDict):
     """
     For how many days one kind of thing is kept.
@@ -1377,6 +1388,44 @@ class MissingMember(TypedDict):
     - `gone`: It has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default.
     - `damaged`: What is stored is not what was stored.
     - `deleted`: A request deleted them.
+    """
+
+
+class Model(TypedDict):
+    """
+    A file with weights that versions with code name.
+    """
+
+    sha256: str
+    """
+    The SHA-256 of its bytes, in hexadecimal digits.
+    """
+    bytes: int
+    """
+    Its size in bytes.
+    """
+    versions: int
+    """
+    How many versions name it. One that no version names is removed a day later.
+    """
+    created_at: str
+    """
+    When it was kept first.
+    """
+
+
+class ModelPage(TypedDict):
+    """
+    A page of models.
+    """
+
+    models: list[Model]
+    """
+    The last kept one first.
+    """
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
     """
 
 
@@ -3468,6 +3517,7 @@ class Usage(TypedDict):
     - `output_bytes`: The output files of its runs, until they expire.
     - `files`: Files that clients uploaded, and unfinished uploads.
     - `file_bytes`: Their bytes, equal files once.
+    - `model_bytes`: The weights that it keeps for its versions, equal ones once.
     - `uploads`: Files that clients and executors upload now, at the gateway that responds.
     - `streams`: Event streams and waiting reads that are open at the gateway that responds.
     """
@@ -3480,6 +3530,7 @@ class Usage(TypedDict):
     output_bytes: ResourceUsage
     files: ResourceUsage
     file_bytes: ResourceUsage
+    model_bytes: ResourceUsage
     uploads: ResourceUsage
     streams: ResourceUsage
 
