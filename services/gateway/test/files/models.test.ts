@@ -88,7 +88,9 @@ const attemptOf = async (
   return async (sha256: string, headers: Readonly<Record<string, string>> = {}) => {
     const url = `${gateway.url}/executions/${run.org_id}/${run.run_id}/1/models/${sha256}`;
     const response = await fetch(url, { headers: { authorization: `Bearer ${token}`, ...headers } });
-    return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const code: unknown = response.ok ? null : JSON.parse(bytes.toString()).code;
+    return { status: response.status, bytes, code };
   };
 };
 
@@ -147,7 +149,8 @@ describe.each(['jetstream', 'directory', 's3'] as const)('a model that is kept i
     const kept = await modelRecords(bed.log).get(`models.${client.org_id}.${sha256}`);
     await using store = openModelStore(configOf(environment), parts());
     await store.remove(kept?.value.key ?? '');
-    expect([(await fetchModel(sha256)).status, (await client.model(sha256)).status]).toEqual([410, 404]);
+    expect(await fetchModel(sha256)).toMatchObject({ status: 410, code: 'model_lost' });
+    expect((await client.model(sha256)).status).toBe(404);
     expect((await client.keep(sha256, await client.upload(named))).status).toBe(200);
     expect((await fetchModel(sha256)).bytes.equals(named)).toBe(true);
     expect(await eraseModelsOf({ records: modelRecords(bed.log), store }, client.org_id)).toBe(2);
