@@ -97,7 +97,8 @@ export const uploadBlob = async (
   );
   const uploadPath = at`/files/uploads/${begun.id}`;
   const read = () => call(FileUpload, { method: 'GET', path: uploadPath });
-  using _telling = onSent && tellEvery(async () => onSent((await read()).offset, bytes));
+  using open = new DisposableStack();
+  if (onSent) open.use(tellEvery(async () => onSent((await read()).offset, bytes)));
   for (let sent = 0; sent < bytes;) {
     sent = await retryForAMinute(async () => {
       const { offset } = await read();

@@ -44,6 +44,8 @@ const gateway: Allowed = {
     'blobs.*.*',
     '$O.ARCHIVE.C.*',
     '$O.ARCHIVE.M.*',
+    '$O.MODELS.C.*',
+    '$O.MODELS.M.*',
     '$O.OUTPUTS.C.*',
     '$O.OUTPUTS.M.*',
     'request.scheduler.queue_position',

@@ -25,7 +25,7 @@ const StoredModel = Type.Object({
   /** Of objects that are being stored, or were when their gateway was killed. A record names each before it exists. */
   coming: Type.Array(Type.String()),
 });
-export type StoredModel = Static<typeof StoredModel>;
+type StoredModel = Static<typeof StoredModel>;
 
 /** What is held in memory of a model. */
 export interface RetainedModel extends Pick<StoredModel, 'org_id' | 'sha256' | 'bytes' | 'created_at'> {
@@ -70,7 +70,7 @@ export interface Models {
   keep(file: StoredFile): Promise<FoundModel>;
 }
 
-export interface FoundModel {
+interface FoundModel {
   readonly model: StoredModel;
   readonly object: StoredOutput;
 }
