@@ -128,6 +128,11 @@ describe.each(['jetstream', 'directory', 's3'] as const)('a model that is kept i
       body: { sha256, bytes: named.length, versions: 0 },
     });
     expect((await client.keep(another, await client.upload(other))).status).toBe(200);
+    const head = await fetch(`${gateway.api}/models/${sha256}`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${client.key}` },
+    });
+    expect([head.status, await head.text()]).toEqual([200, '']);
     await call(`${gateway.api}/files/${file}`, client.key, { method: 'DELETE' });
     const wrong = await client.publish({ 'a.bin': { sha256, bytes: 5 } });
     expect([wrong.status, wrong.body.detail[0].loc.at(-1)]).toEqual([422, 'bytes']);
