@@ -94,6 +94,7 @@ const REFUSALS: Readonly<Record<Resource, RegExp>> = {
   output_bytes: /more output files than its quota/,
   files: /files and uploads, which is its limit/,
   file_bytes: /the files and uploads of the organisation would have more than its limit/,
+  model_bytes: /the models of the organisation would have more than its limit/,
   uploads: /uploads in progress at this gateway, which is its limit/,
   streams: /its limit of open streams/,
 };

@@ -86,6 +86,7 @@ export const start = async (
     sample: first,
     // One organisation is usual here, and may use the whole store.
     outputBytes: logSettings(readLogSettings(settings)).outputsMaxBytes,
+    modelBytes: logSettings(readLogSettings(settings)).modelsMaxBytes,
     print,
   };
   const metrics = await startServices(open, parts, stopping);

@@ -47,6 +47,7 @@ const CLOSED: ReadonlySet<string> = new Set([
   'KV_FILES',
   'KV_SCHEDULES',
   'OBJ_ARCHIVE',
+  'OBJ_MODELS',
   'OBJ_OUTPUTS',
   'LOGS',
   ...AUDIT_STREAMS,

@@ -58,7 +58,7 @@ export interface ServiceContract {
   /** Streams from which it erases all that belongs to an organisation. */
   readonly erases: readonly ('ACTIVITY' | 'DELIVERY_ATTEMPTS' | 'TIMERS' | BlobStream)[];
   /** Object stores in which it reads, writes and deletes. */
-  readonly objects: readonly ('ARCHIVE' | 'OUTPUTS' | 'SNAPSHOTS')[];
+  readonly objects: readonly ('ARCHIVE' | 'MODELS' | 'OUTPUTS' | 'SNAPSHOTS')[];
   /** Leases: one process of the service holds each at a time. */
   readonly leases: readonly string[];
   /** Whether its processes divide partitions among themselves. */

@@ -39,7 +39,7 @@ export const contract: ServiceContract = {
   },
   blobs: { WORKFLOWS: 'keeps', BLOBS: 'keeps' },
   erases: ['ACTIVITY', 'BLOBS', 'DELIVERY_ATTEMPTS', 'TIMERS', 'WORKFLOWS'],
-  objects: ['ARCHIVE', 'OUTPUTS'],
+  objects: ['ARCHIVE', 'MODELS', 'OUTPUTS'],
   // The third is no lease: where RUNS ends, beside them.
   leases: ['projection.*', 'schedules', 'log_end'],
   partitions: false,

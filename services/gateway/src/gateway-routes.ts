@@ -13,6 +13,8 @@ import { sessionHalves } from './door/credentials.ts';
 import { codeArchives } from './files/code-archives.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import type { Files } from './files/files.ts';
+import { modelRoutes } from './files/model-routes.ts';
+import type { Models } from './files/models.ts';
 import type { OpenedOutputs } from './files/output-stores.ts';
 import { outputRoutes } from './files/send-file.ts';
 import { uploadRoutes } from './files/upload-routes.ts';
@@ -76,6 +78,7 @@ export interface Opened {
   readonly retention: RetentionRecords;
   readonly schedules: { readonly records: ScheduleRecords; readonly brokerNow: () => Promise<number> };
   readonly files: Files;
+  readonly models: Models;
   readonly outputs: OpenedOutputs;
   readonly seenPosition: SeenPosition;
   readonly consoleFiles: ReadonlyMap<string, ConsoleFile> | undefined;
@@ -84,7 +87,7 @@ export interface Opened {
 /** Every operation of the API, in the order of its document. */
 const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[] => {
   const { log } = kit;
-  const { runs, records, deletion, people, audit, files, outputs, schedules } = opened;
+  const { runs, records, deletion, people, audit, files, models, outputs, schedules } = opened;
   const { scheduler, quotas, longestRun, ready } = runs;
   const catalogued = { records, deletion, longestRun, scheduler, quotas, ready };
   return [
@@ -109,7 +112,8 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     ...webhookRoutes(kit, runs),
     ...machineRoutes(kit, catalogued),
     ...workflowRoutes(kit, catalogued),
-    ...workflowVersionRoutes(kit, catalogued, codeArchives(kit, files, outputs.store)),
+    ...workflowVersionRoutes(kit, catalogued, codeArchives(kit, files, outputs.store, models)),
+    ...modelRoutes(models, files, records.versions),
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
     ...fileRoutes(kit, files, outputs.store),
@@ -132,7 +136,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
 /** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
 const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[] => {
   const { config } = kit;
-  const { runs, records, files, outputs, consoleFiles } = opened;
+  const { runs, records, files, models, outputs, consoleFiles } = opened;
   const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_EXAMPLE_IDS: exampleIds } = config;
   const described = routes.map(({ operation }) => operation);
   return [
@@ -140,8 +144,8 @@ const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[]
     ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
     ...referenceRoutes(kit, withExampleIds(described, exampleIds)),
     providerCallback(kit),
-    ...executionRoutes(kit, runs, records, files, outputs.store),
-    ...preparationRoutes(kit, records),
+    ...executionRoutes(kit, runs, records, { files, store: outputs.store, models }),
+    ...preparationRoutes(kit, records, models),
     ...outputRoutes(kit, outputs, runs.urls),
   ];
 };

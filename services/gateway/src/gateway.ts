@@ -7,7 +7,8 @@ import type Koa from 'koa';
 import { archiveState, openArchive, type Archive } from './archive/archive.ts';
 import type { ConsoleFile } from './document/console.ts';
 import { openFiles } from './files/files.ts';
-import { openOutputStore } from './files/output-stores.ts';
+import { modelRecords, openModels, sumModels } from './files/models.ts';
+import { openModelStore, openOutputStore } from './files/output-stores.ts';
 import { gatewayGauges } from './gateway-gauges.ts';
 import { serveRoutes } from './gateway-routes.ts';
 import { openKeeper } from './keeping/keeper.ts';
@@ -74,20 +75,46 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
 
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
+  const modelStore = open.use(openModelStore(config, { log, logger, now }));
   const uploads = fileRecords(log);
+  const weights = modelRecords(log);
   const keepsOutputsForMs = (): Promise<number> => outputs.store.keepsForMs();
   const quotas = openQuotas(
     kit,
-    { fresh, records, schedules, sumFiles: (org_id) => sumFiles(uploads, org_id), keepsOutputsForMs },
+    {
+      fresh,
+      records,
+      schedules,
+      sumFiles: (org_id) => sumFiles(uploads, org_id),
+      sumModels: (org_id) => sumModels(weights, org_id),
+      keepsOutputsForMs,
+    },
     open,
   );
   const brokerTime = polledClock(log, 'KV_FILES');
   const brokerTimeOfFiles = async (): Promise<Date> => new Date(await brokerTime());
   const files = openFiles(kit, uploads, outputs.store, quotas, brokerTimeOfFiles);
+  const models = openModels(kit, {
+    records: weights,
+    store: modelStore,
+    outputs: outputs.store,
+    files,
+    quota: quotas.model_bytes,
+    brokerTime: brokerTimeOfFiles,
+  });
 
   const since = retentionCutoff(kit, retention);
   const archive = openArchive(kit, since);
-  const below = { archive, fresh, files, outputs: outputs.store, records, quotas, sessions: people.callers };
+  const below = {
+    archive,
+    fresh,
+    files,
+    models,
+    outputs: outputs.store,
+    records,
+    quotas,
+    sessions: people.callers,
+  };
   const runs = openRuns(kit, { ...below, record: audit.record, ...surroundings }, open);
 
   const keeper = open.use(openKeeper(isProjecting, logger));

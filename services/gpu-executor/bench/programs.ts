@@ -55,6 +55,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       deployment_id: null,
       workflow_version_id: 'version',
       fetchCode: NO_CODE,
+      fetchKeptModel: NO_CODE,
       traceparent: null,
     },
     { begin: async () => true, progress: () => undefined, log: () => undefined, masked: (text) => text },

@@ -17,7 +17,7 @@ import type { RunnerFor } from './runners/runner-type.ts';
 import { fetchWithFiles, type InputFileSettings } from './transfer/fetch-input-files.ts';
 import { workflowCache } from './transfer/fetch-assigned.ts';
 import { openAttemptGateway } from './transfer/attempt-gateway.ts';
-import { codeFetcher } from './transfer/fetch-stored.ts';
+import { codeFetcher, modelFetcher } from './transfer/fetch-stored.ts';
 import { storeList, storeFiles } from './transfer/store-files.ts';
 import type { Enforcement } from './supervision/enforcement.ts';
 
@@ -110,6 +110,7 @@ const toolsOf = (
     fetch: (assignment, folders, options) =>
       fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folders, options),
     codeFetcherOf: (assignment) => codeFetcher(settings, openAttemptGateway(settings, assignment)),
+    modelFetcherOf: (assignment) => modelFetcher(settings, openAttemptGateway(settings, assignment)),
     store: (assignment, files, storing) => storeFiles(settings, assignment, files, storing),
     storeList: (assignment, outputs, stop) => storeList(settings, assignment, outputs, stop),
   };

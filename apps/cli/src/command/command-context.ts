@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { RecordAsOperator } from '@runledger/event-log/streams/record-action';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Command } from 'commander';
@@ -47,15 +48,28 @@ export interface Client {
   readonly readJsonFile: ReadJsonFile;
   /** Paths of files are relative to it. */
   readonly cwd: string;
+  /** For what can be made again; undefined when the environment names none. */
+  readonly cacheFolder: string | undefined;
 }
 
-const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => ({
+const openClient = (
+  connection: ApiConnection,
+  screen: Screen,
+  env: Environment,
+  files: FileSources,
+): Client => ({
   connection,
   call: apiCall(connection, screen.hint),
   screen,
   readJsonFile: jsonFiles(files),
   cwd: files.cwd,
+  cacheFolder: cacheFolderIn(env),
 });
+
+const cacheFolderIn = ({ XDG_CACHE_HOME, HOME }: Environment): string | undefined => {
+  const folder = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'));
+  return folder ? join(folder, 'runledger') : undefined;
+};
 
 const AUDIT_LOST =
   'The audit record of this command could not be stored. Look whether the broker is available and its disk has room.';
@@ -75,7 +89,7 @@ export const connecting = (
     const connection = await withBasePath(found);
     if (connection !== found)
       screen.hint(`${found.url} has no base path. Using ${connection.url}: set it instead.`);
-    return openClient(connection, screen, { cwd, stdin });
+    return openClient(connection, screen, env, { cwd, stdin });
   },
   asOperator: async (use) => {
     if (contextName() !== undefined)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CodeManifest, ModelFile } from '@runledger/contracts/catalogue/code';
+import { CodeManifest, ModelAtUrl } from '@runledger/contracts/catalogue/code';
 import { numberOf } from '@runledger/contracts/exact-number';
 import { NewDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
@@ -12,6 +12,7 @@ import { parse, TomlDate, TomlError, type TomlValue } from 'smol-toml';
 import { Type, type Static, type TSchema } from 'typebox';
 import { COG_FILE, cogTable } from './cog-config.ts';
 import { CommandError, plain } from '../command/command-error.ts';
+import type { ModelOfMachine } from './local-models.ts';
 
 /** What a folder says of itself, in `runledger.toml`, in `[tool.runledger]` of `pyproject.toml`, or else in the `cog.yaml` of a model. */
 export interface FolderConfig {
@@ -19,6 +20,8 @@ export interface FolderConfig {
   readonly file: string;
   readonly name: string | undefined;
   readonly manifest: FolderManifest;
+  /** Weights that are files of this machine, by their paths among the models. The manifest has the others. */
+  readonly localModels: Readonly<Record<string, ModelOfMachine>>;
   readonly gpu: string | undefined;
   /** Members of a deployment. Those that the file does not have are missing. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -46,11 +49,14 @@ export const readFolderConfig = async (folder: string): Promise<FolderConfig> =>
       ].join('\n'),
     );
   const read = table as unknown as Static<typeof Config>;
-  const { name, gpu, inputs, ...others } = read;
+  const { name, gpu, inputs, models: entries, ...rest } = read;
+  const { remote, local } = modelsIn(entries);
+  const others = remote === undefined ? rest : { ...rest, models: remote };
   const members = Object.entries(others);
   return {
     file,
     name,
+    localModels: local,
     gpu: gpu ?? undefined,
     manifest: Object.fromEntries(members.filter(([member]) => Object.hasOwn(MANIFEST, member))),
     settings: Object.fromEntries(members.filter(([member]) => !Object.hasOwn(MANIFEST, member))),
@@ -61,6 +67,25 @@ export const readFolderConfig = async (folder: string): Promise<FolderConfig> =>
       ),
   };
 };
+
+/** By where they are. */
+const modelsIn = (
+  entries: unknown,
+): {
+  readonly remote: Readonly<Record<string, unknown>> | undefined;
+  readonly local: Readonly<Record<string, ModelOfMachine>>;
+} => {
+  const all = membersOf(entries);
+  const remote = all.filter(([, entry]) => !isLocal(entry));
+  const local = all.flatMap(([path, entry]) => (isLocal(entry) ? [[path, entry] as const] : []));
+  return {
+    remote: remote.length === 0 ? undefined : Object.fromEntries(remote),
+    local: Object.fromEntries(local),
+  };
+};
+
+const isLocal = (entry: unknown): entry is ModelOfMachine =>
+  isJsonObject(entry) && entry['path'] !== undefined;
 
 interface ConfigTable {
   readonly file: string;
@@ -154,12 +179,16 @@ const { code_sha256: _code, run, python, requirements, env, models, ...asTheyAre
 
 /** Unknown members are looked for apart. */
 const ModelEntry = Type.Object({
-  ...ModelFile.properties,
-  url: { ...ModelFile.properties.url, ...saying('Write an http or https URL') },
-  sha256: {
-    ...ModelFile.properties.sha256,
+  ...ModelAtUrl.properties,
+  url: Type.Optional({ ...ModelAtUrl.properties.url, ...saying('Write an http or https URL') }),
+  /** Of this machine. */
+  path: Type.Optional(
+    Type.String({ minLength: 1, ...saying('Write the path of a file, from the folder on') }),
+  ),
+  sha256: Type.Optional({
+    ...ModelAtUrl.properties.sha256,
     ...saying('Write the SHA-256 of the file: 64 hexadecimal digits in lower case'),
-  },
+  }),
 });
 
 /** Of the code. Names of members and bounds are those of the manifest. */
@@ -273,7 +302,10 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
           'Write a name of letters, digits and underscores that begins with no digit',
         ),
       ),
-    ...membersOf(config.models).flatMap(([path]) => modelProblem(path)),
+    ...membersOf(config.models).flatMap(([path, entry]) => [
+      ...modelProblem(path),
+      ...placeProblem(path, entry),
+    ]),
   ];
 };
 
@@ -281,6 +313,20 @@ const modelProblem = (path: string): Problem[] =>
   keysOf(models).test(path)
     ? []
     : [problem(['models', path], 'Write a path below the folder of models, such as "sdxl/unet.safetensors"')];
+
+/** A file is at a URL or on this machine. */
+const placeProblem = (path: string, entry: unknown): Problem[] => {
+  const { url, path: file, sha256 }: Record<string, unknown> = isJsonObject(entry) ? { ...entry } : {};
+  if (url === undefined && file === undefined)
+    return [problem(['models', path], 'Write url, where the file is, or path, a file of this machine')];
+  if (url !== undefined && file !== undefined)
+    return [
+      problem(['models', path], 'Write url, where the file is, or path, a file of this machine: not both'),
+    ];
+  return file === undefined && sha256 === undefined
+    ? [problem(['models', path, 'sha256'], 'This is required: write it, since the file of a URL may change')]
+    : [];
+};
 
 /** What the keys of a table look like, as the manifest has it. */
 const keysOf = ({ patternProperties }: { readonly patternProperties: object }): RegExp =>

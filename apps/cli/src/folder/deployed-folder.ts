@@ -21,6 +21,7 @@ import { contentsOf, packed, type Archive, type Contents } from './archive.ts';
 import { changeLines, changesSince, isSame, type Compared } from './changes.ts';
 import { nameFor, readFolderConfig, type FolderConfig, type FolderManifest } from './config.ts';
 import { bytesOf, contentOf, filesOf, sizeOf } from './folder-files.ts';
+import { localModels, missingModels, pathsIn, sendModel, type LocalModel } from './local-models.ts';
 import { inputsOfFunction } from './signature.ts';
 
 /** A folder with code, packed. `folder`: its absolute path. @throws CommandError */
@@ -31,13 +32,15 @@ export const deployedFolder = async (
 ): Promise<Deployable> => {
   refuseOptionsOfFiles(options);
   const config = await readFolderConfig(folder);
-  const { file, manifest } = config;
+  const { file } = config;
   const name = options.name ?? config.name;
   if (name === undefined)
     throw new CommandError(
       `${file} has no name for the deployment. Write name = "${nameFor(folder)}", or give one with --name.`,
     );
-  const { files, leftOut } = await filesOf(folder);
+  const weights = await localModels(client, folder, { configFile: file, models: config.localModels });
+  const manifest = withModels(config.manifest, weights);
+  const { files, leftOut } = await filesOf(folder, await pathsIn(folder, weights));
   if (leftOut.length > 0)
     client.screen.hint(
       `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets as secret inputs of runs.`,
@@ -67,6 +70,7 @@ export const deployedFolder = async (
         manifest,
         inputs,
         archive,
+        weights,
         size,
         origin,
         message: options.message,
@@ -113,6 +117,13 @@ const settingsOf = (
   };
 };
 
+/** Those of this machine as the service keeps them. */
+const withModels = (manifest: FolderManifest, weights: readonly LocalModel[]): FolderManifest => {
+  if (weights.length === 0) return manifest;
+  const kept = weights.map(({ name, sha256, bytes }) => [name, { sha256, bytes }] as const);
+  return { ...manifest, models: { ...manifest.models, ...Object.fromEntries(kept) } };
+};
+
 type NamedFile = readonly [member: string, path: string];
 
 /** Files of the folder that the manifest names. */
@@ -156,6 +167,7 @@ interface Code {
   readonly manifest: FolderManifest;
   readonly inputs: NewInputDefinition[];
   readonly archive: Archive;
+  readonly weights: readonly LocalModel[];
   /** For people. */
   readonly size: string;
   /** Where the definitions of inputs are from, if not from the file. */
@@ -166,20 +178,26 @@ interface Code {
 const planCode = async (
   client: Client,
   present: WorkflowVersion | undefined,
-  { folder, manifest, inputs, archive, size, origin, message }: Code,
+  { folder, manifest, inputs, archive, weights, size, origin, message }: Code,
 ): Promise<VersionPlan> => {
   const { sha256, bytes, contents } = archive;
   const now: Compared = { contents, manifest, inputs };
   // Also of an equal archive: it may be lost, and then this one repairs it.
   const before = await contentsOfVersion(client, present);
   const changes = changesSince(present, before, now);
+  const missing = await missingModels(client, weights);
   const code = {
     sha256,
     bytes: bytes.byteLength,
     changes: { ...changes },
-    lines: [...changeLines(changes), size],
+    lines: [
+      ...changeLines(changes),
+      ...missing.map((each) => `Model to send: ${plain(each.name)}, ${sizeOf(each.bytes)}`),
+      size,
+    ],
   };
-  if (present?.code && isSame(changes)) {
+  // One that is lost is repaired by the next version.
+  if (present?.code && isSame(changes) && missing.length === 0) {
     if (message !== undefined)
       client.screen.hint('The version is there already, and keeps its message: nothing of it changed.');
     return {
@@ -193,6 +211,7 @@ const planCode = async (
     explained: withOrigin(origin),
     same: undefined,
     make: async (parentId, remember) => {
+      for (const model of missing) await sendModel(client, model);
       const { id } = await uploadBlob(client, `${sha256}.tar.zst`, new Blob([bytes]));
       const body = { workflow, inputs, code: id, message, commit: await commitOf(folder) };
       return { item: await made(client, versionsOf(parentId), body, remember), outcome: 'new' };

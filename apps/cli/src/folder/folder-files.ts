@@ -38,8 +38,11 @@ export const NEVER: ReadonlySet<string> = new Set([
 const SECRETS = '.env';
 const IGNORE_FILES = ['.gitignore', '.runledgerignore'];
 
-/** The files below a folder, but for those that its `.gitignore` and `.runledgerignore` files name. @throws CommandError for what cannot be packed */
-export const filesOf = async (folder: string): Promise<FolderFiles> => {
+/** The files below a folder, but for `others`, and for those that its `.gitignore` and `.runledgerignore` files name. @throws CommandError for what cannot be packed */
+export const filesOf = async (
+  folder: string,
+  others: ReadonlySet<string> = new Set(),
+): Promise<FolderFiles> => {
   const found: FolderFile[] = [];
   const leftOut: string[] = [];
   const root = await realpath(folder);
@@ -50,7 +53,7 @@ export const filesOf = async (folder: string): Promise<FolderFiles> => {
       const path = posix.join(below, entry.name);
       if (NEVER.has(entry.name) || entry.name.endsWith('.pyc')) continue;
       if (entry.name === SECRETS) leftOut.push(path);
-      else if (isIgnored(rules, entry.isDirectory() ? `${path}/` : path)) continue;
+      else if (others.has(path) || isIgnored(rules, entry.isDirectory() ? `${path}/` : path)) continue;
       else if (entry.isDirectory()) await walk(path, rules);
       else found.push(await fileAt(root, path));
       if (found.length > MAX_CODE_FILES) throw tooMany(found);
@@ -198,6 +201,11 @@ const tooMany = (files: readonly FolderFile[]): CommandError => {
 /** For people, such as `1.5 MiB`. */
 export const sizeOf = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} bytes`;
-  const [size, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KiB'] : [bytes / 1024 ** 2, 'MiB'];
+  const [size, unit] =
+    bytes < 1024 ** 2
+      ? [bytes / 1024, 'KiB']
+      : bytes < 1024 ** 3
+        ? [bytes / 1024 ** 2, 'MiB']
+        : [bytes / 1024 ** 3, 'GiB'];
   return `${size.toFixed(size < 10 ? 1 : 0).replace(/\.0$/, '')} ${unit}`;
 };

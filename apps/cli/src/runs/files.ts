@@ -70,14 +70,26 @@ export const uploadFile = async (client: Client, name: string): Promise<Uploaded
   return uploadBlob(client, basename(path), await openAsBlob(path));
 };
 
+interface UploadOptions {
+  /** The file goes when it is kept as a model. */
+  readonly isModel?: boolean;
+  /** Called from time to time with the bytes that the service has, and all of them. */
+  readonly onSent?: (sent: number, of: number) => void;
+}
+
 /** Uploads bytes resumably: after an interruption it continues, for up to a minute without progress. @throws CommandError */
-export const uploadBlob = async (client: Client, filename: string, blob: Blob): Promise<UploadedFile> => {
+export const uploadBlob = async (
+  client: Client,
+  filename: string,
+  blob: Blob,
+  { isModel = false, onSent }: UploadOptions = {},
+): Promise<UploadedFile> => {
   const { call, screen } = client;
   const bytes = blob.size;
   const headers = {
     'tus-resumable': '1.0.0',
     'upload-length': String(bytes),
-    'upload-metadata': `filename ${base64(filename)},filetype ${base64(contentTypeOf(filename))}`,
+    'upload-metadata': `filename ${base64(filename)},filetype ${base64(contentTypeOf(filename))}${isModel ? ',model' : ''}`,
   };
   const begun = await retryForAMinute(
     () => call(FileUpload, { method: 'POST', path: '/files/uploads', headers }),
@@ -85,6 +97,8 @@ export const uploadBlob = async (client: Client, filename: string, blob: Blob): 
   );
   const uploadPath = at`/files/uploads/${begun.id}`;
   const read = () => call(FileUpload, { method: 'GET', path: uploadPath });
+  using open = new DisposableStack();
+  if (onSent) open.use(tellEvery(async () => onSent((await read()).offset, bytes)));
   for (let sent = 0; sent < bytes;) {
     sent = await retryForAMinute(async () => {
       const { offset } = await read();
@@ -98,6 +112,21 @@ export const uploadBlob = async (client: Client, filename: string, blob: Blob): 
     if (file) return file;
     throw new Unavailable(`${plain(filename)} is uploaded, and the service has not made a file of it yet.`);
   }, screen);
+};
+
+const TELL_EVERY_MS = 1_000;
+
+/** Not again before it was told. */
+const tellEvery = (tell: () => Promise<void>): Disposable => {
+  let isTelling = false;
+  const timer = setInterval(() => {
+    if (isTelling) return;
+    isTelling = true;
+    void tell()
+      .catch(() => undefined)
+      .finally(() => (isTelling = false));
+  }, TELL_EVERY_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 };
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

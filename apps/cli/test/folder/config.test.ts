@@ -32,6 +32,7 @@ prompt = { type = "string", required = true }
     expect(config).toEqual({
       file: 'runledger.toml',
       name: 'portraits',
+      localModels: {},
       gpu: undefined,
       manifest: {
         run: 'src/predict.py:predict',
@@ -126,7 +127,11 @@ prompt = { type = "string", required = true }
       'secrets: Secrets are not supported for folders yet: give them as secret inputs',
     ],
     ['run = "a.py:f"\n[models]\nw = { sha256 = "x" }', 'models.w.sha256: Write the SHA-256 of the file'],
-    [`run = "a.py:f"\n[models]\nw = { sha256 = "${SHA}" }`, 'models.w.url: This is required: write it'],
+    [
+      `run = "a.py:f"\n[models]\nw = { sha256 = "${SHA}" }`,
+      'models.w: Write url, where the file is, or path',
+    ],
+    ['run = "a.py:f"\n[models]\nw = { url = "https://x" }', 'models.w.sha256: This is required: write it'],
     [
       `run = "a.py:f"\n[models]\n"/w" = { url = "https://x", sha256 = "${SHA}" }`,
       'models."/w": Write a path below the folder of models',

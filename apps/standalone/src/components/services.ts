@@ -57,6 +57,8 @@ export interface ServicesOptions {
   readonly sample: SampleIds;
   /** Bytes of the output files of an organisation, unless the environment sets its quota. */
   readonly outputBytes: number;
+  /** The same of the models that it keeps for its versions. */
+  readonly modelBytes: number;
   readonly print: (line: string) => void;
 }
 
@@ -142,7 +144,12 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServicePlan> =>
     RUNLEDGER_EXAMPLE_IDS: exampleIds(options.sample),
     RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
     RUNLEDGER_QUOTA_FILE_BYTES: String(options.outputBytes),
-    ...settingsGiven(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
+    RUNLEDGER_QUOTA_MODEL_BYTES: String(options.modelBytes),
+    ...settingsGiven(env, [
+      'RUNLEDGER_QUOTA_OUTPUT_BYTES',
+      'RUNLEDGER_QUOTA_FILE_BYTES',
+      'RUNLEDGER_QUOTA_MODEL_BYTES',
+    ]),
   });
   const scheduler = spec('scheduler', ['RUNLEDGER_'], {});
   const executorPrefixes = ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])];

@@ -29,6 +29,7 @@ const WRITERS_OF = {
   KV_SCHEDULES: ['gateway'],
   KV_WEBHOOK_SECRETS: ['gateway', 'notifier'],
   OBJ_ARCHIVE: ['gateway'],
+  OBJ_MODELS: ['gateway'],
   OBJ_OUTPUTS: ['gateway'],
   OBJ_SNAPSHOTS: ['scheduler'],
   TIMERS: ['notifier'],

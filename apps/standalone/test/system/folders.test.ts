@@ -222,6 +222,26 @@ const openWeights = async () => {
   };
 };
 
+it('has weights that are a file of the machine that deploys it', async () => {
+  const bytes = randomBytes(5_000_000);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const folder = aFolder({
+    'runledger.toml': toml('own', 'run = "hash.py:of"\n[models]\n"w.bin" = { path = "weights/w.bin" }'),
+    'hash.py': `
+import hashlib, os
+
+def of():
+    with open(os.environ["RUNLEDGER_MODELS"] + "/w.bin", "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest() + " " + str(os.path.exists("weights"))
+`,
+  });
+  mkdirSync(join(folder, 'weights'));
+  writeFileSync(join(folder, 'weights/w.bin'), bytes);
+  expect((await deploy(folder)).version).toMatchObject({ outcome: 'new' });
+  for (let run = 0; run < 2; run += 1) expect(shownBy(await runOf('own'))).toEqual([`${sha256} False`]);
+  expect((await deploy(folder)).version).toMatchObject({ outcome: 'unchanged' });
+}, 180_000);
+
 it('is prepared to its end after kill -9 of executor and gateway, and continues what has arrived', async () => {
   using weights = await openWeights();
   const sha256 = createHash('sha256').update(WEIGHTS).digest('hex');

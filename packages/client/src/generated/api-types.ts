@@ -728,6 +728,56 @@ export interface paths {
         patch: operations["changeMember"];
         trace?: never;
     };
+    "/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List models
+         * @description Files with weights that the organisation keeps for its versions, the last kept one first.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/models/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a model is
+         * @description Not its bytes. 404 when the organisation does not keep it, or it is lost in the store.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["getModel"];
+        /**
+         * Keep an uploaded file as a model
+         * @description Copies the file to where nothing expires, so that versions with code can name it: `{"sha256": "…", "bytes": 123}` in `models` of their manifest. It may be repeated; a model that the organisation has already is not copied again. Large files take minutes. A model that no version names is removed a day after it was kept.
+         *
+         *     The API key needs the scope `admin`.
+         */
+        put: operations["keepModel"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organisations/{org_id}": {
         parameters: {
             query?: never;
@@ -3801,6 +3851,21 @@ export interface components {
             token: string;
         };
         /**
+         * KeepModel
+         * @description The file that is kept.
+         * @example {
+         *       "file": "01a21460-0009-7000-8000-000000000009"
+         *     }
+         */
+        KeepModel: {
+            /**
+             * Format: uuid
+             * @description The id of an uploaded file with these bytes.
+             * @example 01a21460-0009-7000-8000-000000000009
+             */
+            file: string;
+        };
+        /**
          * KeptDays
          * @description For how many days one kind of thing is kept.
          */
@@ -4296,6 +4361,47 @@ export interface components {
              * @enum {string}
              */
             reason: "gone" | "damaged" | "deleted";
+        };
+        /**
+         * Model
+         * @description A file with weights that versions with code name.
+         */
+        Model: {
+            /**
+             * @description The SHA-256 of its bytes, in hexadecimal digits.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            sha256: string;
+            /**
+             * @description Its size in bytes.
+             * @example 4265146304
+             */
+            bytes: number;
+            /**
+             * @description How many versions name it. One that no version names is removed a day later.
+             * @example 2
+             */
+            versions: number;
+            /**
+             * Format: date-time
+             * @description When it was kept first.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            created_at: string;
+        };
+        /**
+         * ModelPage
+         * @description A page of models.
+         */
+        ModelPage: {
+            /** @description The last kept one first. */
+            models: components["schemas"]["Model"][];
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
+            next_cursor: string | null;
         };
         /**
          * NamedExecutors
@@ -7689,6 +7795,7 @@ export interface components {
          *     - `output_bytes`: The output files of its runs, until they expire.
          *     - `files`: Files that clients uploaded, and unfinished uploads.
          *     - `file_bytes`: Their bytes, equal files once.
+         *     - `model_bytes`: The weights that it keeps for its versions, equal ones once.
          *     - `uploads`: Files that clients and executors upload now, at the gateway that responds.
          *     - `streams`: Event streams and waiting reads that are open at the gateway that responds.
          */
@@ -7701,6 +7808,7 @@ export interface components {
             output_bytes: components["schemas"]["ResourceUsage"];
             files: components["schemas"]["ResourceUsage"];
             file_bytes: components["schemas"]["ResourceUsage"];
+            model_bytes: components["schemas"]["ResourceUsage"];
             uploads: components["schemas"]["ResourceUsage"];
             streams: components["schemas"]["ResourceUsage"];
         };
@@ -8538,7 +8646,7 @@ export interface components {
         /**
          * @description The organisation of the API key has no such record, or has deleted or archived it.
          *
-         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `version_has_no_code`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `model_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `version_has_no_code`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
          */
         NotFound: {
             headers: {
@@ -8589,7 +8697,7 @@ export interface components {
         /**
          * @description A part of the record is lost. The response says what to do.
          *
-         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`, `code_lost`, `sign_in_link_gone`, `invitation_gone`.
+         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`, `code_lost`, `model_lost`, `sign_in_link_gone`, `invitation_gone`.
          */
         Gone: {
             headers: {
@@ -9919,7 +10027,7 @@ export interface operations {
                 "Tus-Resumable"?: "1.0.0";
                 /** @description The size of the whole file in bytes. */
                 "Upload-Length": number;
-                /** @description Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`. */
+                /** @description Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`. With the name `model`, without a value, the file goes when it is kept as a model, unless something else named it. */
                 "Upload-Metadata"?: string;
             };
             path?: never;
@@ -10748,6 +10856,151 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: {
+                /** @description The most items on a page. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of models. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelPage"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The SHA-256 of its bytes, in hexadecimal digits. */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    keepModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The SHA-256 of its bytes, in hexadecimal digits. */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeepModel"];
+            };
+        };
+        responses: {
+            /** @description The model is kept. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
         };
     };
     eraseOrganisation: {

@@ -21,8 +21,8 @@ export const PathInFolder = Type.String({ pattern: PATH });
 const ONLY = { additionalProperties: false };
 const NAME = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
 
-/** A file that is fetched for a machine once: model weights. */
-export const ModelFile = Type.Object(
+/** Weights that an executor fetches from where they are. */
+export const ModelAtUrl = Type.Object(
   {
     /** https, or http where the executor's policy allows it. */
     url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
@@ -30,7 +30,20 @@ export const ModelFile = Type.Object(
   },
   { additionalProperties: false },
 );
+export type ModelAtUrl = Static<typeof ModelAtUrl>;
+
+/** Weights that the gateway keeps for the organisation. */
+export const KeptModel = Type.Object(
+  { sha256: Sha256, bytes: Type.Integer({ minimum: 1 }) },
+  { additionalProperties: false },
+);
+export type KeptModel = Static<typeof KeptModel>;
+
+/** A file that is fetched for a machine once: model weights. */
+export const ModelFile = Type.Union([ModelAtUrl, KeptModel]);
 export type ModelFile = Static<typeof ModelFile>;
+
+export const isKeptModel = (model: ModelFile): model is KeptModel => !('url' in model);
 
 /**
  * What an executor makes of the code of a version. It is the workflow of such a version, so its hash covers the code and all that is said here.

@@ -57,6 +57,8 @@ export const WorkflowVersion = Type.Object({
   inputs: Type.Array(WorkflowInput),
   /** Of a version whose workflow is a `CodeManifest`. */
   code: Type.Optional(StoredCode),
+  /** The SHA-256 of each model of the manifest that the gateway keeps for the organisation. */
+  models: Type.Optional(Type.Array(Sha256)),
   /** What whoever made it says about it. */
   message: Type.Optional(Type.String()),
   /** The git commit of its folder. */

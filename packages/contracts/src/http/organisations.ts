@@ -163,6 +163,7 @@ const resources = {
   output_bytes: ResourceUsage,
   files: ResourceUsage,
   file_bytes: ResourceUsage,
+  model_bytes: ResourceUsage,
   uploads: ResourceUsage,
   streams: ResourceUsage,
 };
@@ -176,6 +177,7 @@ const RESOURCES: InWords<keyof typeof resources> = {
   output_bytes: 'The output files of its runs, until they expire.',
   files: 'Files that clients uploaded, and unfinished uploads.',
   file_bytes: 'Their bytes, equal files once.',
+  model_bytes: 'The weights that it keeps for its versions, equal ones once.',
   uploads: 'Files that clients and executors upload now, at the gateway that responds.',
   streams: 'Event streams and waiting reads that are open at the gateway that responds.',
 };

@@ -32,6 +32,12 @@ export const RECORD_CODES = {
     cause: 'The organisation of the API key has no such upload, or it has ended or expired.',
     remedy: 'Begin another one.',
   },
+  model_not_found: {
+    status: 404,
+    cause:
+      'The organisation of the API key keeps no such model, or it was removed because no version named it.',
+    remedy: 'Upload the file, and keep it with PUT /models/{sha256}.',
+  },
   api_key_not_found: {
     status: 404,
     cause:
@@ -144,6 +150,11 @@ export const RECORD_CODES = {
     status: 410,
     cause: 'The code of the version is lost or damaged.',
     remedy: 'Deploy the folder again, which also repairs it.',
+  },
+  model_lost: {
+    status: 410,
+    cause: 'A model of the version is lost in the store of models.',
+    remedy: 'Upload the file, and keep it with PUT /models/{sha256}, which also repairs the version.',
   },
   workflow_too_large: {
     status: 413,

@@ -73,6 +73,8 @@ export interface LogSettings {
   readonly outputsMaxBytes: number;
   /** Milliseconds for which output files are kept. */
   readonly outputsMaxAgeMs: number;
+  /** Of the models of versions that clients sent, which stay as long as a version names them. */
+  readonly modelsMaxBytes: number;
   /** Of archived runs, about a kilobyte each. */
   readonly archiveMaxBytes: number;
   /** How far the log is archived, and one record for each organisation that is behind. */
@@ -110,6 +112,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,
   outputsMaxAgeMs: 90 * DAY_MS,
+  modelsMaxBytes: 4 * GiB,
   archiveMaxBytes: 4 * GiB,
   archiveRecordsMaxBytes: 64 * MiB,
   snapshotsMaxBytes: 256 * MiB,

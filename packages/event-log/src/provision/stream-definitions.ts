@@ -93,6 +93,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       max_bytes: settings.outputsMaxBytes,
       max_age: nanos(settings.outputsMaxAgeMs),
     }),
+    objectStore('MODELS', { ...common, max_bytes: settings.modelsMaxBytes }),
     objectStore('ARCHIVE', { ...common, max_bytes: settings.archiveMaxBytes }),
     objectStore('SNAPSHOTS', { ...common, max_bytes: settings.snapshotsMaxBytes }),
   ];

@@ -34,6 +34,7 @@ describe('provision', () => {
       'KV_WEBHOOK_SECRETS',
       'LOGS',
       'OBJ_ARCHIVE',
+      'OBJ_MODELS',
       'OBJ_OUTPUTS',
       'OBJ_SNAPSHOTS',
       'RUNS',

@@ -37,7 +37,8 @@ export const testBucket = async (): Promise<TestBucket> => {
 const bucketAt = ({ origin, pathname, username, password }: URL): TestBucket => {
   const bucket = pathname.slice(1);
   const [accessKey, secretKey] = [decodeURIComponent(username), decodeURIComponent(password)];
-  const prefix = `${randomUUID()}/outputs/`;
+  const own = randomUUID();
+  const prefix = `${own}/outputs/`;
   return {
     endpoint: origin,
     bucket,
@@ -49,6 +50,7 @@ const bucketAt = ({ origin, pathname, username, password }: URL): TestBucket => 
       RUNLEDGER_OUTPUTS_S3_ENDPOINT: origin,
       RUNLEDGER_OUTPUTS_S3_BUCKET: bucket,
       RUNLEDGER_OUTPUTS_S3_PREFIX: prefix,
+      RUNLEDGER_MODELS_S3_PREFIX: `${own}/models/`,
       RUNLEDGER_OUTPUTS_S3_ACCESS_KEY: accessKey,
       RUNLEDGER_OUTPUTS_S3_SECRET_KEY: secretKey,
     },

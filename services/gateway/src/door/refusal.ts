@@ -62,6 +62,7 @@ const NOT_FOUND = {
   Output: 'output_not_found',
   File: 'file_not_found',
   Upload: 'upload_not_found',
+  Model: 'model_not_found',
   'API key': 'api_key_not_found',
   Executor: 'executor_not_found',
   'Dead letter': 'dead_letter_not_found',

@@ -1,14 +1,20 @@
 import { BlobDamaged } from '@runledger/blob-store/blob-store';
-import { MAX_CODE_BYTES, type StoredCode } from '@runledger/contracts/catalogue/code';
+import {
+  isKeptModel,
+  MAX_CODE_BYTES,
+  type CodeManifest,
+  type StoredCode,
+} from '@runledger/contracts/catalogue/code';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import type { Context } from 'koa';
 import { isRecord } from '../door/compiled.ts';
-import { invalidRequest, Refused, wrongValue } from '../door/refusal.ts';
+import { invalidRequest, Refused, wrongValue, type Invalid } from '../door/refusal.ts';
 import type { Kit } from '../kit.ts';
 import type { CodeArchives, VersionWithCode } from '../records/catalogue/version-code.ts';
 import type { Files } from './files.ts';
+import type { Models } from './models.ts';
 import { readParts, type StoredFile } from './file-records.ts';
 import type { ByteSpan, OutputStore } from './output-store.ts';
 import { sendFile } from './send-file.ts';
@@ -18,10 +24,16 @@ const PIECE_BYTES = MAX_WORKFLOW_BYTES;
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
 /** The archives of versions: uploaded as files, and copied to where nothing expires. */
-export const codeArchives = (kit: Kit, files: Files, store: OutputStore): CodeArchives => ({
+export const codeArchives = (
+  kit: Kit,
+  files: Files,
+  store: OutputStore,
+  models: Pick<Models, 'use'>,
+): CodeArchives => ({
   find: async (org_id, named) => {
     const file = await archiveOf(files, store, org_id, named);
-    return { bytes: file.bytes, keep: () => storeCode(kit, store, file) };
+    const kept = await modelsIn(models, org_id, named.workflow);
+    return { bytes: file.bytes, models: kept, keep: () => storeCode(kit, store, file) };
   },
   send: (ctx, version) => sendCode(kit, ctx, version),
 });
@@ -52,6 +64,37 @@ const archiveOf = async (
   if (!Buffer.concat(begin).equals(ZSTD)) throw wrong('the file is no tar that is compressed with zstd');
   return file;
 };
+
+/** Those of a manifest, which fits its schema, that the gateway keeps. @throws {Refused} when it has one of them not */
+const modelsIn = async (
+  models: Pick<Models, 'use'>,
+  org_id: OrgId,
+  workflow: JsonValue,
+): Promise<string[]> => {
+  const named = Object.entries((workflow as CodeManifest).models ?? {});
+  const kept = new Set<string>();
+  const problems: Invalid[] = [];
+  for (const [path, model] of named) {
+    if (!isKeptModel(model)) continue;
+    const { sha256, bytes } = model;
+    const at = ['body', 'workflow', 'models', path];
+    const found = await models.use(org_id, sha256);
+    if (!found)
+      problems.push(
+        wrongValue(
+          at,
+          `the organisation keeps no model with the SHA-256 ${sha256}: upload the file, and keep it with PUT /models/${sha256}`,
+        ),
+      );
+    else if (found.model.bytes !== bytes)
+      problems.push(wrongValue([...at, 'bytes'], `the model has ${found.model.bytes} bytes`));
+    kept.add(sha256);
+  }
+  if (problems.length > 0) throw invalidRequest(...problems.slice(0, MOST_PROBLEMS));
+  return [...kept];
+};
+
+const MOST_PROBLEMS = 10;
 
 /** A call that was interrupted may be repeated: a piece that is there is stored once. */
 const storeCode = async (

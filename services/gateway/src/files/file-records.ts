@@ -23,7 +23,7 @@ const common = {
   bytes: Type.Integer({ minimum: 0 }),
   /** In order. */
   parts: Type.Array(Part),
-  /** Made of the inputs of a run, and named by nobody else since: it is erased with the run. */
+  /** Made of the inputs of a run, or sent to be a model, and named by nobody else since: it is erased with the run, or when the model is kept. */
   of_one_run: Type.Optional(Type.Literal(true)),
 };
 

@@ -61,6 +61,9 @@ export interface OutputStoreParts {
   readonly now: () => Date;
 }
 
+/** What a store is for. Models are kept until they are removed: nothing of them expires. */
+export type StorePlace = 'outputs' | 'models';
+
 /** A technology that can keep output files. */
 export interface OutputStoreAdapter<Settings extends TProperties> {
   /** Its environment variables. */
@@ -68,7 +71,11 @@ export interface OutputStoreAdapter<Settings extends TProperties> {
   /** Reading a file needs the broker. */
   readonly needsLog: boolean;
   /** @throws {ConfigError} when its settings do not fit together */
-  open(config: Static<TObject<Settings>>, parts: OutputStoreParts): OutputStore & AsyncDisposable;
+  open(
+    config: Static<TObject<Settings>>,
+    parts: OutputStoreParts,
+    place: StorePlace,
+  ): OutputStore & AsyncDisposable;
 }
 
 /** What a store keeps beside the bytes of a file, as JSON. */

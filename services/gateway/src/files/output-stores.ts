@@ -30,5 +30,11 @@ export interface OpenedOutputs {
 /** The store that the settings choose. @throws {ConfigError} */
 export const openOutputStore = (config: OutputsConfig, parts: OutputStoreParts): OpenedOutputs => {
   const adapter = ADAPTERS[config.RUNLEDGER_OUTPUTS];
-  return { store: adapter.open(config, parts), needsLog: adapter.needsLog };
+  return { store: adapter.open(config, parts, 'outputs'), needsLog: adapter.needsLog };
 };
+
+/** Of the same technology, beside the output files. @throws {ConfigError} */
+export const openModelStore = (
+  config: OutputsConfig,
+  parts: OutputStoreParts,
+): OutputStore & AsyncDisposable => ADAPTERS[config.RUNLEDGER_OUTPUTS].open(config, parts, 'models');

@@ -7,6 +7,7 @@ import { operation, route, type Route } from '../door/operation.ts';
 import { found, invalid, invalidRequest, Refused } from '../door/refusal.ts';
 import { requestBody } from '../door/json-body.ts';
 import type { Files } from './files.ts';
+import type { FileToUpload } from './uploads.ts';
 import { uploadExpiresAt, isComplete, offsetOf, type Upload } from './file-records.ts';
 
 const tag = 'Files';
@@ -38,7 +39,7 @@ const beginUpload = operation({
           maxLength: 4_096,
           examples: ['filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n'],
           description:
-            'Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`.',
+            'Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`. With the name `model`, without a value, the file goes when it is kept as a model, unless something else named it.',
         }),
       ),
     }),
@@ -171,9 +172,7 @@ const WRONG_METADATA = invalid(
  * What a client says about a file in the header `Upload-Metadata` of tus 1.0: names, each with its value in base64. Undefined for a text that is
  * not in the form of tus.
  */
-const readUploadMetadata = (
-  text: string,
-): { readonly filename: string; readonly content_type: string } | undefined => {
+const readUploadMetadata = (text: string): Omit<FileToUpload, 'bytes'> | undefined => {
   const values = new Map<string, string>();
   for (const pair of text.split(',').map((each) => each.trim())) {
     if (pair === '') continue;
@@ -184,5 +183,6 @@ const readUploadMetadata = (
   return {
     filename: values.get('filename') ?? values.get('name') ?? '',
     content_type: values.get('filetype') ?? values.get('type') ?? '',
+    ...(values.has('model') && { of_one_run: true }),
   };
 };

@@ -26,7 +26,7 @@ export interface FileToUpload {
   readonly filename: string;
   readonly content_type: string;
   readonly bytes: number;
-  /** It is an input of a run, and nobody uploads it. */
+  /** It is made of an input of a run, or sent to be kept as a model, and goes with that. */
   readonly of_one_run?: true;
 }
 

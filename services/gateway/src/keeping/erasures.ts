@@ -17,6 +17,7 @@ import type { RunViews } from '../views/run-views.ts';
 import { keyStore } from '../records/keys/key-store.ts';
 import { revokeAll } from '../records/keys/api-keys.ts';
 import { schedulesOf } from '../records/schedule-records.ts';
+import { eraseModelsOf } from '../files/models.ts';
 import { eraseFilesOf, eraseStored } from './erase-deleted.ts';
 import { actOnEach } from '../act-on-each.ts';
 import type { RunView } from '../views/run-view.ts';
@@ -134,7 +135,11 @@ const eraseOrganisation = async (
   const hasNone = async () => (await haveNoRuns(views, org_id)) && !(await isErasing(views, org_id));
   const isWithoutRuns = !stop.aborted && (await ofCompleteViews(views, fresh, org_id, hasNone)) === true;
   const [files, stored] = isWithoutRuns
-    ? [await eraseFilesOf(kept.fileRecords, kept.outputs, org_id), await eraseStored(kit, archive, org_id)]
+    ? [
+        (await eraseFilesOf(kept.fileRecords, kept.outputs, org_id)) +
+          (await eraseModelsOf(kept.models, org_id)),
+        await eraseStored(kit, archive, org_id),
+      ]
     : [0, 0];
   const isQuiet = isWithoutRuns && keys + members + schedules + files + stored === 0;
   const at = now().toISOString();

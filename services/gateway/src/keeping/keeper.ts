@@ -2,6 +2,7 @@ import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { Archive } from '../archive/archive.ts';
 import type { FileRecords } from '../files/file-records.ts';
 import type { Files } from '../files/files.ts';
+import type { Models } from '../files/models.ts';
 import type { Catalogue } from '../records/catalogue/catalogue.ts';
 import type { KeptReady } from '../records/catalogue/kept-ready.ts';
 import type { ErasureRecords } from '../records/erasure.ts';
@@ -35,6 +36,8 @@ export interface Upkeep extends Reading {
   readonly files: Files;
   /** Of files that clients uploaded. */
   readonly fileRecords: FileRecords;
+  /** Weights that are kept for versions. */
+  readonly models: Models;
   readonly outputs: OutputStore;
   readonly brokerTimeOfFiles: () => Promise<Date>;
   readonly between: RunProjection['between'];

@@ -1,4 +1,6 @@
 import { recoverMissed } from '../archive/recover-missed.ts';
+import { sweepModels } from '../files/models.ts';
+import { bucketCreated } from '@runledger/event-log/streams/bucket';
 import { shareLogs } from '../files/stored-logs.ts';
 import type { Kit } from '../kit.ts';
 import { SWEEP_EVERY_MS } from '../records/quotas/sweep-times.ts';
@@ -44,6 +46,15 @@ export const startUpkeep = (kit: Kit, { every }: Keeper, kept: Upkeep): void => 
     brokerTime: kept.brokerTimeOfFiles,
   };
   every(MINUTE_MS, 'expired files could not be erased', (stop) => sweepFiles(kit, expiring, stop));
+  const swept = {
+    ...kept.models,
+    usesOf: (org_id: string) => records.versions.models(org_id),
+    catalogueCreated: () => bucketCreated(kit.log, 'CATALOGUE'),
+    brokerTime: kept.brokerTimeOfFiles,
+  };
+  every(SWEEP_EVERY_MS, 'models that no version names could not be erased', (stop) =>
+    sweepModels(kit, swept, stop),
+  );
   every(
     SWEEP_EVERY_MS,
     'blobs that nothing refers to could not be erased',

@@ -35,6 +35,7 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   workflow_lost: 'records/catalogue/workflow-store',
   version_has_no_code: 'records/catalogue/version-code',
   code_lost: 'records/catalogue/version-code',
+  model_lost: 'files/models',
   file_too_large: 'runs/attempts/upload',
   rate_limited: 'door/rate-limit/rate-limit-http',
   queue_full: 'records/quotas/quotas',

@@ -47,6 +47,7 @@ export const REFUSED_FOR_RECORDS = {
   schedule_not_found: get((id) => `/schedules/${id}`),
   file_not_found: get((id) => `/files/${id}`),
   upload_not_found: get((id) => `/files/uploads/${id}`),
+  model_not_found: get(() => `/models/${'a'.repeat(64)}`),
   api_key_not_found: (scene) => send(scene, 'DELETE', `/api-keys/${newUuid()}`, { key: scene.admin }),
   organisation_not_found: (scene) =>
     send(scene, 'DELETE', `/organisations/${newUuid()}?name=a`, { key: scene.operator }),

@@ -4,7 +4,7 @@ import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/sp
 import type { AssignedWork } from '../transfer/fetch-assigned.ts';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner } from '../runners/runner-type.ts';
-import type { RunnerWork, RunObserver, RunResult, FetchCode } from '../runners/runner.ts';
+import type { RunnerWork, RunObserver, RunResult, FetchCode, FetchKeptModel } from '../runners/runner.ts';
 import type { AttemptFolders } from '../folders/work-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { type Assignment, attemptAttributes } from './assignment.decide.ts';
@@ -32,6 +32,7 @@ export interface Work {
 export interface RunTools {
   readonly turns: Turns;
   readonly codeFetcherOf: (assignment: Assignment) => FetchCode;
+  readonly modelFetcherOf: (assignment: Assignment) => FetchKeptModel;
   readonly log: Logger;
 }
 
@@ -57,7 +58,7 @@ const WAITS_FOR_TURN =
 
 const runWorkflow = async (
   assignment: Assignment,
-  { codeFetcherOf }: RunTools,
+  { codeFetcherOf, modelFetcherOf }: RunTools,
   work: Work,
 ): Promise<Executed> => {
   const { startLimit } = work;
@@ -75,7 +76,12 @@ const runWorkflow = async (
     },
   };
   const result = await runnerSpan(assignment, async (traceparent): Promise<Executed> => {
-    const executed = { ...runnerWork(assignment, work), fetchCode: codeFetcherOf(assignment), traceparent };
+    const executed = {
+      ...runnerWork(assignment, work),
+      fetchCode: codeFetcherOf(assignment),
+      fetchKeptModel: modelFetcherOf(assignment),
+      traceparent,
+    };
     const ran = await work.runner.run(executed, observe, limit.signal);
     if (ran.outcome !== 'cancelled') return ran;
     if (limit.isOver()) return timedOut(ran, run_timeout_s);
@@ -87,7 +93,7 @@ const runWorkflow = async (
 const runnerWork = (
   { org_id, run_id, attempt, event }: Assignment,
   { assigned: { workflow, inputs, inputTargets }, folders: { inputDir, outputDir }, slot }: Work,
-): Omit<RunnerWork, 'fetchCode' | 'traceparent'> => {
+): Omit<RunnerWork, 'fetchCode' | 'fetchKeptModel' | 'traceparent'> => {
   const {
     gpu,
     runner: choice,

@@ -19,7 +19,7 @@ import {
   urlBelow,
   type GatewayPlace,
 } from '../transfer/attempt-gateway.ts';
-import { codeFetcher } from '../transfer/fetch-stored.ts';
+import { codeFetcher, modelFetcher } from '../transfer/fetch-stored.ts';
 import { failed, type NotPrepared } from './prepared-folders.ts';
 
 /**
@@ -149,6 +149,7 @@ const prepare = async (settings: KeeperSettings, kept: Kept): Promise<PreparedTo
       ...what,
       workflow: document.workflow,
       fetchCode: codeFetcher(settings, gateway),
+      fetchKeptModel: modelFetcher(settings, gateway),
     };
     log.info(what, 'a version is prepared before its runs');
     const observe = {

@@ -3,15 +3,17 @@ import { createReadStream } from 'node:fs';
 import { chmod, mkdir, open, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { CodeManifest, ModelFile } from '@runledger/contracts/catalogue/code';
+import { isKeptModel, type CodeManifest, type ModelFile } from '@runledger/contracts/catalogue/code';
+import type { FetchKeptModel } from '../runners/runner.ts';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
-import { noPart, type PartOfFile } from '../transfer/input-file.ts';
+import { noPart, type FetchedFile, type FileToFetch, type PartOfFile } from '../transfer/input-file.ts';
 import { failed, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 
 export interface ModelsRun {
   readonly org_id: string;
   readonly manifest: CodeManifest;
   readonly folders: PreparedFolders;
+  readonly fetchKeptModel: FetchKeptModel;
   /** What happens, in a few words. It is shown, and a line of the log of the run unless `isLogged` is false. */
   readonly onStep: (step: string, isLogged?: boolean) => void;
   readonly stop: AbortSignal;
@@ -125,7 +127,7 @@ const fetchModel = async (
       tooLarge: tooMany(folders),
       part,
     };
-    const fetched = await fetchUrl(model.url, file, stop);
+    const fetched = await fetchFrom(fetchUrl, run, model, file);
     if (fetched.kind === 'stopped') return fetched;
     if (fetched.kind === 'refused') {
       if (!fetched.error.retryable) await rm(incoming, { force: true });
@@ -138,9 +140,20 @@ const fetchModel = async (
   if (wasContinued) return fetchModel(fetchUrl, run, wanted);
   return failed(
     `The model ${path} is not the file that the version names: its SHA-256 should be ${model.sha256} and is ${sha256}. ` +
-      'Correct its sha256 or its url in the configuration of the folder, and deploy again.',
+      (isKeptModel(model)
+        ? 'Deploy the folder again, from where the file is.'
+        : 'Correct its sha256 or its url in the configuration of the folder, and deploy again.'),
   );
 };
+
+/** How the bytes of a model come here. */
+const fetchFrom = (
+  fetchUrl: FetchUrl,
+  { fetchKeptModel, stop }: ModelsRun,
+  model: ModelFile,
+  file: FileToFetch,
+): Promise<FetchedFile> =>
+  isKeptModel(model) ? fetchKeptModel(model, file, stop) : fetchUrl(model.url, file, stop);
 
 const sha256Of = ({ hash }: PartOfFile): string => hash.copy().digest('hex');
 

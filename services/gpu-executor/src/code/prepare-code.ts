@@ -41,7 +41,7 @@ export interface PrepareHost extends ProcessHost {
 export const prepareVersion = async (
   host: PrepareHost,
   manifest: CodeManifest,
-  { org_id, fetchCode }: Pick<RunnerWork, 'org_id' | 'fetchCode'>,
+  { org_id, fetchCode, fetchKeptModel }: Pick<RunnerWork, 'org_id' | 'fetchCode' | 'fetchKeptModel'>,
   observe: Pick<RunObserver, 'progress' | 'log'>,
   stop: AbortSignal,
 ): Promise<PreparedVersion | NotPrepared> => {
@@ -57,7 +57,7 @@ export const prepareVersion = async (
   const code = await codeOf(host, manifest, { org_id, fetchCode, onStep, stop });
   if (code.kind !== 'prepared') return code;
   stack.use(code);
-  const run = { org_id, manifest, folders, onStep, onLine, stop };
+  const run = { org_id, manifest, folders, fetchKeptModel, onStep, onLine, stop };
   const environment = await prepareEnvironment(host, host.environments, folders, { ...run, code: code.path });
   if ('kind' in environment) return environment;
   stack.use(environment);

@@ -72,7 +72,7 @@ export interface OpenRunner extends Runner {
 
 interface VersionToKeep extends Pick<
   RunnerWork,
-  'org_id' | 'workflow' | 'workflow_version_id' | 'fetchCode'
+  'org_id' | 'workflow' | 'workflow_version_id' | 'fetchCode' | 'fetchKeptModel'
 > {
   readonly deployment_id: string;
 }

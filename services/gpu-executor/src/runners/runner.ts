@@ -1,3 +1,4 @@
+import type { KeptModel } from '@runledger/contracts/catalogue/code';
 import type { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
 import type { AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunWarning } from '@runledger/contracts/events/run-warning';
@@ -5,7 +6,7 @@ import type { LogStream } from '@runledger/contracts/run-logs';
 import type { RunnerChoice } from '@runledger/contracts/catalogue/runners';
 import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
 import type { GpuSlot } from '../gpu-slots.ts';
-import type { FetchedFile } from '../transfer/input-file.ts';
+import type { FetchedFile, FileToFetch } from '../transfer/input-file.ts';
 
 /**
  * The port between the service and what executes a workflow. The contract, which `test/runners/runner-conformance.ts` checks:
@@ -48,6 +49,8 @@ export interface RunnerWork {
   readonly outputDir: string;
   /** Of the version, from the gateway. */
   readonly fetchCode: FetchCode;
+  /** Of the version, where the gateway keeps them. */
+  readonly fetchKeptModel: FetchKeptModel;
   /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent: string | null;
 }
@@ -57,6 +60,9 @@ export interface RunnerWork {
  * whether that is the code of the version, the caller knows.
  */
 export type FetchCode = (path: string, stop: AbortSignal) => Promise<FetchedFile>;
+
+/** Weights that the gateway keeps, behind the part of them that is there. Waits, and checks nothing, as `FetchCode`. */
+export type FetchKeptModel = (model: KeptModel, file: FileToFetch, stop: AbortSignal) => Promise<FetchedFile>;
 
 export interface RunObserver {
   /**

@@ -119,6 +119,8 @@ export interface GatewayRequest {
   readonly url: URL;
   /** Of the attempt. */
   readonly token: string;
+  /** The first byte that is wanted. */
+  readonly from?: number;
   readonly body?: {
     readonly type: string;
     readonly bytes: number;
@@ -169,7 +171,7 @@ export const requestGateway = async (
 
 /** Sends one request of an attempt, once, and reads the body of a success by `read`. An abort, or a `read` that rejects, gives `unavailable`. */
 export const requestFromGateway = async <Body>(
-  { method, url, token, body }: GatewayRequest,
+  { method, url, token, from = 0, body }: GatewayRequest,
   signal: AbortSignal,
   read: (incoming: IncomingMessage) => Promise<Body>,
 ): Promise<GatewayAnswer<Body> | GatewayRefusal> => {
@@ -181,6 +183,7 @@ export const requestFromGateway = async <Body>(
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { 'content-type': body.type, 'content-length': body.bytes }),
       ...(traceparent === undefined ? {} : { traceparent }),
+      ...(from === 0 ? {} : { range: `bytes=${from}-` }),
     },
     signal,
     timeout: GATEWAY_IDLE_MS,
@@ -213,7 +216,8 @@ const readResponse = async <Body>(
   read: (incoming: IncomingMessage) => Promise<Body>,
 ): Promise<GatewayAnswer<Body> | GatewayRefusal> => {
   const status = incoming.statusCode ?? 0;
-  if (status === 200 || status === 201) return { kind: 'ok', status, body: await read(incoming) };
+  if (status === 200 || status === 201 || status === 206)
+    return { kind: 'ok', status, body: await read(incoming) };
   const { detail, code } = refusalIn((await readBody(incoming, MAX_REFUSAL_BYTES)).toString('utf8'));
   const why = `the gateway responded with ${status}: ${detail}`;
   if (status === 401 || status === 409) return { kind: 'not_current', why };

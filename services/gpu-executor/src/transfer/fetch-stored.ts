@@ -7,10 +7,11 @@ import {
   untilAnswered,
   type UntilAnswered,
 } from './attempt-gateway.ts';
-import type { FetchCode } from '../runners/runner.ts';
+import type { FetchCode, FetchKeptModel } from '../runners/runner.ts';
 import type { FetchOptions } from './fetch-assigned.ts';
 import {
   isTooLarge,
+  noPart,
   nameInDisposition,
   notFetched,
   saveBody,
@@ -31,12 +32,23 @@ export const codeFetcher = (settings: { readonly log: Logger }, gateway: Gateway
     fetchStored(settings, gateway, { ...file, path }, { stop, onWaiting: () => undefined });
 };
 
+/** What has arrived stays at the path, and the next call continues it. */
+export const modelFetcher =
+  (settings: { readonly log: Logger }, gateway: GatewayPlace): FetchKeptModel =>
+  (model, file, stop) => {
+    const { part } = file;
+    // No server has what would follow.
+    if (part !== undefined && part.bytes >= model.bytes) Object.assign(part, noPart());
+    const named = { ...file, name: `models/${model.sha256}` };
+    return fetchStored(settings, gateway, named, { stop, onWaiting: () => undefined });
+  };
+
 interface StoredFile extends FileToFetch {
   /** Below the address of the attempt. */
   readonly name: string;
 }
 
-/** Fetches a file that the gateway has for an attempt, and checks its hash. Waits while the gateway is unavailable. */
+/** Fetches a file that the gateway has for an attempt, and checks its hash unless it continues a part. Waits while the gateway is unavailable. */
 export const fetchStored = async (
   { log }: { readonly log: Logger },
   { about, attributes, url, token }: GatewayPlace,
@@ -47,21 +59,24 @@ export const fetchStored = async (
     log[level]({ ...about, why }, 'fetching a file again');
     onWaiting();
   };
-  const request = { method: 'GET', url: url(name), token: await token() } as const;
   const answer = await untilAnswered({ stop, onRetry }, () =>
-    requestSpan({ attributes, method: 'GET', what: 'file' }, () =>
-      requestFromGateway(request, stop, async (incoming) => {
+    requestSpan({ attributes, method: 'GET', what: 'file' }, async () => {
+      const part = file.part ?? noPart();
+      const request = { method: 'GET', url: url(name), token: await token(), from: part.bytes } as const;
+      return requestFromGateway(request, stop, async (incoming) => {
         const { etag, 'content-disposition': disposition, 'content-type': type = '' } = incoming.headers;
+        if (incoming.statusCode !== 206) Object.assign(part, noPart());
         try {
-          const { bytes, sha256 } = await saveBody(incoming, file.path, file.maxBytes);
-          if (etag !== `"${sha256}"`) throw new Error('the file did not arrive as the gateway has it');
+          const { bytes, sha256 } = await saveBody(incoming, file.path, file.maxBytes, part);
+          if (file.part === undefined && etag !== `"${sha256}"`)
+            throw new Error('the file did not arrive as the gateway has it');
           return { kind: 'saved' as const, bytes, filename: nameInDisposition(disposition), type };
         } catch (error) {
           if (error instanceof TooLarge) return { kind: 'too_large' as const };
           throw error;
         }
-      }),
-    ),
+      });
+    }),
   );
   switch (answer.kind) {
     case 'stopped':

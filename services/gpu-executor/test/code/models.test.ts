@@ -5,16 +5,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { silentLogger } from '@runledger/event-log/connect/observability';
+import { executorId } from '@runledger/contracts/ids';
+import { aRun, assigned } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { callbackPolicy } from '@runledger/webhooks/callback-policy';
 import { nameResolver } from '@runledger/webhooks/name-resolver';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { prepareModels } from '../../src/code/models.ts';
 import { openPreparedFolders } from '../../src/code/prepared-folders.ts';
+import type { FetchKeptModel } from '../../src/runners/runner.ts';
+import { openAttemptGateway } from '../../src/transfer/attempt-gateway.ts';
+import { modelFetcher } from '../../src/transfer/fetch-stored.ts';
 import { openUrlFetcher } from '../../src/transfer/fetch-url.ts';
+import { NO_CODE } from '../fixtures/no-code.ts';
 import { ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
+const NO_KEPT: FetchKeptModel = NO_CODE;
 const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const BYTES = randomBytes(3_000_000);
 const SHA256 = sha256Of(BYTES);
@@ -54,7 +61,23 @@ interface PrepareOptions {
   readonly stop?: AbortSignal;
 }
 
-const openModels = ({ allow = ['loopback'], maxBytes = 1e9 } = {}) => {
+/** Of a run whose gateway is at the address. */
+const keptModelsOf = (url: string): FetchKeptModel => {
+  const key = aRun();
+  const event = assigned(key);
+  const assignment = {
+    ...key,
+    attempt: 1,
+    executor_id: executorId(event.executor_id ?? ''),
+    event,
+    startWithinS: 60,
+  };
+  const signAttempt = async (): Promise<string> => 'token';
+  const settings = { gateway: new URL(url), signAttempt, log: silentLogger };
+  return modelFetcher(settings, openAttemptGateway(settings, assignment));
+};
+
+const openModels = ({ allow = ['loopback'], maxBytes = 1e9, fetchKeptModel = NO_KEPT } = {}) => {
   const resolver = nameResolver({ servers: ['127.0.0.1:1'], clock: () => performance.now() });
   onTestFinished(() => resolver[Symbol.dispose]());
   const policy = callbackPolicy({ allow, ports: [80, 443], ownServices: [] });
@@ -68,7 +91,8 @@ const openModels = ({ allow = ['loopback'], maxBytes = 1e9 } = {}) => {
   ) => {
     const manifest = { code_sha256: SHA256, command: ['true'], models };
     const onStep = (step: string) => void steps.push(step);
-    const prepared = await prepareModels(fetchUrl, { org_id, manifest, folders, onStep, stop });
+    const run = { org_id, manifest, folders, fetchKeptModel, onStep, stop };
+    const prepared = await prepareModels(fetchUrl, run);
     if (prepared.kind === 'prepared') onTestFinished(() => prepared[Symbol.dispose]());
     return prepared;
   };
@@ -211,5 +235,73 @@ describe('the models of a version', () => {
     expect(await prepare(models)).toMatchObject(failure(`more than ${maxBytes} bytes`, false));
     const nested = { a: { url, sha256: SHA256 }, 'a/b': { url, sha256: SHA256 } };
     expect(await prepare(nested)).toMatchObject(failure('a/b is below a', false));
+  });
+});
+
+describe('models that the gateway keeps', () => {
+  const kept = { sha256: SHA256, bytes: BYTES.byteLength };
+
+  it('are fetched once for two runs, with the way of one of them', async () => {
+    const paths: (string | undefined)[] = [];
+    const { url, asked } = await aServer((request, response, tries) => {
+      paths.push(request.url?.split('/').slice(-2).join('/'), request.headers.authorization);
+      sends(request, response, tries);
+    });
+    const { prepare, steps } = openModels({ fetchKeptModel: keptModelsOf(new URL(url).origin) });
+    const runs = await Promise.all([prepare({ 'a.bin': kept }), prepare({ 'b.bin': kept })]);
+    const folders = runs.map(readyFolder);
+    expect(readFileSync(join(folders[0] ?? '', 'a.bin')).equals(BYTES)).toBe(true);
+    expect(asked).toEqual([[undefined, undefined]]);
+    expect(paths).toEqual([`models/${SHA256}`, 'Bearer token']);
+    expect(steps[0]).toMatch(/^fetching [ab]\.bin$/);
+    // The same file by another way.
+    readyFolder(await prepare({ 'c.bin': { url: 'http://127.0.0.1:1/gone', sha256: SHA256 } }));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('are continued where the connection broke, and where a killed executor was', async () => {
+    const waiting = new Set<() => boolean>();
+    const { url, asked } = await aServer((request, response, tries) => {
+      if (tries > 1) return sends(request, response, tries);
+      response.writeHead(206, { 'content-length': BYTES.byteLength - 1_000_000, etag: `"${SHA256}"` });
+      response.write(BYTES.subarray(1_000_000, 2_000_000));
+      const isThere = () => [...waiting].every((each) => each());
+      void waitFor('the part', isThere).finally(() => request.socket.destroy());
+    });
+    const models = openModels({ fetchKeptModel: keptModelsOf(new URL(url).origin) });
+    waiting.add(() => bytesAt(models.part) === 2_000_000);
+    mkdirSync(models.parts, { recursive: true });
+    writeFileSync(models.part, BYTES.subarray(0, 1_000_000));
+    const folder = readyFolder(await models.prepare({ 'a.bin': kept }));
+    expect(sha256Of(readFileSync(join(folder, 'a.bin')))).toBe(SHA256);
+    expect(asked.map(([range]) => range)).toEqual(['bytes=1000000-', 'bytes=2000000-']);
+  });
+
+  it.each([
+    ['is of another file', Buffer.alloc(1_000), ['bytes=1000-', undefined]],
+    ['is longer than the file', Buffer.alloc(BYTES.byteLength + 1), [undefined]],
+  ])('are fetched anew when the part that is there %s', async (_, left, ranges) => {
+    const { url, asked } = await aServer();
+    const models = openModels({ fetchKeptModel: keptModelsOf(new URL(url).origin) });
+    mkdirSync(models.parts, { recursive: true });
+    writeFileSync(models.part, left);
+    const folder = readyFolder(await models.prepare({ 'a.bin': kept }));
+    expect(sha256Of(readFileSync(join(folder, 'a.bin')))).toBe(SHA256);
+    expect(asked.map(([range]) => range)).toEqual(ranges);
+  });
+
+  it('that arrive with another hash, or are lost, are not prepared', async () => {
+    const { url } = await aServer();
+    const other = openModels({ fetchKeptModel: keptModelsOf(new URL(url).origin) });
+    const wrong = { sha256: '0'.repeat(64), bytes: BYTES.byteLength };
+    const why = `should be ${wrong.sha256} and is ${SHA256}. Deploy the folder again`;
+    expect(await other.prepare({ 'a.bin': wrong })).toMatchObject(failure(why, false));
+    expect(readdirSync(other.parts)).toEqual([]);
+    const detail = 'The model is lost.';
+    const lost = await aServer((_request, response) => {
+      response.writeHead(410, { 'content-type': 'application/json' }).end(JSON.stringify({ detail }));
+    });
+    const gone = openModels({ fetchKeptModel: keptModelsOf(new URL(lost.url).origin) });
+    expect(await gone.prepare({ 'a.bin': kept })).toMatchObject(failure(detail, false));
   });
 });

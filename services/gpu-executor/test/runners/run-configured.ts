@@ -29,6 +29,7 @@ export interface ConfiguredRun extends StartOptions {
   readonly choice?: RunnerWork['choice'];
   readonly inputTargets?: RunnerWork['inputTargets'];
   readonly fetchCode?: RunnerWork['fetchCode'];
+  readonly fetchKeptModel?: RunnerWork['fetchKeptModel'];
   readonly workflow_version_id?: string;
 }
 
@@ -145,6 +146,7 @@ const startRun = (
     attempt: 1,
     workflow_version_id: run.workflow_version_id ?? 'version',
     fetchCode: run.fetchCode ?? NO_CODE,
+    fetchKeptModel: run.fetchKeptModel ?? NO_CODE,
     traceparent: null,
     choice,
     slot: { index: slot, gpu: 'A10G', device: String(slot) },

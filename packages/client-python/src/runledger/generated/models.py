@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4006ff07cabf6a2d783d4bc19a3ec5eb306540442b3bcf2d6a7e53ffd59c0c5a.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 af17c882871e0beefa9b748beb1c5e8ba0d3ce11078828eabbe2c34cddec1ed7.
 
 from __future__ import annotations
 
@@ -1110,6 +1110,17 @@ class InvitationPreviewRequest(TypedDict):
     """
 
 
+class KeepModel(TypedDict):
+    """
+    The file that is kept.
+    """
+
+    file: str
+    """
+    The id of an uploaded file with these bytes.
+    """
+
+
 class KeptDays(TypedDict):
     """
     For how many days one kind of thing is kept.
@@ -1377,6 +1388,44 @@ class MissingMember(TypedDict):
     - `gone`: It has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default.
     - `damaged`: What is stored is not what was stored.
     - `deleted`: A request deleted them.
+    """
+
+
+class Model(TypedDict):
+    """
+    A file with weights that versions with code name.
+    """
+
+    sha256: str
+    """
+    The SHA-256 of its bytes, in hexadecimal digits.
+    """
+    bytes: int
+    """
+    Its size in bytes.
+    """
+    versions: int
+    """
+    How many versions name it. One that no version names is removed a day later.
+    """
+    created_at: str
+    """
+    When it was kept first.
+    """
+
+
+class ModelPage(TypedDict):
+    """
+    A page of models.
+    """
+
+    models: list[Model]
+    """
+    The last kept one first.
+    """
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
     """
 
 
@@ -3494,6 +3543,7 @@ class Usage(TypedDict):
     - `output_bytes`: The output files of its runs, until they expire.
     - `files`: Files that clients uploaded, and unfinished uploads.
     - `file_bytes`: Their bytes, equal files once.
+    - `model_bytes`: The weights that it keeps for its versions, equal ones once.
     - `uploads`: Files that clients and executors upload now, at the gateway that responds.
     - `streams`: Event streams and waiting reads that are open at the gateway that responds.
     """
@@ -3506,6 +3556,7 @@ class Usage(TypedDict):
     output_bytes: ResourceUsage
     files: ResourceUsage
     file_bytes: ResourceUsage
+    model_bytes: ResourceUsage
     uploads: ResourceUsage
     streams: ResourceUsage
 

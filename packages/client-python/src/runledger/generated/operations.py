@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4006ff07cabf6a2d783d4bc19a3ec5eb306540442b3bcf2d6a7e53ffd59c0c5a.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 af17c882871e0beefa9b748beb1c5e8ba0d3ce11078828eabbe2c34cddec1ed7.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -617,7 +617,8 @@ def begin_file_upload(
     tus_resumable: The version of tus: `1.0.0`.
     upload_length: The size of the whole file in bytes.
     upload_metadata: Names with values in base64, of which `filename` and `filetype` are used: `filename
-    cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`.
+    cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`. With the name `model`, without a value, the file goes when it is kept as
+    a model, unless something else named it.
     """
     return Operation(
         "POST",
@@ -986,6 +987,71 @@ def change_member(
     return Operation(
         "PATCH",
         path_of("/members/{user_id}", user_id=user_id),
+        body=body,
+    )
+
+
+def list_models(
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Pages[models.ModelPage, models.Model]:
+    """
+    List models.
+
+    Files with weights that the organisation keeps for its versions, the last kept one first.
+
+    The API key needs the scope `runs:read`.
+
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
+    """
+    return Pages(
+        "GET",
+        "/models",
+        query={"limit": limit, "cursor": cursor},
+        idempotent=True,
+        items="models",
+    )
+
+
+def get_model(
+    sha256: str,
+) -> Operation[models.Model]:
+    """
+    Read what a model is.
+
+    Not its bytes. 404 when the organisation does not keep it, or it is lost in the store.
+
+    The API key needs the scope `runs:read`.
+
+    sha256: The SHA-256 of its bytes, in hexadecimal digits.
+    """
+    return Operation(
+        "GET",
+        path_of("/models/{sha256}", sha256=sha256),
+        idempotent=True,
+    )
+
+
+def keep_model(
+    sha256: str,
+    body: models.KeepModel,
+) -> Operation[models.Model]:
+    """
+    Keep an uploaded file as a model.
+
+    Copies the file to where nothing expires, so that versions with code can name it: `{"sha256": "…", "bytes":
+    123}` in `models` of their manifest. It may be repeated; a model that the organisation has already is not
+    copied again. Large files take minutes. A model that no version names is removed a day after it was kept.
+
+    The API key needs the scope `admin`.
+
+    sha256: The SHA-256 of its bytes, in hexadecimal digits.
+    """
+    return Operation(
+        "PUT",
+        path_of("/models/{sha256}", sha256=sha256),
         body=body,
     )
 

@@ -48,8 +48,9 @@ const settings = {
 export const directory: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: false,
-  open: ({ RUNLEDGER_OUTPUTS_DIRECTORY, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays }, { logger, now }) => {
+  open: ({ RUNLEDGER_OUTPUTS_DIRECTORY, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays }, { logger, now }, place) => {
     const root = directoryOf(RUNLEDGER_OUTPUTS_DIRECTORY, 'RUNLEDGER_OUTPUTS');
+    if (place === 'models') return openDirectoryModels(root);
     return openDirectoryFiles({ root, keepMs: keepDays * DAY_MS, now, logger });
   },
 };
@@ -59,15 +60,30 @@ const openDirectoryFiles = (options: ExpiryOptions): OutputStore & AsyncDisposab
   const { root, keepMs, now } = options;
   const expiry = openExpiry(options);
   return {
-    ...directoryOutputStore(root, () => now().getTime() - keepMs),
+    ...directoryOutputStore(root, pathOf, () => now().getTime() - keepMs),
     keepsForMs: async () => keepMs,
     [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
   };
 };
 
+/** Below one folder, in which nothing expires. What killed gateways were writing is removed with that of output files. */
+const openDirectoryModels = (root: string): OutputStore & AsyncDisposable => ({
+  ...directoryOutputStore(
+    root,
+    (key) => [MODELS, ...pathOf(key)],
+    () => Number.NEGATIVE_INFINITY,
+  ),
+  keepsForMs: async () => Number.POSITIVE_INFINITY,
+  [Symbol.asyncDispose]: async () => undefined,
+});
+
+/** No folder of output files, whose names have two characters. */
+const MODELS = 'models';
+
 /** `retentionCutoff`: files that were stored before it have expired. Milliseconds since 1970. */
 const directoryOutputStore = (
   root: string,
+  pathOf: (key: string) => readonly string[],
   retentionCutoff: () => number,
 ): Omit<OutputStore, 'keepsForMs'> => ({
   put: async (output, body) => {
@@ -78,8 +94,11 @@ const directoryOutputStore = (
       isFull(error) ? full(error) : unavailable('storing an output file', error),
     );
   },
-  find: (key) => (isOutputKey(key) ? findFile(root, key, retentionCutoff()) : Promise.resolve(undefined)),
-  read: (output, span) => readFileSpan(root, output, span),
+  find: (key) =>
+    isOutputKey(key)
+      ? findFile(root, { key, path: pathOf(key) }, retentionCutoff())
+      : Promise.resolve(undefined),
+  read: (output, span) => readFileSpan(join(root, ...pathOf(output.key), CONTENT), span),
   remove: async (key) => {
     if (!isOutputKey(key)) return false;
     try {
@@ -109,10 +128,10 @@ const writeFiles = async (
 
 const findFile = async (
   root: string,
-  key: string,
+  { key, path }: { readonly key: string; readonly path: readonly string[] },
   retentionCutoff: number,
 ): Promise<StoredOutput | undefined> => {
-  const folder = join(root, ...pathOf(key));
+  const folder = join(root, ...path);
   try {
     const found = await orAbsent(root, undefined, () =>
       Promise.all([stat(join(folder, CONTENT)), readFile(join(folder, DESCRIPTION), 'utf8')]),
@@ -132,12 +151,7 @@ const findFile = async (
   }
 };
 
-async function* readFileSpan(
-  root: string,
-  output: StoredOutput,
-  { first, last }: ByteSpan,
-): AsyncGenerator<Uint8Array> {
-  const path = join(root, ...pathOf(output.key), CONTENT);
+async function* readFileSpan(path: string, { first, last }: ByteSpan): AsyncGenerator<Uint8Array> {
   const stream = createReadStream(path, { start: first, end: last, highWaterMark: READ_BYTES });
   let remaining = last + 1 - first;
   try {

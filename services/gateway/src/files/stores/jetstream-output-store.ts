@@ -1,12 +1,15 @@
 import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
 import { isFull } from '@runledger/event-log/append/publish';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-messages';
 import { lastMessage } from '@runledger/event-log/read/leader-read';
 import { objectChunks, readChunk } from '@runledger/event-log/read/read-pages';
 import { messageOf } from '@runledger/resilience/errors';
 import {
+  DAY_MS,
   isOutputKey,
+  openSweeps,
   OutputStoreFull,
   OutputStoreUnavailable,
   storing,
@@ -28,18 +31,54 @@ const settings = {};
 export const jetstream: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: true,
-  open: (_config, { log }) => {
-    const objects = jetstreamFiles(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' });
+  open: (_config, { log, logger, now }, place) => {
+    const objects = jetstreamFiles(log, BUCKETS[place]);
+    // What was never whole expires in OUTPUTS, as all of it does.
+    const sweeps =
+      place === 'models'
+        ? openSweeps(SWEEP_EVERY_MS, async () => {
+            await removeIncomplete(log, now().getTime()).catch((err: unknown) =>
+              logger.warn({ err }, 'parts of models that were never whole could not be removed'),
+            );
+          })
+        : undefined;
     return {
       ...objects,
       find: async (key) => (isOutputKey(key) ? objects.find(key) : undefined),
-      [Symbol.asyncDispose]: async () => undefined,
+      [Symbol.asyncDispose]: async () => sweeps?.[Symbol.asyncDispose](),
     };
   },
 };
 
+const BUCKETS = {
+  outputs: { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' },
+  models: { bucket: 'MODELS', limit: 'modelsMaxBytes' },
+} as const;
+
+const SWEEP_EVERY_MS = 6 * 3_600_000;
+
+/** Removes from MODELS the chunks of objects that were not whole a day later: the gateway that stored them was killed. */
+export const removeIncomplete = async (log: EventLog, present: number): Promise<void> => {
+  const stream = 'OBJ_MODELS';
+  const info = { subjects_filter: '$O.MODELS.>' };
+  const { state } = await callBroker('listing the objects in MODELS', () =>
+    log.jsm.streams.info(stream, info),
+  );
+  const subjects = Object.keys(state.subjects ?? {});
+  const whole = new Set<unknown>();
+  for (const subject of subjects.filter((each) => each.startsWith('$O.MODELS.M.'))) {
+    const described = await lastMessage(log, stream, subject);
+    if (described) whole.add(described.json<ObjectInfo>().nuid);
+  }
+  for (const subject of subjects.filter((each) => each.startsWith('$O.MODELS.C.'))) {
+    if (whole.has(subject.slice('$O.MODELS.C.'.length))) continue;
+    const last = await lastMessage(log, stream, subject);
+    if (last && last.time.getTime() < present - DAY_MS) await eraseSubjects(log, stream, subject);
+  }
+};
+
 export interface ObjectBucket {
-  readonly bucket: 'ARCHIVE' | 'OUTPUTS';
+  readonly bucket: 'ARCHIVE' | 'MODELS' | 'OUTPUTS';
   /** The setting of the log that limits it. */
   readonly limit: string;
 }

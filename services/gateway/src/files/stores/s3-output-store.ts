@@ -1,4 +1,5 @@
 import { parseJson } from '@runledger/contracts/json';
+import { ConfigError } from '@runledger/service-kit/config';
 import { within } from '@runledger/resilience/within';
 import { messageOf } from '@runledger/resilience/errors';
 import { Type } from 'typebox';
@@ -17,6 +18,7 @@ import {
   type OutputStoreAdapter,
   type OutputStoreParts,
   type OutputToStore,
+  type StorePlace,
   type StoredOutput,
 } from '../output-store.ts';
 import {
@@ -25,6 +27,7 @@ import {
   s3Requests,
   s3BucketOf,
   s3Config,
+  S3_PREFIX,
   S3Failure,
   S3Unreachable,
   type S3Requests,
@@ -36,17 +39,37 @@ import { putContent, s3Objects } from './s3-objects.ts';
 /** What a failed upload has left. */
 const REMOVE_WITHIN_MS = 10_000;
 
-const settings = { ...s3Config, ...keepDaysConfig };
+const settings = {
+  ...s3Config,
+  RUNLEDGER_MODELS_S3_PREFIX: Type.String({
+    pattern: S3_PREFIX,
+    default: 'models/',
+    description:
+      'with RUNLEDGER_OUTPUTS=s3: what the names of the models of versions begin with, such as runledger/models/; not below that of the output files, nor above it, and no rule of the bucket may remove anything there',
+  }),
+  ...keepDaysConfig,
+};
 
 /** Files in a bucket of an S3-compatible store, which all gateways share. */
 export const s3: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: false,
-  open: (config, parts) =>
-    openS3Store(s3BucketOf(config, 'RUNLEDGER_OUTPUTS'), parts, {
-      prefix: config.RUNLEDGER_OUTPUTS_S3_PREFIX,
-      keepMs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS,
-    }),
+  open: (config, parts, place) => {
+    const { RUNLEDGER_OUTPUTS_S3_PREFIX: outputs, RUNLEDGER_MODELS_S3_PREFIX: models } = config;
+    if (models.startsWith(outputs) || outputs.startsWith(models)) throw new ConfigError([SAME_PLACE]);
+    const places: Record<StorePlace, S3Place> = {
+      outputs: { prefix: outputs, keepMs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS },
+      models: { prefix: models, keepMs: Number.POSITIVE_INFINITY },
+    };
+    return openS3Store(s3BucketOf(config, 'RUNLEDGER_OUTPUTS'), parts, places[place]);
+  },
+};
+
+const SAME_PLACE = {
+  variable: 'RUNLEDGER_MODELS_S3_PREFIX',
+  wrong:
+    'begins with RUNLEDGER_OUTPUTS_S3_PREFIX, or that begins with it: a rule of the bucket that removes old output files would remove models',
+  right: 'a prefix of its own, such as "models/" beside "outputs/"',
 };
 
 export interface S3Place {

@@ -11,7 +11,12 @@ export interface CodeArchives {
   find(
     org_id: OrgId,
     named: { readonly code: string; readonly workflow: JsonValue },
-  ): Promise<{ readonly bytes: number; readonly keep: () => Promise<StoredCode> }>;
+  ): Promise<{
+    readonly bytes: number;
+    /** The SHA-256 of the models of the manifest that the gateway keeps. */
+    readonly models: string[];
+    readonly keep: () => Promise<StoredCode>;
+  }>;
   /** Answers with the archive. @throws {Refused} when it is lost */
   send(ctx: Context, version: VersionWithCode): Promise<void>;
 }

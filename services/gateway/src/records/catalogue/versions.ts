@@ -162,7 +162,9 @@ export const workflowVersionRoutes = (
         const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs) + (archive?.bytes ?? 0);
         const added = await withinRecordQuota(quotas, org_id, 1, () =>
           withinWorkflowQuota(quotas, org_id, bytes, async () =>
-            versions.add(archive ? { ...version, code: await archive.keep() } : version),
+            versions.add(
+              archive ? { ...version, ...modelsOf(archive), code: await archive.keep() } : version,
+            ),
           ),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
@@ -210,8 +212,18 @@ export const workflowVersionRoutes = (
   ];
 };
 
-/** As clients see it: without the pieces of its code. */
-const shown = ({ code, message, commit, created_by, ...version }: NumberedVersion): ListedVersion => ({
+const modelsOf = ({ models }: { readonly models: string[] }): Pick<NumberedVersion, 'models'> =>
+  models.length === 0 ? {} : { models };
+
+/** As clients see it: without the pieces of its code, and with its models in its manifest only. */
+const shown = ({
+  models: _models,
+  code,
+  message,
+  commit,
+  created_by,
+  ...version
+}: NumberedVersion): ListedVersion => ({
   ...version,
   code: code ? { sha256: code.sha256, bytes: code.bytes } : null,
   message: message ?? null,

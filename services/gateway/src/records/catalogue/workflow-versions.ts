@@ -37,6 +37,8 @@ export interface WorkflowVersions {
   bytes(org: string): Promise<number>;
   /** Of all its workflows and the pieces of their code, with every acknowledged version. */
   hashes(org: string): Promise<ReadonlySet<string>>;
+  /** How many versions name each model that is kept for the organisation, by its SHA-256, with every acknowledged version. */
+  models(org: string): Promise<ReadonlyMap<string, number>>;
   /** Gives it the next number. @throws {BlobStoreFull} */
   add(version: NewVersion): Promise<AddedVersion>;
   /** False when this version exists. @throws {BlobStoreFull} @throws TypeError when its number belongs to another one */
@@ -106,6 +108,12 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     bytes: async (org) => bytesOf(await all(org)),
     hashes: async (org) =>
       new Set((await all(org)).flatMap(({ sha256, code }) => [sha256, ...(code?.pieces ?? [])])),
+    models: async (org) => {
+      const uses = new Map<string, number>();
+      for (const { models = [] } of await all(org))
+        for (const sha256 of models) uses.set(sha256, (uses.get(sha256) ?? 0) + 1);
+      return uses;
+    },
     workflowOf: async ({ org_id, sha256 }) => {
       const found = await readJsonBlob(workflows, org_id, sha256);
       return found.kind === 'found' ? found.value : undefined;
@@ -156,13 +164,24 @@ const keyOf = ({ org_id, workflow_id, number }: NumberedName): string =>
   `${KIND}.${org_id}.${workflow_id}.${String(number).padStart(DIGITS, '0')}`;
 
 /** What is held in memory of a version. The definitions of its inputs may be large. */
-const kept = ({ id, workflow_id, number, sha256, bytes, code, archived, inputs }: NumberedVersion) => ({
+const kept = ({
   id,
   workflow_id,
   number,
   sha256,
   bytes,
   code,
+  models,
+  archived,
+  inputs,
+}: NumberedVersion) => ({
+  id,
+  workflow_id,
+  number,
+  sha256,
+  bytes,
+  code,
+  models,
   archived,
   inputsBytes: jsonBytes(inputs),
 });

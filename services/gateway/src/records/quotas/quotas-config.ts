@@ -47,6 +47,11 @@ export const quotasConfig = {
     100_000,
     'slots that the deployments of an organisation have kept ready (keep_prepared, keep_loaded)',
   ),
+  RUNLEDGER_QUOTA_MODEL_BYTES: quota(
+    GiB,
+    1024 * TiB,
+    'bytes of all models that an organisation keeps for its versions, equal ones once',
+  ),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,
     100_000,

@@ -23,6 +23,8 @@ export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota
   /** That clients uploaded, with unfinished uploads. */
   readonly files: QuotaBound;
   readonly file_bytes: QuotaBound;
+  /** Of weights that are kept for versions. */
+  readonly model_bytes: QuotaBound;
   /** Of files of clients and executors, in progress at this gateway. */
   readonly uploads: HeldQuota;
   /** Event streams and waiting reads at this gateway. */
@@ -39,6 +41,8 @@ interface Counted {
   readonly schedules: ScheduleRecords;
   /** Files and uploads of an organisation, and their bytes. */
   readonly sumFiles: (org_id: OrgId) => Promise<{ readonly files: number; readonly bytes: number }>;
+  /** Bytes of the models of an organisation. */
+  readonly sumModels: (org_id: OrgId) => Promise<number>;
   /** How long output files are kept, in milliseconds. */
   readonly keepsOutputsForMs: () => Promise<number>;
 }
@@ -55,7 +59,7 @@ const retentionCutoff = (now: Date, keptForMs: number): string => {
 /** `open` closes them. */
 export const openQuotas = (
   { config, views, stores, metrics, clock, now }: Kit,
-  { fresh: { becomeFresh }, records, schedules, sumFiles, keepsOutputsForMs }: Counted,
+  { fresh: { becomeFresh }, records, schedules, sumFiles, sumModels, keepsOutputsForMs }: Counted,
   open: AsyncDisposableStack,
 ): Quotas => {
   const { refused } = metrics.quotas;
@@ -108,6 +112,7 @@ export const openQuotas = (
       config.RUNLEDGER_QUOTA_FILE_BYTES,
       async (org_id) => (await sumFiles(org_id)).bytes,
     ),
+    model_bytes: ofRecords('model_bytes', config.RUNLEDGER_QUOTA_MODEL_BYTES, sumModels),
     uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
     streams,
     streamLimits: streamLimits(streams, config.RUNLEDGER_KEY_STREAMS_MAX, refused('key_streams')),
@@ -223,6 +228,7 @@ const UNITS: Readonly<Record<Resource, ResourceUsage['unit']>> = {
   output_bytes: 'bytes',
   files: 'files',
   file_bytes: 'bytes',
+  model_bytes: 'bytes',
   uploads: 'uploads',
   streams: 'streams',
 };

@@ -15,6 +15,8 @@ import type { Kit } from '../../kit.ts';
 import type { Middleware } from 'koa';
 import { UnreadableSecret } from '@runledger/webhooks/secret-box';
 import type { Files } from '../../files/files.ts';
+import { sendModel } from '../../files/model-routes.ts';
+import type { Models } from '../../files/models.ts';
 import { readParts } from '../../files/file-records.ts';
 
 import { noSuchPath, Refused } from '../../door/refusal.ts';
@@ -78,6 +80,15 @@ export const codeRoute =
     const { code, ...version } = await versionOf(versions, run);
     if (!code) throw noSuchPath(ctx);
     await sendCode(kit, ctx, { ...version, code });
+  };
+
+/** `GET /executions/{org_id}/{run_id}/{attempt}/models/{sha256}`: weights that the version names and the gateway keeps. */
+export const modelRoute =
+  (kit: Kit, { versions }: Catalogue, models: Models): Middleware =>
+  async (ctx) => {
+    const { run } = await permittedRun(kit.log, ctx, namedAttempt(ctx));
+    const { sha256 }: Record<string, unknown> = ctx['params'] ?? {};
+    await sendModel(kit, models, ctx, await versionOf(versions, run), String(sha256));
   };
 
 const openSecrets = (

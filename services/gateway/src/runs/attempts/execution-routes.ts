@@ -19,20 +19,27 @@ import { isOutputKeyOf } from './attempt-files.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import type { PlainRoute } from '../../door/operation.ts';
 import type { Files } from '../../files/files.ts';
+import type { Models } from '../../files/models.ts';
 import type { OutputStore } from '../../files/output-store.ts';
 import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { admitUpload } from '../../records/quotas/quotas.ts';
 import type { Runs } from '../runs.ts';
-import { assignmentRoute, codeRoute, inputFileRoute } from './assignment.ts';
+import { assignmentRoute, codeRoute, inputFileRoute, modelRoute } from './assignment.ts';
 import { uploadRoute } from './attempt-outputs.ts';
+
+/** What attempts fetch, and where they store their outputs. */
+interface StoredForAttempts {
+  readonly files: Files;
+  readonly store: OutputStore;
+  readonly models: Models;
+}
 
 /** What the executor of an attempt requests, with the token of the attempt. */
 export const executionRoutes = (
   kit: Kit,
   { quotas, secrets }: Runs,
   records: Catalogue,
-  files: Files,
-  store: OutputStore,
+  { files, store, models }: StoredForAttempts,
 ): PlainRoute[] => {
   const route = (method: PlainRoute['method'], name: string, serve: PlainRoute['serve']): PlainRoute => ({
     method,
@@ -43,6 +50,7 @@ export const executionRoutes = (
   return [
     route('GET', 'assignment', assignmentRoute(kit, secrets, records)),
     route('GET', 'code', codeRoute(kit, records)),
+    route('GET', 'models/:sha256', modelRoute(kit, records, models)),
     route('GET', 'files/:id', inputFileRoute(kit, files, store)),
     route('PUT', 'log', logRoute(kit, quotas.blob_bytes)),
     route('PUT', 'output-list', outputListRoute(kit.log, quotas.blob_bytes)),

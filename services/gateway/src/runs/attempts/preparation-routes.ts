@@ -6,13 +6,15 @@ import { bearerOf } from '../../door/caller.ts';
 import type { PlainRoute } from '../../door/operation.ts';
 import { noSuchPath, Refused } from '../../door/refusal.ts';
 import { sendCode } from '../../files/code-archives.ts';
+import { sendModel } from '../../files/model-routes.ts';
+import type { Models } from '../../files/models.ts';
 import type { Kit } from '../../kit.ts';
 import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { preparationTokens, type PreparationTokens } from '../../records/catalogue/kept-ready.ts';
 import { readWorkflow } from './assignment.ts';
 
 /** `/preparations/{org_id}/{workflow_version_id}/…`: what an executor requests of a version that it is to have ready, without a run. */
-export const preparationRoutes = (kit: Kit, records: Catalogue): PlainRoute[] => {
+export const preparationRoutes = (kit: Kit, records: Catalogue, models: Models): PlainRoute[] => {
   const tokens = preparationTokens(kit);
   const route = (
     name: string,
@@ -32,6 +34,10 @@ export const preparationRoutes = (kit: Kit, records: Catalogue): PlainRoute[] =>
     route('code', async (ctx, { code, ...version }) => {
       if (!code) throw noSuchPath(ctx);
       await sendCode(kit, ctx, { ...version, code });
+    }),
+    route('models/:sha256', async (ctx, version) => {
+      const { sha256 }: Record<string, unknown> = ctx['params'] ?? {};
+      await sendModel(kit, models, ctx, version, String(sha256));
     }),
   ];
 };

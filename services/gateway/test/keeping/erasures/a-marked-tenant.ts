@@ -60,6 +60,12 @@ export const aMarkedTenant = async (bed: TestBed, gateway: TestGateway): Promise
     headers: { 'content-type': 'image/png' },
   });
   expect(file.status).toBe(201);
+  const model = await call(`${gateway.api}/models/${file.body.sha256}`, admin, {
+    method: 'PUT',
+    body: JSON.stringify({ file: file.body.id }),
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(model.status).toBe(200);
 
   const run = await queueSample(gateway, tenant, {
     inputs: { prompt: word.padEnd(LARGE, '.') },

@@ -71,6 +71,7 @@ overEachViews('erasing an organisation', (here) => {
         'KV_SCHEDULES',
         'KV_WEBHOOK_SECRETS',
         'LOGS',
+        'OBJ_MODELS',
         'OBJ_OUTPUTS',
         'RUNS',
         'TIMERS',
@@ -105,7 +106,7 @@ overEachViews('erasing an organisation', (here) => {
     await makeQuietForLong(marked);
     await waitFor('the end', async () => (await tombstone(marked, operator)).body.state === 'erased');
     const { body } = await tombstone(marked, operator);
-    expect(body).toMatchObject({ erased_at: expect.any(String), erases: { keys: 3, runs: 1, files: 1 } });
+    expect(body).toMatchObject({ erased_at: expect.any(String), erases: { keys: 3, runs: 1, files: 2 } });
     expect((await erase(marked, operator)).body).toEqual(body);
 
     expect(await tracesOf(log, [other.org_id, other.word])).toEqual(ofOther);

@@ -146,6 +146,7 @@ export const openPrograms = async (
         inputTargets: [],
         workflow_version_id: 'version',
         fetchCode: NO_CODE,
+        fetchKeptModel: NO_CODE,
         traceparent: options.traceparent ?? null,
       },
       observe,

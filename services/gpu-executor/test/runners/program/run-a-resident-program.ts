@@ -110,6 +110,7 @@ export const openResidentProgram = async (
       inputTargets: [],
       workflow_version_id: 'version',
       fetchCode: NO_CODE,
+      fetchKeptModel: NO_CODE,
       traceparent: null,
     };
     const result = runner.run(work, observe, cancelling.signal);

@@ -103,6 +103,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
         inputTargets: [],
         workflow_version_id: 'version',
         fetchCode: NO_CODE,
+        fetchKeptModel: NO_CODE,
         traceparent: null,
         choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
         slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,

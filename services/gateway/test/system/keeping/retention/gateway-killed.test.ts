@@ -31,6 +31,7 @@ const someRuns = async (bed: TestBed, root: string, count: number, days: number)
   await using store = directory.open(
     { RUNLEDGER_OUTPUTS_DIRECTORY: root, RUNLEDGER_OUTPUTS_KEEP_DAYS: 90 },
     { log: bed.log, logger: silentLogger, now: () => new Date() },
+    'outputs',
   );
   const { now } = await readLogAge(bed.log);
   const created_at = new Date(now - days * DAY_MS).toISOString();
