@@ -18,6 +18,7 @@ const RESOURCES: Readonly<Record<keyof Usage, readonly [title: string, words: st
   output_bytes: ['Output files', 'Until they expire.'],
   files: ['Uploaded files', 'Files that were uploaded, and unfinished uploads.'],
   file_bytes: ['Their size', 'Equal files count once.'],
+  model_bytes: ['Models', 'Weights that are kept for versions; equal ones count once.'],
   uploads: ['Uploads now', 'At the gateway that responded.'],
   streams: ['Event streams now', 'With waiting reads, at the gateway that responded.'],
 };
