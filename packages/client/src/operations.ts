@@ -1,7 +1,7 @@
 import type { paths, components } from './generated/api-types.ts';
 
 /** What the types say about a request, made from those of the document. */
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The paths that have the method. */
 export type PathOf<M extends Method> = {

@@ -36,6 +36,8 @@ import { deadLetterRoutes } from './records/operators/dead-letters.ts';
 import { executorRoutes } from './records/operators/executors.ts';
 import { queuesRoute } from './records/operators/queues.ts';
 import { systemRoute } from './records/operators/system.ts';
+import type { SecretRecords } from './records/catalogue/secret-records.ts';
+import { secretRoutes } from './records/catalogue/secrets.ts';
 import { accountRoutes } from './records/people/account-routes.ts';
 import type { Accounts } from './records/people/accounts.ts';
 import { providerCallback } from './records/people/provider-routes.ts';
@@ -73,6 +75,7 @@ export interface Opened {
   readonly audit: Audit;
   readonly erasures: ErasureRecords;
   readonly retention: RetentionRecords;
+  readonly secretRecords: SecretRecords;
   readonly schedules: { readonly records: ScheduleRecords; readonly brokerNow: () => Promise<number> };
   readonly files: Files;
   readonly outputs: OpenedOutputs;
@@ -111,6 +114,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     ...workflowVersionRoutes(kit, catalogued, codeArchives(kit, files, outputs.store)),
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
+    ...secretRoutes(kit, opened.secretRecords, quotas),
     ...fileRoutes(kit, files, outputs.store),
     ...uploadRoutes(files),
     usageRoute(quotas),
@@ -139,7 +143,7 @@ const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[]
     ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
     ...referenceRoutes(kit, withExampleIds(described, exampleIds)),
     providerCallback(kit),
-    ...executionRoutes(kit, runs, records, files, outputs.store),
+    ...executionRoutes(kit, runs, { ...records, secrets: opened.secretRecords }, files, outputs.store),
     ...outputRoutes(kit, outputs, runs.urls),
   ];
 };

@@ -1,3 +1,5 @@
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { organisationSecrets } from './records/catalogue/secret-records.ts';
 import type { Readiness } from '@runledger/event-log/connect/observability';
 import { fileRecords, sumFiles } from './files/file-records.ts';
 import { polledClock } from '@runledger/coordination/broker-clock';
@@ -66,6 +68,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
 
   const records = catalogue(log);
   const schedules = scheduleRecords(log);
+  const secretRecords = organisationSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS));
   const retention = retentionRecords(log);
   const erasures = erasureRecords(log);
   const people = accounts(kit);
@@ -78,7 +81,14 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
   const keepsOutputsForMs = (): Promise<number> => outputs.store.keepsForMs();
   const quotas = openQuotas(
     kit,
-    { fresh, records, schedules, sumFiles: (org_id) => sumFiles(uploads, org_id), keepsOutputsForMs },
+    {
+      fresh,
+      records,
+      schedules,
+      secrets: secretRecords,
+      sumFiles: (org_id) => sumFiles(uploads, org_id),
+      keepsOutputsForMs,
+    },
     open,
   );
   const brokerTime = polledClock(log, 'KV_FILES');
@@ -87,7 +97,16 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
 
   const since = retentionCutoff(kit, retention);
   const archive = openArchive(kit, since);
-  const below = { archive, fresh, files, outputs: outputs.store, records, quotas, sessions: people.callers };
+  const below = {
+    archive,
+    fresh,
+    files,
+    outputs: outputs.store,
+    records,
+    secretRecords,
+    quotas,
+    sessions: people.callers,
+  };
   const runs = openRuns(kit, { ...below, record: audit.record, ...surroundings }, open);
 
   const keeper = open.use(openKeeper(isProjecting, logger));

@@ -20,7 +20,7 @@ const BODY_WITHIN_MS = 30_000;
 const NO_LIMIT = { timeoutMs: 2 ** 31 - 1, retries: 0 };
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** After the base path. `at` encodes the parts that come from outside. */
   readonly path: string;
   /** Undefined members are left out, here and in the body. */

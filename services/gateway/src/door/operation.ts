@@ -64,6 +64,7 @@ interface DescribedOperation<
     | 'Webhooks'
     | 'Catalogue'
     | 'Schedules'
+    | 'Secrets'
     | 'Accounts'
     | 'API keys'
     | 'Audit'
@@ -95,7 +96,10 @@ interface DescribedOperation<
 /** What may change something says what its audit records are, or why it has none. */
 type Audited<Request extends RequestSchemas> =
   | { readonly method: 'GET'; readonly audit?: AuditRule<CheckedRequest<Request>> }
-  | { readonly method: 'POST' | 'PATCH' | 'DELETE'; readonly audit: AuditRule<CheckedRequest<Request>> };
+  | {
+      readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+      readonly audit: AuditRule<CheckedRequest<Request>>;
+    };
 
 /** One operation of the API. The router, the checks of a request and the OpenAPI document are made from it. */
 export type Operation<

@@ -6,11 +6,13 @@ import { pipeline } from 'node:stream/promises';
 import type { CodeManifest, ModelFile } from '@runledger/contracts/catalogue/code';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
 import { noPart, type PartOfFile } from '../transfer/input-file.ts';
+import { modelRequest, type SecretValues } from './model-request.ts';
 import { failed, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 
 export interface ModelsRun {
   readonly org_id: string;
   readonly manifest: CodeManifest;
+  readonly secrets: SecretValues;
   readonly folders: PreparedFolders;
   /** What happens, in a few words. It is shown, and a line of the log of the run unless `isLogged` is false. */
   readonly onStep: (step: string, isLogged?: boolean) => void;
@@ -114,6 +116,8 @@ const fetchModel = async (
   // Its server may have another file by now: only the hash of the whole says it.
   const wasContinued = part.bytes > 0;
   if (!wasContinued || sha256Of(part) !== model.sha256) {
+    const request = modelRequest(path, model, run.manifest, run.secrets);
+    if (typeof request === 'string') return failed(request);
     onStep(`fetching ${path}`);
     using telling = new DisposableStack();
     telling.use(tellEvery(path, part, onStep));
@@ -124,12 +128,15 @@ const fetchModel = async (
       kind: 'prepare_failed' as const,
       tooLarge: tooMany(folders),
       part,
+      headers: request.headers,
     };
-    const fetched = await fetchUrl(model.url, file, stop);
+    const fetched = await fetchUrl(request.url, file, stop);
     if (fetched.kind === 'stopped') return fetched;
     if (fetched.kind === 'refused') {
       if (!fetched.error.retryable) await rm(incoming, { force: true });
-      return { kind: 'failed', error: fetched.error };
+      const { message, ...error } = fetched.error;
+      const hint = DENIED.test(message) ? ` ${request.whenDenied}` : '';
+      return { kind: 'failed', error: { ...error, message: message + hint } };
     }
   }
   const sha256 = sha256Of(part);
@@ -141,6 +148,9 @@ const fetchModel = async (
       'Correct its sha256 or its url in the configuration of the folder, and deploy again.',
   );
 };
+
+/** How a failure ends that is of who asks. */
+const DENIED = / answered 40[13]\.$/;
 
 const sha256Of = ({ hash }: PartOfFile): string => hash.copy().digest('hex');
 

@@ -41,7 +41,7 @@ export interface PrepareHost extends ProcessHost {
 export const prepareVersion = async (
   host: PrepareHost,
   manifest: CodeManifest,
-  { org_id, fetchCode }: Pick<RunnerWork, 'org_id' | 'fetchCode'>,
+  { org_id, fetchCode, secrets }: Pick<RunnerWork, 'org_id' | 'fetchCode' | 'secrets'>,
   observe: Pick<RunObserver, 'progress' | 'log'>,
   stop: AbortSignal,
 ): Promise<PreparedVersion | NotPrepared> => {
@@ -62,7 +62,9 @@ export const prepareVersion = async (
   if ('kind' in environment) return environment;
   stack.use(environment);
   const models =
-    Object.keys(manifest.models ?? {}).length === 0 ? null : await prepareModels(host.fetchModel, run);
+    Object.keys(manifest.models ?? {}).length === 0
+      ? null
+      : await prepareModels(host.fetchModel, { ...run, secrets });
   if (models !== null && models.kind !== 'prepared') return models;
   if (models !== null) stack.use(models);
   const harness = manifest.run === undefined ? null : await writeHarness(manifest.run, run);

@@ -66,7 +66,11 @@ echo '${output('done')}'
     ['with a command outside', { command: ['../run.sh'] }, 'not below the folder of the code'],
     ['with an absolute command', { command: ['/bin/sh'] }, 'not below the folder of the code'],
     ['with a file that cannot be executed', { command: ['./words.txt'] }, 'it needs the mode 0755'],
-    ['with a reserved variable', { command: ['sh'], env: { TMPDIR: '/x' } }, 'sets the variable TMPDIR'],
+    [
+      'with a reserved variable',
+      { command: ['sh'], env: { TMPDIR: '/x' } },
+      'env.TMPDIR. The executor sets this variable itself',
+    ],
     ['without the file of its packages', { command: ['sh'], requirements: 'no.txt' }, 'has no file no.txt'],
     ['without a lock', { command: ['sh'], requirements: 'package.json' }, 'no package-lock.json beside'],
   ])('%s is not run, and the run says why', async (_, of, why) => {

@@ -52,6 +52,8 @@ const aServer = async (answer: Sends = sends) => {
 interface PrepareOptions {
   readonly org_id?: string;
   readonly stop?: AbortSignal;
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const openModels = ({ allow = ['loopback'], maxBytes = 1e9 } = {}) => {
@@ -64,11 +66,11 @@ const openModels = ({ allow = ['loopback'], maxBytes = 1e9 } = {}) => {
   const steps: string[] = [];
   const prepare = async (
     models: NonNullable<CodeManifest['models']>,
-    { org_id = ORG_ID, stop = new AbortController().signal }: PrepareOptions = {},
+    { org_id = ORG_ID, stop = new AbortController().signal, secrets = {}, env = {} }: PrepareOptions = {},
   ) => {
-    const manifest = { code_sha256: SHA256, command: ['true'], models };
+    const manifest = { code_sha256: SHA256, command: ['true'], models, env };
     const onStep = (step: string) => void steps.push(step);
-    const prepared = await prepareModels(fetchUrl, { org_id, manifest, folders, onStep, stop });
+    const prepared = await prepareModels(fetchUrl, { org_id, manifest, secrets, folders, onStep, stop });
     if (prepared.kind === 'prepared') onTestFinished(() => prepared[Symbol.dispose]());
     return prepared;
   };

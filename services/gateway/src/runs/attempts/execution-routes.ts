@@ -20,17 +20,16 @@ import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import type { PlainRoute } from '../../door/operation.ts';
 import type { Files } from '../../files/files.ts';
 import type { OutputStore } from '../../files/output-store.ts';
-import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { admitUpload } from '../../records/quotas/quotas.ts';
 import type { Runs } from '../runs.ts';
-import { assignmentRoute, codeRoute, inputFileRoute } from './assignment.ts';
+import { assignmentRoute, codeRoute, inputFileRoute, type AssignedRecords } from './assignment.ts';
 import { uploadRoute } from './attempt-outputs.ts';
 
 /** What the executor of an attempt requests, with the token of the attempt. */
 export const executionRoutes = (
   kit: Kit,
   { quotas, secrets }: Runs,
-  records: Catalogue,
+  records: AssignedRecords,
   files: Files,
   store: OutputStore,
 ): PlainRoute[] => {

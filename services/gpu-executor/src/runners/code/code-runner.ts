@@ -1,5 +1,6 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
-import { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { CodeManifest, variableProblems } from '@runledger/contracts/catalogue/code';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
@@ -8,7 +9,7 @@ import { findTool } from '../../code/python.ts';
 import { isOfSystem } from '../../isolation/hidden-paths.ts';
 import { programView } from '../../view/program-view.ts';
 import { realPath } from '../../view/real-paths.ts';
-import { isReserved, whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
+import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import { runProgram, type NamedProgram } from '../program/program-runner.ts';
 import { runResident, type NamedResident } from '../program/resident-runner.ts';
 import type { OpenRunner, RunnerHost } from '../runner-type.ts';
@@ -20,6 +21,8 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
   const residents = new LRUCache<string, Runner>({ max: MOST_RESIDENTS });
   /** What each version needs, those that were used last. */
   const versions = new LRUCache<string, readonly string[]>({ max: MOST_PREPARED });
+  /** What is compared of secrets. It is worth nothing outside of this process. */
+  const keyOfSecrets = randomBytes(32);
   return {
     prepared: () => [...versions].flatMap(([id, folders]) => (host.folders.has(folders) ? [id] : [])),
     run: async (work, observe, signal) => {
@@ -31,13 +34,14 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
       if (prepared.kind === 'failed') return { outcome: 'failed', error: prepared.error, files: [] };
       using version = prepared;
       versions.set(work.workflow_version_id, version.folders);
-      const program = await programOf(host, version);
+      const program = await programOf(host, version, work.secrets);
       if (typeof program === 'string') return failed(program);
       const observed = observing(observe, version.wasThere ? 0 : performance.now() - began, version);
       if (!isResident(manifest)) return await runProgram(host, program, { work, observe: observed, signal });
       const resident = residentOf(host, program, version, work);
-      // A start of the same program is the same process.
-      const key = JSON.stringify([work.workflow_version_id, resident.program, version.folders]);
+      // A start of the same program is the same process, with the same secrets.
+      const what = JSON.stringify([work.workflow_version_id, resident.program, version.folders]);
+      const key = createHmac('sha256', keyOfSecrets).update(what).digest('base64');
       const runner = residents.get(key) ?? runResident(host, resident);
       residents.set(key, runner);
       if (work.deployment_id !== null) host.residents.endEarlier(resident.resident, work.workflow_version_id);
@@ -71,12 +75,13 @@ const observing = (observe: RunObserver, preparedMs: number, version: PreparedVe
 const programOf = async (
   { env: { PATH = '' }, folders }: RunnerHost & PrepareHost,
   version: PreparedVersion,
+  secrets: RunnerWork['secrets'],
 ): Promise<NamedProgram | string> => {
   const { manifest, environment, harness } = version;
   const { code, bin, python } = environment;
-  const reserved = Object.keys(manifest.env ?? {}).find(isReserved);
-  if (reserved !== undefined)
-    return `The manifest sets the variable ${reserved}, which the executor sets itself. Take it out of "env".`;
+  const [wrong] = variableProblems(manifest);
+  if (wrong !== undefined)
+    return `The manifest of the version cannot be used: ${wrong.path.join('.')}. ${wrong.why}, and deploy the version again.`;
   const [name = '', ...args] = harness?.command ?? manifest.command ?? [];
   const command = await locate(name, { code, bin, python, path: PATH });
   if (command === null) return whyNoCommand(name, manifest);
@@ -87,7 +92,7 @@ const programOf = async (
     command,
     args,
     cwd: code,
-    env: environmentOf(version, PATH),
+    env: environmentOf(version, PATH, secrets),
     path: PATH,
   };
   // Nothing that an organisation writes leads the view anywhere: neither arguments nor variables, and of its folders only a link to a Python.
@@ -139,8 +144,9 @@ const whyNoCommand = (name: string, { requirements }: CodeManifest): string =>
 const environmentOf = (
   { manifest, environment: { folder, bin, code, python }, models }: PreparedVersion,
   path: string,
+  secrets: RunnerWork['secrets'],
 ): Record<string, string> => {
-  const { PATH, PYTHONPATH, ...own } = manifest.env ?? {};
+  const { PATH, PYTHONPATH, ...own } = { ...manifest.env, ...secrets };
   // Others are not in the view.
   const ofSystem = path.split(delimiter).filter((each) => isOfSystem(realPath(each) ?? '', []));
   const folders = [bin, python === null ? null : dirname(python), ...(PATH?.split(delimiter) ?? ofSystem)];
