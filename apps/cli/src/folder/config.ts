@@ -209,9 +209,6 @@ const MANIFEST = {
           ...saying('Write the name of a secret, such as "HF_TOKEN": runledger secrets list shows them'),
         },
         maxProperties: MAX_SECRETS,
-        ...saying(
-          `Write a table, such as HF_TOKEN = "HF_TOKEN" below [secrets], or a list of names: secrets = ["HF_TOKEN"]; at most ${MAX_SECRETS}`,
-        ),
       },
     ),
   ),
@@ -248,10 +245,16 @@ const problemsIn = (table: JsonObject): Problem[] => {
   const wrong = problemsOf(Config, table, 'body').map(({ loc, msg }) =>
     problem(loc.slice(1), msg.replace(/^Send /, 'Write ').replace(/: send it$/, ': write it')),
   );
-  const all = [...unknown, ...wrong];
+  const { secrets } = table;
+  const all = [...(secrets === undefined || isJsonObject(secrets) ? [] : [NO_TABLE]), ...unknown, ...wrong];
   // The rules below look at values that have their types.
   return all.length > 0 ? all : problemsTogether(table);
 };
+
+const NO_TABLE = problem(
+  ['secrets'],
+  'Write a table, such as HF_TOKEN = "HF_TOKEN" below [secrets], or a list of names: secrets = ["HF_TOKEN"]',
+);
 
 const unknownIn = (schema: TSchema, value: unknown, at: Problem['path']): Problem[] =>
   unknownMembers(schema, value).map(({ path, known }) =>

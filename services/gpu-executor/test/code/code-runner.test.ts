@@ -141,6 +141,76 @@ for line in sys.stdin:
   });
 });
 
+describe('the secrets of a version', () => {
+  const VALUE = 'hf_a-secret-value';
+
+  it('are variables of its process, and are shown in no line, error or log of the executor', async () => {
+    const script = `#!/bin/sh
+echo "the token is $HF_TOKEN"
+printf %s "$HF_TOKEN" | base64 >&2
+tr '\\0' ' ' </proc/$PPID/cmdline
+tr '\\0' ' ' </proc/$$/cmdline
+echo "gave up with $HF_TOKEN" >&2
+exit 3
+`;
+    const archive = await archiveOf({ 'run.sh': script });
+    const { start, logged } = await openCode();
+    const manifest = manifestOf(archive, { command: ['./run.sh'], secrets: { HF_TOKEN: 'HF' } });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive), secrets: { HF_TOKEN: VALUE } });
+    const result = await run.result;
+    expect(result).toMatchObject({
+      error: { kind: 'program_exit', message: expect.stringContaining('gave up with $HF_TOKEN') },
+    });
+    const lines = run.lines.map(({ line }) => line).join('\n');
+    expect(lines).toContain('the token is $HF_TOKEN');
+    expect(lines).toContain('run.sh');
+    for (const shown of [lines, JSON.stringify(result), JSON.stringify(logged)])
+      expect(shown).not.toContain(VALUE);
+  });
+
+  it('have other values after a rotation, which starts another process', async () => {
+    const source = `import os
+loaded = os.urandom(8).hex()
+token = os.environ["TOKEN"]
+
+def predict():
+    return f"{loaded} {len(token)}"
+`;
+    const archive = await archiveOf({ 'predict.py': source });
+    const fetchCode = codeFetcherOf(archive);
+    const { start } = await openCode();
+    const manifest = manifestOf(archive, { run: 'predict.py:predict', secrets: { TOKEN: 'HF' } });
+    let nth = 0;
+    const run = async (TOKEN: string): Promise<string> => {
+      const { result, lines } = start(manifest, { fetchCode, secrets: { TOKEN }, nth: (nth += 1) });
+      const ended = await result;
+      expect(ended, JSON.stringify(lines)).toMatchObject({ outcome: 'succeeded' });
+      return JSON.stringify(ended);
+    };
+    const first = await run(VALUE);
+    expect(first).toContain(` ${VALUE.length}`);
+    expect(await run(VALUE)).toBe(first);
+    const rotated = await run(`${VALUE}2`);
+    expect(rotated).toContain(` ${VALUE.length + 1}`);
+    const back = await run(VALUE);
+    expect(back).not.toBe(first);
+  });
+
+  it('are not given to what installs its packages', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const { start } = await openCode({ EXECUTOR_UV: toolOf('env >&2; exit 1') });
+    const manifest = manifestOf(archive, {
+      command: ['true'],
+      requirements: 'requirements.txt',
+      secrets: { HF_TOKEN: 'HF' },
+    });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive), secrets: { HF_TOKEN: VALUE } });
+    expect(await run.result).toMatchObject({ error: { kind: 'prepare_failed' } });
+    expect(JSON.stringify(run.lines)).toContain('ENVIRONMENT=');
+    expect(JSON.stringify(run.lines)).not.toContain('HF_TOKEN');
+  });
+});
+
 describe('a function of a version', () => {
   it('stays loaded with its models, which are fetched once', async () => {
     const weights = 'weights';
