@@ -10,7 +10,7 @@ import type { SealedRecords, SealedState } from '@runledger/webhooks/signing-sec
 export type KnownSecret = Omit<Secret, 'sealed'>;
 
 /** Who sets a secret, and when. */
-export interface SettingOfSecret {
+interface SettingOfSecret {
   readonly value: string;
   readonly by: string;
   readonly at: Date;
