@@ -113,7 +113,7 @@ const OWN_HEADERS = new Set([
 /** In the value of a header of a model. */
 const SECRET_IN_HEADER = /\$\{([^}]*)\}/g;
 
-/** The value as it is sent. @throws nothing: a variable without a value stays as it is written */
+/** The value as it is sent. A variable without a value stays as it is written. */
 export const headerWith = (value: string, variables: Readonly<Record<string, string>>): string =>
   value.replaceAll(SECRET_IN_HEADER, (written, name: string) =>
     Object.hasOwn(variables, name) ? (variables[name] ?? written) : written,

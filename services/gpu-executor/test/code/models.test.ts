@@ -243,6 +243,27 @@ describe('a model with headers', () => {
     ]);
   });
 
+  it('is asked for without them once a redirect led to another origin, also back at the first one', async () => {
+    const seen: unknown[] = [];
+    const back = { url: '' };
+    const elsewhere = await aServer((_request, response) =>
+      response.writeHead(302, { location: back.url }).end(),
+    );
+    const origin = await aServer((request, response, tries) => {
+      seen.push([request.url, request.headers.authorization]);
+      if (request.url === '/back.bin') return sends(request, response, tries);
+      response.writeHead(302, { location: elsewhere.url }).end();
+    });
+    back.url = origin.url.replace('weights', 'back');
+    const { prepare } = openModels();
+    const models = { 'a.bin': { url: origin.url, sha256: SHA256, headers: HEADERS } };
+    readyFolder(await prepare(models, { secrets: { HF_TOKEN: TOKEN } }));
+    expect(seen).toEqual([
+      ['/weights.bin', `Bearer ${TOKEN}`],
+      ['/back.bin', undefined],
+    ]);
+  });
+
   it('that its server refuses says what to check, and never the value', async () => {
     const { url } = await aServer((_request, response) => response.writeHead(401).end());
     const { prepare } = openModels();
