@@ -17,6 +17,7 @@ import { addExportCommand } from './runs/export.ts';
 import { addFileCommands } from './runs/files.ts';
 import { addOperatorCommands } from './operators/operator-commands.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
+import { addSecretCommands } from './organisations/secrets.ts';
 import { addRetentionCommands, addUsageCommand } from './organisations/usage-and-retention.ts';
 import { CommandError, EXIT, type ExitCode } from './command/command-error.ts';
 import type { Screen } from './command/screen.ts';
@@ -149,6 +150,7 @@ const addAll = (program: Command, context: CommandContext, environment: ProgramE
   addWorkflowCommands(program, context);
   addMachineCommands(program, context);
   addKeyCommands(program, context);
+  addSecretCommands(program, context, environment.stdin);
   addFileCommands(program, context);
   addUsageCommand(program, context);
   addRetentionCommands(program, context);

@@ -89,6 +89,7 @@ const REFUSALS: Readonly<Record<Resource, RegExp>> = {
   catalogue_records:
     /machines, workflows, versions and deployments, archived ones included, which is its limit/,
   schedules: /schedules, which is its limit/,
+  secrets: /secrets, which is its limit/,
   workflow_bytes: /The workflows of the organisation, .* would have more than its limit/,
   blob_bytes: /the inputs and lists of outputs of the organisation would have more than its/,
   output_bytes: /more output files than its quota/,

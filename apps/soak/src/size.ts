@@ -47,6 +47,7 @@ interface Quotas {
   readonly queuedRuns: number;
   readonly catalogueRecords: number;
   readonly schedules: number;
+  readonly secrets: number;
   readonly workflowBytes: number;
   readonly outputBytes: number;
   readonly blobBytes: number;
@@ -82,6 +83,7 @@ export const FULL: Size = {
     queuedRuns: 3_000,
     catalogueRecords: 500,
     schedules: 20,
+    secrets: 20,
     workflowBytes: 8 * MiB,
     outputBytes: 32 * MiB,
     blobBytes: 64 * MiB,
@@ -118,6 +120,7 @@ export const SMALL: Size = {
     queuedRuns: 250,
     catalogueRecords: 100,
     schedules: 10,
+    secrets: 10,
     workflowBytes: 2 * MiB,
     outputBytes: 4 * MiB,
     blobBytes: 4 * MiB,

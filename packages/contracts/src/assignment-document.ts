@@ -17,6 +17,8 @@ export const AssignmentDocument = Type.Object({
   input_targets: Type.Array(InputTarget),
   /** What the deployment masks in logs now. */
   log_masks: Type.Union([LogMasks, Type.Null()]),
+  /** The values of the variables in `secrets` of a manifest. One whose secret does not exist is missing. */
+  secrets: Type.Record(Type.String(), Type.String()),
 });
 export type AssignmentDocument = Static<typeof AssignmentDocument>;
 

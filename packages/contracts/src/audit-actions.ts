@@ -113,6 +113,8 @@ export const AUDIT_ACTIONS = {
   'schedule.created': refused('work', 'A schedule was created.'),
   'schedule.changed': refused('work', 'A schedule was changed, paused or resumed.'),
   'schedule.deleted': done('work', 'A schedule was deleted.'),
+  'organisation_secret.set': refused('work', 'The value of a secret of the organisation was set.'),
+  'organisation_secret.removed': done('work', 'A secret of the organisation was removed.'),
   'retention.changed': refused('work', 'The organisation chose for how long its runs are kept.'),
   'run.cancelled': done('work', 'A key of another user than that of the run asked to cancel it.'),
   'runs.cancelled': done('work', 'Many runs were cancelled by a filter. The record has how many.'),

@@ -26,7 +26,7 @@ export const MAX_WORKFLOW_BYTES = 512 * 1024;
  * An assignment document. As texts in JSON the workflow and the inputs have at most twice their bytes; each character of a secret has at
  * most six.
  */
-export const MAX_ASSIGNMENT_BYTES = 4 * 1024 * 1024;
+export const MAX_ASSIGNMENT_BYTES = 12 * 1024 * 1024;
 /** The logs of a run, compressed: what one blob has room for. */
 export const MAX_LOGS_BYTES = 1000 * 1024;
 /** The largest blob. With its headers it fits NATS's default payload of 1 MiB. */

@@ -1,6 +1,8 @@
 import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
 import { AssignmentDocument } from '../src/assignment-document.ts';
+import { MAX_SECRETS } from '../src/catalogue/code.ts';
+import { MAX_ORGANISATION_SECRET_BYTES } from '../src/http/catalogue/secrets.ts';
 import { MAX_ASSIGNMENT_BYTES, MAX_INPUTS_BYTES, MAX_WORKFLOW_BYTES } from '../src/limits.ts';
 
 /** JSON of so many bytes that has as many again when it is a text in JSON. */
@@ -16,6 +18,12 @@ it('the largest assignment document fits its limit', () => {
     inputs: quotes(MAX_INPUTS_BYTES),
     secret_inputs: { a: '\u0001'.repeat(sealedBytes) },
     input_targets: Array.from({ length: 256 }, () => target),
+    secrets: Object.fromEntries(
+      Array.from({ length: MAX_SECRETS }, (_, index) => [
+        `V${index}`,
+        '\u0001'.repeat(MAX_ORGANISATION_SECRET_BYTES),
+      ]),
+    ),
     log_masks: Array.from({ length: 20 }, () => '\u0001'.repeat(256)),
   };
   expect(Value.Check(AssignmentDocument, document)).toBe(true);

@@ -40,7 +40,7 @@ export const secretKeysConfig: { RUNLEDGER_SECRET_KEYS: Type.TArray<Type.TString
     minItems: 1,
     secret: true,
     description:
-      'the keys that encrypt the stored signing secrets of webhooks and secret inputs, and sign tokens of runs and addresses of output files; the same in ' +
+      'the keys that encrypt the stored signing secrets of webhooks, secrets for programs and secret inputs, and sign tokens of runs and addresses of output files; the same in ' +
       `gateway and notifier: 32 random bytes in base64, made with: ${MAKE_ONE}; the first key encrypts and signs, all decrypt and verify`,
   }),
 };

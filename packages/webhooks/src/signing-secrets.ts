@@ -167,7 +167,7 @@ const storedSecrets = (box: SecretBox, now: () => Date): StoredSecretsForm => {
   return { opened, sealed, isFresh, isExpired };
 };
 
-type SealedState =
+export type SealedState =
   | { readonly kind: 'gone' }
   /** The first key of the box sealed it, and opens it. */
   | { readonly kind: 'current' }
@@ -180,7 +180,7 @@ type SealedState =
 
 /** Sealed records of one kind, in the order of their last changes: one that changes comes again. */
 export interface SealedRecords {
-  readonly kind: 'webhook_secrets';
+  readonly kind: 'webhook_secrets' | 'organisation_secrets';
   /** The first one behind a revision. */
   next(behind: number): Promise<{ readonly key: string; readonly revision: number } | undefined>;
   /** Opens it, to see that the keys of the box do. */

@@ -38,6 +38,8 @@ import { deadLetterRoutes } from './records/operators/dead-letters.ts';
 import { executorRoutes } from './records/operators/executors.ts';
 import { queuesRoute } from './records/operators/queues.ts';
 import { systemRoute } from './records/operators/system.ts';
+import type { SecretRecords } from './records/catalogue/secret-records.ts';
+import { secretRoutes } from './records/catalogue/secrets.ts';
 import { accountRoutes } from './records/people/account-routes.ts';
 import type { Accounts } from './records/people/accounts.ts';
 import { providerCallback } from './records/people/provider-routes.ts';
@@ -76,6 +78,7 @@ export interface Opened {
   readonly audit: Audit;
   readonly erasures: ErasureRecords;
   readonly retention: RetentionRecords;
+  readonly secretRecords: SecretRecords;
   readonly schedules: { readonly records: ScheduleRecords; readonly brokerNow: () => Promise<number> };
   readonly files: Files;
   readonly models: Models;
@@ -116,6 +119,7 @@ const operations = (kit: Kit, opened: Opened, clients: ClientAddresses): Route[]
     ...modelRoutes(models, files, records.versions),
     checkDeploymentRoute(kit, catalogued),
     ...deploymentRoutes(kit, catalogued),
+    ...secretRoutes(kit, opened.secretRecords, quotas),
     ...fileRoutes(kit, files, outputs.store),
     ...uploadRoutes(files),
     usageRoute(quotas),
@@ -144,8 +148,13 @@ const pages = (kit: Kit, opened: Opened, routes: readonly Route[]): PlainRoute[]
     ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
     ...referenceRoutes(kit, withExampleIds(described, exampleIds)),
     providerCallback(kit),
-    ...executionRoutes(kit, runs, records, { files, store: outputs.store, models }),
-    ...preparationRoutes(kit, records, models),
+    ...executionRoutes(
+      kit,
+      runs,
+      { ...records, secrets: opened.secretRecords },
+      { files, store: outputs.store, models },
+    ),
+    ...preparationRoutes(kit, { ...records, secrets: opened.secretRecords }, models),
     ...outputRoutes(kit, outputs, runs.urls),
   ];
 };

@@ -1,3 +1,5 @@
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { organisationSecrets } from './records/catalogue/secret-records.ts';
 import type { Readiness } from '@runledger/event-log/connect/observability';
 import { fileRecords, sumFiles } from './files/file-records.ts';
 import { polledClock } from '@runledger/coordination/broker-clock';
@@ -67,6 +69,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
 
   const records = catalogue(log);
   const schedules = scheduleRecords(log);
+  const secretRecords = organisationSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS));
   const retention = retentionRecords(log);
   const erasures = erasureRecords(log);
   const people = accounts(kit);
@@ -85,6 +88,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
       fresh,
       records,
       schedules,
+      secrets: secretRecords,
       sumFiles: (org_id) => sumFiles(uploads, org_id),
       sumModels: (org_id) => sumModels(weights, org_id),
       keepsOutputsForMs,
@@ -112,6 +116,7 @@ export const openGateway = (kit: Kit, surroundings: Surroundings): Gateway => {
     models,
     outputs: outputs.store,
     records,
+    secretRecords,
     quotas,
     sessions: people.callers,
   };

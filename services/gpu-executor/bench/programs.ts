@@ -50,6 +50,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       inputDir,
       outputDir,
       fileInputs: [],
+      secrets: {},
       secretInputs: [],
       inputTargets: [],
       deployment_id: null,

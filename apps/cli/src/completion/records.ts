@@ -1,4 +1,5 @@
 import { ApiKeyList } from '@runledger/contracts/http/api-keys';
+import { SecretList } from '@runledger/contracts/http/catalogue/secrets';
 import { ExecutorPage } from '@runledger/contracts/http/executors';
 import type { Client } from '../command/command-context.ts';
 import { type Environment, LOCAL, readContexts } from '../api/connection.ts';
@@ -71,6 +72,15 @@ const recordsOf = async (
       const { call } = await client();
       const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
       return api_keys.map(({ id, name, scopes }) => ({ id, name, note: scopes.join(', ') }));
+    }
+    case 'secret': {
+      const { call } = await client();
+      const { secrets } = await call(SecretList, { method: 'GET', path: '/secrets' });
+      return secrets.map(({ name, updated_at }) => ({
+        id: name,
+        name: null,
+        note: `set ${relativeTime(updated_at, Date.now())}`,
+      }));
     }
     case 'executor': {
       const { call } = await client();

@@ -16,6 +16,7 @@ export type RecordWord =
   | 'machine'
   | 'run'
   | 'schedule'
+  | 'secret'
   | 'version'
   | 'workflow';
 
@@ -41,6 +42,7 @@ const RECORDS: ReadonlySet<string> = new Set<RecordWord>([
   'machine',
   'run',
   'schedule',
+  'secret',
   'version',
   'workflow',
 ]);

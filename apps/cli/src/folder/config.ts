@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CodeManifest, ModelAtUrl } from '@runledger/contracts/catalogue/code';
+import { CodeManifest, MAX_SECRETS, ModelAtUrl, variableProblems } from '@runledger/contracts/catalogue/code';
+import { SecretName } from '@runledger/contracts/http/catalogue/secrets';
 import { numberOf } from '@runledger/contracts/exact-number';
 import { NewDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
@@ -39,13 +40,14 @@ const TABLE = 'tool.runledger';
 
 /** @throws CommandError that names the file and the member, and says what to write instead */
 export const readFolderConfig = async (folder: string): Promise<FolderConfig> => {
-  const { file, table, prefix } = await configTable(folder);
-  const found = problemsIn(table);
-  if (found.length > 0)
+  const { file, prefix, ...found } = await configTable(folder);
+  const table = withSecretTable(found.table);
+  const problems = problemsIn(table);
+  if (problems.length > 0)
     throw new CommandError(
       [
         `${file} cannot be used:`,
-        ...found.map(({ path, why }) => `  ${plain(prefix + pathWords(path))}: ${plain(why)}`),
+        ...problems.map(({ path, why }) => `  ${plain(prefix + pathWords(path))}: ${plain(why)}`),
       ].join('\n'),
     );
   const read = table as unknown as Static<typeof Config>;
@@ -86,6 +88,13 @@ const modelsIn = (
 
 const isLocal = (entry: unknown): entry is ModelOfMachine =>
   isJsonObject(entry) && entry['path'] !== undefined;
+
+/** A list of names means variables of the same names. */
+const withSecretTable = ({ secrets, ...table }: JsonObject): JsonObject => {
+  if (secrets === undefined) return table;
+  const isList = Array.isArray(secrets) && secrets.every((name) => typeof name === 'string');
+  return { ...table, secrets: isList ? Object.fromEntries(secrets.map((name) => [name, name])) : secrets };
+};
 
 interface ConfigTable {
   readonly file: string;
@@ -175,12 +184,24 @@ const saying = (msg: string): { readonly 'x-refusal': object } => ({
   'x-refusal': { type: 'value_error', msg },
 });
 
-const { code_sha256: _code, run, python, requirements, env, models, ...asTheyAre } = CodeManifest.properties;
+const {
+  code_sha256: _code,
+  run,
+  python,
+  requirements,
+  env,
+  secrets,
+  models,
+  ...asTheyAre
+} = CodeManifest.properties;
 
 /** Unknown members are looked for apart. */
 const ModelEntry = Type.Object({
   ...ModelAtUrl.properties,
-  url: Type.Optional({ ...ModelAtUrl.properties.url, ...saying('Write an http or https URL') }),
+  url: Type.Optional({
+    ...ModelAtUrl.properties.url,
+    ...saying('Write an http or https URL, or s3://bucket/key'),
+  }),
   /** Of this machine. */
   path: Type.Optional(
     Type.String({ minLength: 1, ...saying('Write the path of a file, from the folder on') }),
@@ -211,6 +232,18 @@ const MANIFEST = {
       { additionalProperties: Type.String({ maxLength: 32_768, ...saying('Write a text, in quotes') }) },
     ),
   ),
+  secrets: Type.Optional(
+    Type.Object(
+      {},
+      {
+        additionalProperties: {
+          ...SecretName,
+          ...saying('Write the name of a secret, such as "HF_TOKEN": runledger secrets list shows them'),
+        },
+        maxProperties: MAX_SECRETS,
+      },
+    ),
+  ),
   models: Type.Optional(Type.Object({}, { additionalProperties: ModelEntry })),
 };
 
@@ -233,7 +266,7 @@ interface Problem {
 
 const problem = (path: Problem['path'], why: string): Problem => ({ path, why });
 
-const problemsIn = ({ secrets, ...table }: JsonObject): Problem[] => {
+const problemsIn = (table: JsonObject): Problem[] => {
   const unknown = [
     ...unknownIn(Config, table, []),
     ...membersOf(table['models']).flatMap(([path, file]) => unknownIn(ModelEntry, file, ['models', path])),
@@ -244,14 +277,15 @@ const problemsIn = ({ secrets, ...table }: JsonObject): Problem[] => {
   const wrong = problemsOf(Config, table, 'body').map(({ loc, msg }) =>
     problem(loc.slice(1), msg.replace(/^Send /, 'Write ').replace(/: send it$/, ': write it')),
   );
-  const all = [...(secrets === undefined ? [] : [NO_SECRETS]), ...unknown, ...wrong];
+  const { secrets } = table;
+  const all = [...(secrets === undefined || isJsonObject(secrets) ? [] : [NO_TABLE]), ...unknown, ...wrong];
   // The rules below look at values that have their types.
   return all.length > 0 ? all : problemsTogether(table);
 };
 
-const NO_SECRETS = problem(
+const NO_TABLE = problem(
   ['secrets'],
-  'Secrets are not supported for folders yet: give them as secret inputs',
+  'Write a table, such as HF_TOKEN = "HF_TOKEN" below [secrets], or a list of names: secrets = ["HF_TOKEN"]',
 );
 
 const unknownIn = (schema: TSchema, value: unknown, at: Problem['path']): Problem[] =>
@@ -294,18 +328,23 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
     ...(!stays && (config.keep_loaded ?? 0) > 0
       ? [problem(['keep_loaded'], 'It is of a process that stays: write keep_prepared, or mode = "resident"')]
       : []),
-    ...membersOf(config.env)
-      .filter(([variable]) => !keysOf(env).test(variable))
-      .map(([variable]) =>
-        problem(
-          ['env', variable],
-          'Write a name of letters, digits and underscores that begins with no digit',
+    ...(['env', 'secrets'] as const).flatMap((member) =>
+      membersOf(config[member])
+        .filter(([variable]) => !keysOf({ env, secrets }[member]).test(variable))
+        .map(([variable]) =>
+          problem(
+            [member, variable],
+            'Write a name of letters, digits and underscores that begins with no digit',
+          ),
         ),
-      ),
+    ),
     ...membersOf(config.models).flatMap(([path, entry]) => [
       ...modelProblem(path),
       ...placeProblem(path, entry),
     ]),
+    ...variableProblems(config as Pick<CodeManifest, 'env' | 'secrets' | 'models'>).map(({ path, why }) =>
+      problem(path, why),
+    ),
   ];
 };
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream } from 'node:stream/web';
 import type { Runner } from '@runledger/contracts/catalogue/runners';
+import { SecretList } from '@runledger/contracts/http/catalogue/secrets';
 import { counted } from '@runledger/contracts/events/fact-sentence';
 import type { NewInputDefinition, WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
 import { at, failureOf, retryForAMinute, send } from '../api/api-call.ts';
@@ -43,7 +44,7 @@ export const deployedFolder = async (
   const { files, leftOut } = await filesOf(folder, await pathsIn(folder, weights));
   if (leftOut.length > 0)
     client.screen.hint(
-      `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets as secret inputs of runs.`,
+      `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets in [secrets], by their names.`,
     );
   const paths = new Set(files.map(({ path }) => path));
   if (paths.size === 0)
@@ -59,6 +60,7 @@ export const deployedFolder = async (
     config.inputs === undefined && manifest.run !== undefined
       ? `The definitions are from the signature of ${plain(manifest.run)}. Change it, or write [inputs] in ${file}.`
       : undefined;
+  await warnOfSecrets(client, manifest);
   return {
     name,
     ...settingsOf(config, options),
@@ -77,6 +79,18 @@ export const deployedFolder = async (
       }),
     tell: () => undefined,
   };
+};
+
+/** They may be set after the version is made, and before its first run. */
+const warnOfSecrets = async ({ call, screen }: Client, { secrets = {} }: FolderManifest): Promise<void> => {
+  const wanted = new Set(Object.values(secrets));
+  if (wanted.size === 0) return;
+  const known = await call(SecretList, { method: 'GET', path: '/secrets' });
+  for (const { name } of known.secrets) wanted.delete(name);
+  for (const name of wanted)
+    screen.hint(
+      `The organisation has no secret ${name} yet, and runs fail without it. Set it: runledger secrets set ${name}`,
+    );
 };
 
 const refuseOptionsOfFiles = (options: DeployOptions): void => {

@@ -11,6 +11,8 @@ const newKey = (): string => randomBytes(32).toString('base64');
 const [next, old] = [newKey(), newKey()];
 const [nextId = '', oldId = ''] = secretBox([next, old]).keyIds;
 
+const NO_OTHERS = `organisation secrets: 0 sealed with the key ${nextId}, 0 with an older one, 0 unreadable\n`;
+
 let gateway: RealGateway;
 beforeAll(async () => {
   gateway = await aRealGateway({ RUNLEDGER_SECRET_KEYS: `${next},${old}` });
@@ -28,7 +30,7 @@ describe('runledger sealed-values', () => {
     await Promise.all(Array.from({ length: 110 }, () => sealOne(old)));
     expect(await gateway.cli(['sealed-values', 'check'])).toEqual({
       code: 2,
-      stdout: `webhook secrets: 0 sealed with the key ${nextId}, 110 with an older one, 0 unreadable\n`,
+      stdout: `webhook secrets: 0 sealed with the key ${nextId}, 110 with an older one, 0 unreadable\n${NO_OTHERS}`,
       stderr:
         'Keep all keys of RUNLEDGER_SECRET_KEYS. Check that the same key is the first one at all gateways and notifiers, and run: runledger sealed-values reseal\n',
     });
@@ -37,7 +39,7 @@ describe('runledger sealed-values', () => {
       stdout:
         `webhook secrets: 100 sealed again with the key ${nextId}, 10 left\n` +
         `webhook secrets: 110 sealed again with the key ${nextId}, 0 left\n` +
-        `webhook secrets: 110 sealed with the key ${nextId}, 0 with an older one, 0 unreadable\n` +
+        `webhook secrets: 110 sealed with the key ${nextId}, 0 with an older one, 0 unreadable\n${NO_OTHERS}` +
         `Proof: 110 values read, and each opens with the key ${nextId}. No other key is needed: remove ${oldId} from RUNLEDGER_SECRET_KEYS of all gateways and notifiers.\n`,
       stderr: '',
     });

@@ -83,6 +83,8 @@ describe('completion of records', () => {
     const key = await json(['keys', 'create', '--name', 'laptop']);
     expect(key.id).toBeDefined();
     expect(await after('keys', 'revoke', 'lap')).toEqual([['laptop', 'runs:write']]);
+    await cli(['secrets', 'set', 'HF_TOKEN'], { stdin: 'x' });
+    expect(await after('secrets', 'remove', 'HF')).toEqual([['HF_TOKEN', 'set now']]);
   });
 
   it('has the ids of the newest runs', async () => {

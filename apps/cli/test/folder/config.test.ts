@@ -122,9 +122,30 @@ prompt = { type = "string", required = true }
     ['run = "a.py:f"\n[env]\nTHREADS = 4', 'env.THREADS: Write a text, in quotes'],
     ['run = "a.py:f"\n[env]\nMY-KEY = "x"', 'env.MY-KEY: Write a name of letters, digits and underscores'],
     ['run = "a.py:f"\nrequirements = "../r.txt"', 'requirements: Write the path of a file in the folder'],
+    ['run = "a.py:f"\n[secrets]\nKEY = "a-b"', 'secrets.KEY: Write the name of a secret'],
+    ['run = "a.py:f"\n[secrets]\nMY-KEY = "A"', 'secrets.MY-KEY: Write a name of letters'],
+    ['secrets = [7]\nrun = "a.py:f"', 'secrets: Write a table, such as HF_TOKEN = "HF_TOKEN"'],
     [
-      'run = "a.py:f"\n[secrets]\nKEY = "x"',
-      'secrets: Secrets are not supported for folders yet: give them as secret inputs',
+      'run = "a.py:f"\nsecrets = ["A"]\n[env]\nA = "x"',
+      'secrets.A: It is a variable of env too: take it out of one of them',
+    ],
+    ['run = "a.py:f"\nsecrets = ["TMPDIR"]', 'secrets.TMPDIR: The executor sets this variable itself'],
+    ['run = "a.py:f"\n[env]\nRUNLEDGER_X = "x"', 'env.RUNLEDGER_X: The executor sets this variable itself'],
+    [
+      `run = "a.py:f"\n[models]\nw = { url = "https://x", sha256 = "${SHA}", headers = { A = "\${B}" } }`,
+      'models.w.headers.A: ${B} is no variable of secrets: add B to secrets',
+    ],
+    [
+      `run = "a.py:f"\n[models]\nw = { url = "https://x", sha256 = "${SHA}", headers = { host = "x" } }`,
+      'models.w.headers.host: The executor sets this header itself',
+    ],
+    [
+      `run = "a.py:f"\n[models]\nw = { url = "s3://bucket/w", sha256 = "${SHA}", headers = { A = "x" } }`,
+      'models.w.headers.A: A request to S3 is signed',
+    ],
+    [
+      `run = "a.py:f"\n[models]\nw = { url = "s3://bucket", sha256 = "${SHA}" }`,
+      'models.w.url: Write an http or https URL, or s3://bucket/key',
     ],
     ['run = "a.py:f"\n[models]\nw = { sha256 = "x" }', 'models.w.sha256: Write the SHA-256 of the file'],
     [

@@ -35,6 +35,8 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'schedule.created': 'created a schedule',
   'schedule.changed': 'changed a schedule',
   'schedule.deleted': 'deleted a schedule',
+  'organisation_secret.set': 'set a secret for programs',
+  'organisation_secret.removed': 'removed a secret for programs',
   'retention.changed': 'changed how long runs are kept',
   'run.cancelled': "cancelled another user's run",
   'runs.cancelled': 'cancelled many runs',

@@ -13,6 +13,7 @@ const RESOURCES: Readonly<Record<keyof Usage, readonly [title: string, words: st
   queued_runs: ['Queued runs', 'Runs that wait for a slot.'],
   catalogue_records: ['Catalogue', 'Machines, workflows, versions and deployments, archived ones included.'],
   schedules: ['Schedules', 'Paused ones included.'],
+  secrets: ['Secrets', 'That programs get.'],
   workflow_bytes: ['Workflows', 'Equal ones count once, with the definitions of their inputs.'],
   blob_bytes: ['Large inputs', 'Inputs and lists of outputs over 4 KiB; equal ones count once.'],
   output_bytes: ['Output files', 'Until they expire.'],

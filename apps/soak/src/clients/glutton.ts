@@ -7,6 +7,8 @@ import { cancelAllRuns, type GreedyOptions } from './share-slots.ts';
 
 interface Wish {
   readonly resource: Resource;
+  /** POST when it is left out. */
+  readonly method?: 'POST' | 'PUT';
   readonly path: string;
   /** Undefined for a stream, which stays open. */
   readonly body?: object;
@@ -62,6 +64,7 @@ export const runGlutton = async (options: GreedyOptions, forMs: number): Promise
   const yearly = { name: 'glutton', deployment_id: ordinary, cron: '@yearly' };
   const versions = `/workflows/${glutton.workflow_id}/versions`;
   const padding = 'x'.repeat(WORKFLOW_BYTES);
+  let secrets = 0;
   await Promise.all([
     ...Array.from({ length: QUEUERS }, () =>
       takeAll(() => ({ resource: 'queued_runs', path: QUEUE, body: queued() })),
@@ -73,6 +76,10 @@ export const runGlutton = async (options: GreedyOptions, forMs: number): Promise
     takeAll(() => ({ resource: 'blob_bytes', path: QUEUE, body: withLargeInputs() })),
     takeAll(() => ({ resource: 'catalogue_records', path: '/workflows', body: { name: 'glutton' } })),
     takeAll(() => ({ resource: 'schedules', path: '/schedules', body: yearly })),
+    takeAll(() => {
+      secrets += 1;
+      return { resource: 'secrets', method: 'PUT', path: `/secrets/S${secrets}`, body: { value: 'x' } };
+    }),
     takeAll(() => ({ resource: 'files', path: '/files', body: { at: now() } })),
     takeAll(() => ({ resource: 'file_bytes', path: '/files', body: { at: now(), padding } })),
     takeAll(() => ({
@@ -98,7 +105,7 @@ interface Took {
 
 const take = async (
   options: GreedyOptions,
-  { resource, path, body }: Wish,
+  { resource, method = 'POST', path, body }: Wish,
   signal: AbortSignal,
 ): Promise<Took> => {
   const { glutton, gateways, random, takings } = options;
@@ -109,7 +116,7 @@ const take = async (
     const isStream = body === undefined;
     const response = await send(`${gateway}${path}`, {
       apiKey: glutton.api_key,
-      ...(isStream ? { signal } : { method: 'POST', body, signal: AbortSignal.timeout(WITHIN_MS) }),
+      ...(isStream ? { signal } : { method, body, signal: AbortSignal.timeout(WITHIN_MS) }),
     });
     if (isStream && response.ok) {
       // It is open until the signal, or until the gateway ends.

@@ -137,6 +137,7 @@ const quotasOf = ({ quotas }: Size): Record<string, string> => ({
   RUNLEDGER_QUEUE_MAX: String(quotas.queuedRuns),
   RUNLEDGER_QUOTA_CATALOGUE_RECORDS: String(quotas.catalogueRecords),
   RUNLEDGER_QUOTA_SCHEDULES: String(quotas.schedules),
+  RUNLEDGER_QUOTA_SECRETS: String(quotas.secrets),
   RUNLEDGER_QUOTA_WORKFLOW_BYTES: String(quotas.workflowBytes),
   RUNLEDGER_QUOTA_OUTPUT_BYTES: String(quotas.outputBytes),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(MAX_RUN_BYTES),

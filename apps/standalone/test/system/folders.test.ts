@@ -122,6 +122,45 @@ def greet(name: str, times: int = 1):
     expect([shownBy(back), back.code_sha256]).toEqual([['Hello, Ada!'], first.code.sha256]);
   }, 120_000);
 
+  it('has secrets of the organisation, rotated without a version, and fails by name without one', async () => {
+    const folder = aFolder({
+      'runledger.toml': toml('secretive', 'run = "tell.py:tell"\nsecrets = ["A_TOKEN"]'),
+      'tell.py': `
+import os
+token = os.environ["A_TOKEN"]
+
+def tell():
+    print("it is", token)
+    return str(len(token))
+`,
+    });
+    const value = randomBytes(12).toString('hex');
+    const set = async (text: string): Promise<void> => {
+      const file = join(temporaryFolder(), 'value');
+      writeFileSync(file, text);
+      await runCli(['secrets', 'set', 'A_TOKEN', '--from-file', file], standalone.dataFolder);
+    };
+    const { stderr } = await runCli(['deploy', folder], standalone.dataFolder);
+    expect(stderr).toContain('Set it: runledger secrets set A_TOKEN');
+    await set(value);
+    expect(shownBy(await runOf('secretive'))).toEqual(['24']);
+    await set(`${value}-2`);
+    const rotated = await runOf('secretive');
+    expect(shownBy(rotated)).toEqual(['26']);
+    const logs = await runCli(['logs', rotated.id], standalone.dataFolder);
+    expect(logs.stdout).toContain('it is $A_TOKEN');
+    expect(logs.stdout).not.toContain(value);
+    await runCli(['secrets', 'remove', 'A_TOKEN'], standalone.dataFolder);
+    const failed = await runOf('secretive');
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: {
+        kind: 'prepare_failed',
+        message: expect.stringContaining('runledger secrets set A_TOKEN'),
+      },
+    });
+  }, 120_000);
+
   it.each<readonly [string, Texts, readonly string[], readonly string[]]>([
     [
       'a shell script',

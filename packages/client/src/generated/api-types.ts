@@ -1396,6 +1396,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the secrets
+         * @description All of the organisation, by their names, and never with a value.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["listSecrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a secret
+         * @description Creates it, or gives it another value. Code of versions that names it in `secrets` of its manifest gets the value as a variable, from the next run on: no version is made for it. Nobody is shown the value.
+         *
+         *     The API key needs the scope `admin`. Its audit records have the action `organisation_secret.set`.
+         */
+        put: operations["setSecret"];
+        post?: never;
+        /**
+         * Remove a secret
+         * @description At once, also when present versions name it: their runs end as `prepare_failed` from then on, with a sentence that names it.
+         *
+         *     The API key needs the scope `admin`. Its audit records have the action `organisation_secret.removed`.
+         */
+        delete: operations["removeSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/session": {
         parameters: {
             query?: never;
@@ -1956,6 +2006,8 @@ export interface components {
              *     - `schedule.created`: A schedule was created.
              *     - `schedule.changed`: A schedule was changed, paused or resumed.
              *     - `schedule.deleted`: A schedule was deleted.
+             *     - `organisation_secret.set`: The value of a secret of the organisation was set.
+             *     - `organisation_secret.removed`: A secret of the organisation was removed.
              *     - `retention.changed`: The organisation chose for how long its runs are kept.
              *     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
              *     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
@@ -1975,7 +2027,7 @@ export interface components {
              *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
              * @enum {string}
              */
-            action: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+            action: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "organisation_secret.set" | "organisation_secret.removed" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
             /**
              * @description Whose record it is. Null for what no organisation owns.
              * @example 01a21460-0008-7000-8000-000000000008
@@ -5759,13 +5811,14 @@ export interface components {
              *     - `runs`: Runs.
              *     - `records`: Records of the catalogue.
              *     - `schedules`: Schedules.
+             *     - `secrets`: Secrets.
              *     - `bytes`: Bytes.
              *     - `files`: Files and unfinished uploads.
              *     - `uploads`: Uploads at the same time.
              *     - `streams`: Event streams and waiting reads at the same time.
              * @enum {string}
              */
-            unit: "runs" | "records" | "schedules" | "bytes" | "files" | "uploads" | "streams";
+            unit: "runs" | "records" | "schedules" | "secrets" | "bytes" | "files" | "uploads" | "streams";
         };
         /**
          * Retention
@@ -7191,9 +7244,10 @@ export interface components {
              * @description What is sealed.
              *
              *     - `webhook_secrets`: The signing secrets of the organisations.
+             *     - `organisation_secrets`: The secrets that programs of the organisations get.
              * @enum {string}
              */
-            kind: "webhook_secrets";
+            kind: "webhook_secrets" | "organisation_secrets";
             /**
              * @description The number of values that were opened, and were sealed with the sealing key before this request.
              * @example 12
@@ -7237,6 +7291,57 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /**
+         * Secret
+         * @description A secret of the organisation, without its value, which nobody is shown.
+         */
+        Secret: {
+            /**
+             * @description Letters, digits and underscores, at most 128, with no digit at the begin.
+             * @example HF_TOKEN
+             */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its value was set last.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            updated_at: string;
+            /**
+             * Format: uuid
+             * @description The id of the user who set its value last.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
+            updated_by: string;
+        };
+        /**
+         * SecretList
+         * @description The secrets of the organisation, without their values.
+         */
+        SecretList: {
+            /** @description All of the organisation, by their names. */
+            secrets: components["schemas"]["Secret"][];
+        };
+        /**
+         * SecretValue
+         * @description The value of a secret.
+         * @example {
+         *       "value": "hf_0123456789"
+         *     }
+         */
+        SecretValue: {
+            /**
+             * @description A text of at most 32,768 bytes in UTF-8, without NUL. It is sealed before it is stored, and shown to nobody.
+             * @example hf_0123456789
+             */
+            value: string;
         };
         /**
          * ServiceInstance
@@ -7725,11 +7830,12 @@ export interface components {
              * @description What is sealed.
              *
              *     - `webhook_secrets`: The signing secrets of the organisations.
+             *     - `organisation_secrets`: The secrets that programs of the organisations get.
              * @enum {string}
              */
-            kind: "webhook_secrets";
+            kind: "webhook_secrets" | "organisation_secrets";
             /**
-             * @description The id of the value: of a signing secret that of its organisation.
+             * @description The id of the value: of a signing secret that of its organisation; of a secret for programs that of its organisation, a dot and its name.
              * @example 01a21460-0006-7000-8000-000000000006
              */
             id: string;
@@ -7790,6 +7896,7 @@ export interface components {
          *     - `queued_runs`: Runs that wait for a slot.
          *     - `catalogue_records`: Machines, workflows, versions of workflows and deployments, archived ones included.
          *     - `schedules`: Schedules, paused ones included.
+         *     - `secrets`: Secrets that its programs get.
          *     - `workflow_bytes`: The workflows of its versions, equal ones once, with the definitions of their inputs.
          *     - `blob_bytes`: Inputs and lists of outputs over 4 KiB of its runs, equal ones once.
          *     - `output_bytes`: The output files of its runs, until they expire.
@@ -7803,6 +7910,7 @@ export interface components {
             queued_runs: components["schemas"]["ResourceUsage"];
             catalogue_records: components["schemas"]["ResourceUsage"];
             schedules: components["schemas"]["ResourceUsage"];
+            secrets: components["schemas"]["ResourceUsage"];
             workflow_bytes: components["schemas"]["ResourceUsage"];
             blob_bytes: components["schemas"]["ResourceUsage"];
             output_bytes: components["schemas"]["ResourceUsage"];
@@ -8646,7 +8754,7 @@ export interface components {
         /**
          * @description The organisation of the API key has no such record, or has deleted or archived it.
          *
-         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `model_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `version_has_no_code`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `secret_not_found`, `file_not_found`, `upload_not_found`, `model_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `version_has_no_code`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
          */
         NotFound: {
             headers: {
@@ -9135,6 +9243,8 @@ export interface operations {
                  *     - `schedule.created`: A schedule was created.
                  *     - `schedule.changed`: A schedule was changed, paused or resumed.
                  *     - `schedule.deleted`: A schedule was deleted.
+                 *     - `organisation_secret.set`: The value of a secret of the organisation was set.
+                 *     - `organisation_secret.removed`: A secret of the organisation was removed.
                  *     - `retention.changed`: The organisation chose for how long its runs are kept.
                  *     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
                  *     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
@@ -9153,7 +9263,7 @@ export interface operations {
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "organisation_secret.set" | "organisation_secret.removed" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -9250,6 +9360,8 @@ export interface operations {
                  *     - `schedule.created`: A schedule was created.
                  *     - `schedule.changed`: A schedule was changed, paused or resumed.
                  *     - `schedule.deleted`: A schedule was deleted.
+                 *     - `organisation_secret.set`: The value of a secret of the organisation was set.
+                 *     - `organisation_secret.removed`: A secret of the organisation was removed.
                  *     - `retention.changed`: The organisation chose for how long its runs are kept.
                  *     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
                  *     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
@@ -9268,7 +9380,7 @@ export interface operations {
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "organisation_secret.set" | "organisation_secret.removed" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -12526,6 +12638,129 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSecrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secrets. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretList"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Letters, digits and underscores, at most 128, with no digit at the begin. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecretValue"];
+            };
+        };
+        responses: {
+            /** @description The secret, without its value. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Letters, digits and underscores, at most 128, with no digit at the begin. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret is removed. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

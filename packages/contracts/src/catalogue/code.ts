@@ -19,14 +19,30 @@ export type StoredCode = Static<typeof StoredCode>;
 const PATH = '^(?!/)(?!(?:.*/)?\\.\\.?(?:/|$))[^\\u0000-\\u001f\\u007f\\\\]{1,512}$';
 export const PathInFolder = Type.String({ pattern: PATH });
 const ONLY = { additionalProperties: false };
-const NAME = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
+/** The name of a variable, and of a secret. */
+export const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]{0,127}$';
+/** Variables with secrets that a version may have. */
+export const MAX_SECRETS = 32;
+
+/** Whether an executor sets the variable itself. */
+export const isReservedVariable = (variable: string): boolean =>
+  variable.startsWith('RUNLEDGER_') ||
+  ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'TMPDIR', '__proto__'].includes(variable);
 
 /** Weights that an executor fetches from where they are. */
 export const ModelAtUrl = Type.Object(
   {
-    /** https, or http where the executor's policy allows it. */
-    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
+    /** https, or http where the executor's policy allows it; or `s3://bucket/key`, with the variables that tools of S3 have. */
+    url: Type.String({ pattern: '^(?:https?://|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/.)', maxLength: 2048 }),
     sha256: Sha256,
+    /** Of the request, to this origin only. `${NAME}` in a value stands for the variable of `secrets`. */
+    headers: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$" }),
+        Type.String({ pattern: '^[\\x20-\\x7e]*$', maxLength: 4096 }),
+        { ...ONLY, maxProperties: 16 },
+      ),
+    ),
   },
   { additionalProperties: false },
 );
@@ -68,7 +84,16 @@ export const CodeManifest = Type.Object(
     python: Type.Optional(Type.String({ pattern: '^3\\.\\d{1,2}$' })),
     /** What is installed: a `requirements.txt`, a `pyproject.toml` with or without `uv.lock`, or a `package.json` with its lock. */
     requirements: Type.Optional(PathInFolder),
-    env: Type.Optional(Type.Record(Type.String({ pattern: NAME }), Type.String({ maxLength: 32_768 }), ONLY)),
+    env: Type.Optional(
+      Type.Record(Type.String({ pattern: VARIABLE }), Type.String({ maxLength: 32_768 }), ONLY),
+    ),
+    /** Variables with secrets of the organisation, by their names: the values are not part of a version. */
+    secrets: Type.Optional(
+      Type.Record(Type.String({ pattern: VARIABLE }), Type.String({ pattern: VARIABLE }), {
+        ...ONLY,
+        maxProperties: MAX_SECRETS,
+      }),
+    ),
     /** By their paths in `$RUNLEDGER_MODELS`. */
     models: Type.Optional(Type.Record(Type.String({ pattern: PATH }), ModelFile, ONLY)),
     /** Of a process that stays: seconds until it is ready, and until it is ended without a run; and how many runs it has. */
@@ -79,3 +104,79 @@ export const CodeManifest = Type.Object(
   { additionalProperties: false, oneOf: [{ required: ['run'] }, { required: ['command'] }] },
 );
 export type CodeManifest = Static<typeof CodeManifest>;
+
+/** What a client of HTTP says itself of each request, or what would change its meaning. */
+const OWN_HEADERS = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'if-range',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'range',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** In the value of a header of a model. */
+const SECRET_IN_HEADER = /\$\{([^}]*)\}/g;
+
+/** The value as it is sent. A variable without a value stays as it is written. */
+export const headerWith = (value: string, variables: Readonly<Record<string, string>>): string =>
+  value.replaceAll(SECRET_IN_HEADER, (written, name: string) =>
+    Object.hasOwn(variables, name) ? (variables[name] ?? written) : written,
+  );
+
+interface ManifestProblem {
+  /** Of the member. */
+  readonly path: readonly string[];
+  /** Begins a sentence. */
+  readonly why: string;
+}
+
+/** What is wrong with variables and headers of a manifest whose members are right alone. */
+export const variableProblems = ({
+  env = {},
+  secrets = {},
+  models = {},
+}: Pick<CodeManifest, 'env' | 'secrets' | 'models'>): ManifestProblem[] => [
+  ...Object.keys(secrets).flatMap((variable): ManifestProblem[] =>
+    Object.hasOwn(env, variable)
+      ? [{ path: ['secrets', variable], why: 'It is a variable of env too: take it out of one of them' }]
+      : [],
+  ),
+  ...Object.entries({ env, secrets }).flatMap(([member, variables]) =>
+    Object.keys(variables)
+      .filter(isReservedVariable)
+      .map((variable) => ({
+        path: [member, variable],
+        why: 'The executor sets this variable itself: take another name',
+      })),
+  ),
+  ...Object.entries(models).flatMap(([path, file]) => headerProblems(path, file, secrets)),
+];
+
+const headerProblems = (
+  path: string,
+  model: ModelFile,
+  secrets: Readonly<Record<string, string>>,
+): ManifestProblem[] =>
+  Object.entries(isKeptModel(model) ? {} : (model.headers ?? {})).flatMap(([header, value]) => {
+    const at = ['models', path, 'headers', header];
+    if (!isKeptModel(model) && model.url.startsWith('s3:'))
+      return [{ path: at, why: 'A request to S3 is signed, and has no headers of yours: leave it out' }];
+    if (OWN_HEADERS.has(header.toLowerCase()))
+      return [{ path: at, why: 'The executor sets this header itself: leave it out' }];
+    return [...value.matchAll(SECRET_IN_HEADER)]
+      .map(([, name = '']) => name)
+      .filter((name) => !Object.hasOwn(secrets, name))
+      .map((name) => ({
+        path: at,
+        why: `\${${name}} is no variable of secrets: add ${name || 'NAME'} to secrets, or write the value that you mean`,
+      }));
+  });

@@ -137,6 +137,19 @@ export const Retention = Type.Object({
 });
 export type Retention = Static<typeof Retention>;
 
+/** A text that programs of the organisation get, stored under its name. */
+export const Secret = Type.Object({
+  org_id: Uuid,
+  name: Type.String(),
+  /** By a SecretBox, for the organisation and the name. */
+  sealed: Type.String(),
+  created_at: Time,
+  updated_at: Time,
+  /** The user who set it last. */
+  updated_by: Uuid,
+});
+export type Secret = Static<typeof Secret>;
+
 /**
  * The erasure of an organisation, from its request on, and what stays of the organisation: nothing that its people chose. It is never
  * erased itself, and nobody makes keys for the organisation again.

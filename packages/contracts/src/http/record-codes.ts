@@ -22,6 +22,11 @@ export const RECORD_CODES = {
     remedy: checkThe('id or the number'),
   },
   schedule_not_found: { status: 404, cause: unknown('schedule'), remedy: CHECK_ID },
+  secret_not_found: {
+    status: 404,
+    cause: 'The organisation of the API key has no secret with this name.',
+    remedy: 'Read GET /secrets.',
+  },
   file_not_found: {
     status: 404,
     cause: 'The organisation of the API key has no such file, or it was deleted or has expired.',

@@ -185,6 +185,12 @@ export const ATTEMPT_CODES = {
       'The secret inputs cannot be opened: their key is no longer in RUNLEDGER_SECRET_KEYS, or they were changed.',
     remedy: QUEUE_AGAIN,
   },
+  secrets_unreadable: {
+    status: 424,
+    cause:
+      'A secret of the organisation cannot be opened: its key is no longer in RUNLEDGER_SECRET_KEYS, or it was changed.',
+    remedy: 'Set the secret again with PUT /secrets/{name}, and queue the run again.',
+  },
   attempt_uploads_limited: {
     status: 503,
     cause:

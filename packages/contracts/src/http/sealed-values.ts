@@ -9,7 +9,10 @@ const KeyId = Type.String({
 });
 
 const Kind = enumInWords(
-  { webhook_secrets: 'The signing secrets of the organisations.' },
+  {
+    webhook_secrets: 'The signing secrets of the organisations.',
+    organisation_secrets: 'The secrets that programs of the organisations get.',
+  },
   { description: 'What is sealed.' },
 );
 
@@ -32,7 +35,8 @@ const UnreadableValue = Type.Object(
   {
     kind: Kind,
     id: Type.String({
-      description: 'The id of the value: of a signing secret that of its organisation.',
+      description:
+        'The id of the value: of a signing secret that of its organisation; of a secret for programs that of its organisation, a dot and its name.',
       examples: ['01a21460-0006-7000-8000-000000000006'],
     }),
     why: Type.String({

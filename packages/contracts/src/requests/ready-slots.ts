@@ -90,5 +90,7 @@ export type KeepReadyResponse = Static<typeof KeepReadyResponse>;
 export const PreparationDocument = Type.Object({
   /** A JSON text as it is stored, so that its hash can be checked. */
   workflow: Type.String(),
+  /** The values of the variables in `secrets` of the manifest. One whose secret does not exist is missing. */
+  secrets: Type.Record(Type.String(), Type.String()),
 });
 export type PreparationDocument = Static<typeof PreparationDocument>;

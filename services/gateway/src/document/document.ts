@@ -325,6 +325,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   Schedules: 'Runs of a deployment at the times of a cron expression.',
+  Secrets: 'What programs of the organisation get as variables, and nobody is shown.',
   Accounts: 'People who sign in, the organisations that they are members of, and invitations.',
   'API keys': "A user's keys.",
   Audit: 'Who did what.',

@@ -64,6 +64,7 @@ interface DescribedOperation<
     | 'Webhooks'
     | 'Catalogue'
     | 'Schedules'
+    | 'Secrets'
     | 'Accounts'
     | 'API keys'
     | 'Audit'

@@ -53,7 +53,7 @@ export class Refused extends Error {
 export const invalidRequest = (...problems: readonly Invalid[]): Refused =>
   new Refused({ code: 'invalid_request', problems });
 
-export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment' | 'Schedule';
+export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment' | 'Schedule' | 'Secret';
 
 const NOT_FOUND = {
   Run: 'run_not_found',
@@ -72,6 +72,7 @@ const NOT_FOUND = {
   'Workflow version': 'workflow_version_not_found',
   Deployment: 'deployment_not_found',
   Schedule: 'schedule_not_found',
+  Secret: 'secret_not_found',
   Member: 'member_not_found',
   Invitation: 'invitation_not_found',
 } as const satisfies Readonly<Record<RecordKind, RefusalCode>> & Readonly<Record<string, RefusalCode>>;

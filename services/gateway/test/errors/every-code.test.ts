@@ -31,6 +31,8 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   own_organisation: 'keeping/erasures/erase-organisation',
   organisation_name_differs: 'keeping/erasures/erase-organisation',
   sealing_key_differs: 'records/keys/sealing-routes',
+  secret_not_found: 'records/catalogue/secrets',
+  secrets_unreadable: 'records/catalogue/secrets',
   upload_busy: 'files/uploads',
   workflow_lost: 'records/catalogue/workflow-store',
   version_has_no_code: 'records/catalogue/version-code',

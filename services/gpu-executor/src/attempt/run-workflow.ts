@@ -92,7 +92,7 @@ const runWorkflow = async (
 
 const runnerWork = (
   { org_id, run_id, attempt, event }: Assignment,
-  { assigned: { workflow, inputs, inputTargets }, folders: { inputDir, outputDir }, slot }: Work,
+  { assigned: { workflow, inputs, inputTargets, secrets }, folders: { inputDir, outputDir }, slot }: Work,
 ): Omit<RunnerWork, 'fetchCode' | 'fetchKeptModel' | 'traceparent'> => {
   const {
     gpu,
@@ -111,6 +111,7 @@ const runnerWork = (
     fileInputs: file_inputs,
     secretInputs: secret_inputs,
     inputTargets,
+    secrets,
     gpu,
     attempt,
     workflow_version_id,

@@ -19,6 +19,7 @@ import {
   urlBelow,
   type GatewayPlace,
 } from '../transfer/attempt-gateway.ts';
+import { missingSecret, secretsOf } from '../transfer/fetch-assigned.ts';
 import { codeFetcher, modelFetcher } from '../transfer/fetch-stored.ts';
 import { failed, type NotPrepared } from './prepared-folders.ts';
 
@@ -44,15 +45,16 @@ interface Kept {
   version: KeptVersion;
   untilMs: number;
   readonly stop: AbortController;
-  found:
-    | 'preparing'
-    | PreparedToKeep
-    | { readonly kind: 'failed'; readonly why: string; readonly again: number };
+  found: 'preparing' | PreparedToKeep | { readonly kind: 'failed'; readonly why: string };
+  /** From when on it is prepared, or prepared again. */
+  dueMs: number;
 }
 
 const LOOK_EVERY_MS = 1_000;
 /** After a failure that another try may not repeat, such as of an index, and after any other one. */
 const RETRIES_MS = { soon: 60_000, late: 600_000 };
+/** So often the secrets of a version are fetched: somebody may have set another value. */
+const SECRETS_MS = 60_000;
 
 export const openReadyKeeper = (settings: KeeperSettings): ReadyKeeper => {
   const all = new Map<string, Kept>();
@@ -66,36 +68,41 @@ export const openReadyKeeper = (settings: KeeperSettings): ReadyKeeper => {
   }, LOOK_EVERY_MS).unref();
 
   const begin = async (id: string, kept: Kept): Promise<void> => {
-    kept.found = 'preparing';
+    kept.dueMs = Number.POSITIVE_INFINITY;
+    const before = isReady(kept.found) ? kept.found : null;
+    if (before === null) kept.found = 'preparing';
     const prepared = await prepare(settings, kept);
-    if (all.get(id) !== kept || kept.stop.signal.aborted) {
+    if (all.get(id) !== kept) {
       if (prepared.kind === 'kept') prepared[Symbol.dispose]();
-    } else if (prepared.kind === 'kept') kept.found = prepared;
-    else {
+    } else if (prepared.kind === 'kept') {
+      kept.found = prepared;
+      before?.[Symbol.dispose]();
+      if (prepared.hasSecrets) kept.dueMs = performance.now() + SECRETS_MS;
+    } else {
       const { message: why, retryable } = prepared.kind === 'failed' ? prepared.error : STOPPED;
-      kept.found = {
-        kind: 'failed',
-        why,
-        again: performance.now() + RETRIES_MS[retryable ? 'soon' : 'late'],
-      };
+      // What was prepared before is of use still.
+      if (before === null) kept.found = { kind: 'failed', why };
+      kept.dueMs = performance.now() + RETRIES_MS[retryable ? 'soon' : 'late'];
     }
   };
 
   return {
     keep: ({ versions, for_s }) => {
-      const untilMs = performance.now() + for_s * 1_000;
+      const now = performance.now();
+      const untilMs = now + for_s * 1_000;
       return {
         versions: versions.map((version) => {
           const id = `${version.deployment_id}.${version.workflow_version_id}`;
-          const kept = all.get(id) ?? {
+          const kept: Kept = all.get(id) ?? {
             version,
             untilMs,
             stop: new AbortController(),
-            found: { kind: 'failed' as const, why: '', again: 0 },
+            found: 'preparing',
+            dueMs: now,
           };
           all.set(id, kept);
           [kept.version, kept.untilMs] = [version, untilMs];
-          if (hasFailed(kept.found) && kept.found.again < performance.now()) void begin(id, kept);
+          if (kept.dueMs <= now) void begin(id, kept);
           return statesOf(settings, kept);
         }),
       };
@@ -111,9 +118,6 @@ const STOPPED = { message: 'The executor stops.', retryable: true };
 
 const isReady = (found: Kept['found']): found is PreparedToKeep =>
   found !== 'preparing' && found.kind === 'kept';
-const hasFailed = (found: Kept['found']): found is Extract<Kept['found'], { readonly kind: 'failed' }> =>
-  found !== 'preparing' && found.kind === 'failed';
-
 const statesOf = (
   { slots, busy }: KeeperSettings,
   { version, untilMs, found }: Kept,
@@ -148,6 +152,7 @@ const prepare = async (settings: KeeperSettings, kept: Kept): Promise<PreparedTo
       org_id,
       ...what,
       workflow: document.workflow,
+      secrets: document.secrets,
       fetchCode: codeFetcher(settings, gateway),
       fetchKeptModel: modelFetcher(settings, gateway),
     };
@@ -177,7 +182,13 @@ const placeOf = ({ gateway }: KeeperSettings, kept: Kept): GatewayPlace => {
   };
 };
 
-type FetchedVersion = { readonly kind: 'fetched'; readonly workflow: unknown } | NotPrepared;
+type FetchedVersion =
+  | {
+      readonly kind: 'fetched';
+      readonly workflow: unknown;
+      readonly secrets: Readonly<Record<string, string>>;
+    }
+  | NotPrepared;
 
 const FETCH_WITHIN_MS = 30_000;
 
@@ -199,7 +210,10 @@ const fetchDocument = async (
   if (answer.kind === 'stopped') return answer;
   if (answer.kind !== 'ok') return failed(`The version cannot be fetched: ${answer.why}.`, true);
   const document = parseJson(answer.body.toString('utf8'));
-  return Value.Check(PreparationDocument, document)
-    ? { kind: 'fetched', workflow: parseJson(document.workflow) }
-    : failed('The response of the gateway is no document of a version.');
+  if (!Value.Check(PreparationDocument, document))
+    return failed('The response of the gateway is no document of a version.');
+  const { secrets } = document;
+  const workflow = parseJson(document.workflow);
+  const missing = missingSecret(secretsOf(workflow), secrets);
+  return missing === null ? { kind: 'fetched', workflow, secrets } : failed(missing, true);
 };

@@ -7,11 +7,13 @@ import { isKeptModel, type CodeManifest, type ModelFile } from '@runledger/contr
 import type { FetchKeptModel } from '../runners/runner.ts';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
 import { noPart, type FetchedFile, type FileToFetch, type PartOfFile } from '../transfer/input-file.ts';
+import { modelRequest, type SecretValues } from './model-request.ts';
 import { failed, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 
 export interface ModelsRun {
   readonly org_id: string;
   readonly manifest: CodeManifest;
+  readonly secrets: SecretValues;
   readonly folders: PreparedFolders;
   readonly fetchKeptModel: FetchKeptModel;
   /** What happens, in a few words. It is shown, and a line of the log of the run unless `isLogged` is false. */
@@ -127,12 +129,13 @@ const fetchModel = async (
       tooLarge: tooMany(folders),
       part,
     };
-    const fetched = await fetchFrom(fetchUrl, run, model, file);
+    const fetched = await fetchFrom(fetchUrl, run, wanted, file);
     if (fetched.kind === 'stopped') return fetched;
     if (fetched.kind === 'refused') {
       if (!fetched.error.retryable) await rm(incoming, { force: true });
       return { kind: 'failed', error: fetched.error };
     }
+    if (fetched.kind === 'failed') return fetched;
   }
   const sha256 = sha256Of(part);
   if (sha256 === model.sha256) return keep(incoming, join(folder, WEIGHTS));
@@ -147,13 +150,23 @@ const fetchModel = async (
 };
 
 /** How the bytes of a model come here. */
-const fetchFrom = (
+const fetchFrom = async (
   fetchUrl: FetchUrl,
-  { fetchKeptModel, stop }: ModelsRun,
-  model: ModelFile,
+  { fetchKeptModel, manifest, secrets, stop }: ModelsRun,
+  { path, model }: ModelToFetch,
   file: FileToFetch,
-): Promise<FetchedFile> =>
-  isKeptModel(model) ? fetchKeptModel(model, file, stop) : fetchUrl(model.url, file, stop);
+): Promise<FetchedFile | NotPrepared> => {
+  if (isKeptModel(model)) return fetchKeptModel(model, file, stop);
+  const request = modelRequest(path, model, manifest, secrets);
+  if (typeof request === 'string') return failed(request);
+  const fetched = await fetchUrl(request.url, { ...file, headers: request.headers }, stop);
+  if (fetched.kind !== 'refused' || !DENIED.test(fetched.error.message)) return fetched;
+  const message = `${fetched.error.message} ${request.whenDenied}`;
+  return { kind: 'refused', error: { ...fetched.error, message } };
+};
+
+/** How a failure ends that is of who asks. */
+const DENIED = / answered 40[13]\.$/;
 
 const sha256Of = ({ hash }: PartOfFile): string => hash.copy().digest('hex');
 

@@ -37,11 +37,14 @@ export interface PrepareHost extends ProcessHost {
   readonly fetchModel: FetchUrl;
 }
 
+/** Of what a version is prepared. */
+export type VersionToPrepare = Pick<RunnerWork, 'org_id' | 'fetchCode' | 'fetchKeptModel' | 'secrets'>;
+
 /** Fetches the code of a version, and makes all that its manifest names. Other runs of it wait meanwhile, and find it afterwards. */
 export const prepareVersion = async (
   host: PrepareHost,
   manifest: CodeManifest,
-  { org_id, fetchCode, fetchKeptModel }: Pick<RunnerWork, 'org_id' | 'fetchCode' | 'fetchKeptModel'>,
+  { org_id, fetchCode, fetchKeptModel, secrets }: VersionToPrepare,
   observe: Pick<RunObserver, 'progress' | 'log'>,
   stop: AbortSignal,
 ): Promise<PreparedVersion | NotPrepared> => {
@@ -62,7 +65,9 @@ export const prepareVersion = async (
   if ('kind' in environment) return environment;
   stack.use(environment);
   const models =
-    Object.keys(manifest.models ?? {}).length === 0 ? null : await prepareModels(host.fetchModel, run);
+    Object.keys(manifest.models ?? {}).length === 0
+      ? null
+      : await prepareModels(host.fetchModel, { ...run, secrets });
   if (models !== null && models.kind !== 'prepared') return models;
   if (models !== null) stack.use(models);
   const harness = manifest.run === undefined ? null : await writeHarness(manifest.run, run);

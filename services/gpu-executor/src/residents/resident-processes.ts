@@ -132,7 +132,11 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           const resident = residentIn(slot);
           const { occupant } = resident;
           if (occupant !== process) {
-            const isEarlier = occupant?.name === spec.name && occupant.isReady();
+            const isOfName = occupant?.name === spec.name;
+            // It may have been started by a run, with other secrets: those are newer.
+            if (isOfName && resident.version === workflow_version_id && occupant?.isLoaded() === true)
+              return { state: 'loaded' };
+            const isEarlier = isOfName && occupant?.isReady() === true;
             const isThere = occupant !== null && !['off', 'failed'].includes(occupant.readiness().state);
             if (isThere && !isEarlier) return { state: 'occupied' };
             vacateFor(process, resident);

@@ -1,3 +1,4 @@
+import { isReservedVariable } from '@runledger/contracts/catalogue/code';
 import { isJsonObject } from '@runledger/contracts/json';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -63,15 +64,12 @@ const parseVariables = (env: Record<string, unknown>): Record<string, string> | 
   for (const [variable, value] of Object.entries(env)) {
     if (!/^[A-Za-z_]\w*$/.test(variable) || !isText(value))
       return `whose variable ${JSON.stringify(variable)} is not a name with a text as its value`;
-    if (isReserved(variable)) return `whose variable ${variable} is one that the executor sets itself`;
+    if (isReservedVariable(variable))
+      return `whose variable ${variable} is one that the executor sets itself`;
     variables[variable] = value;
   }
   return variables;
 };
-
-export const isReserved = (variable: string): boolean =>
-  variable.startsWith('RUNLEDGER_') ||
-  ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'TMPDIR', '__proto__'].includes(variable);
 
 /** Searched for once, at the start, so that a wrong entry is found there and not by a run. Its command is then absolute. */
 export const locateCommand = async <Command extends OperatorCommand>(

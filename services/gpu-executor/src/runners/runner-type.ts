@@ -72,7 +72,7 @@ export interface OpenRunner extends Runner {
 
 interface VersionToKeep extends Pick<
   RunnerWork,
-  'org_id' | 'workflow' | 'workflow_version_id' | 'fetchCode' | 'fetchKeptModel'
+  'org_id' | 'workflow' | 'workflow_version_id' | 'fetchCode' | 'fetchKeptModel' | 'secrets'
 > {
   readonly deployment_id: string;
 }
@@ -80,6 +80,8 @@ interface VersionToKeep extends Pick<
 /** Nothing of it is removed until it is disposed of. */
 export interface PreparedToKeep extends Disposable {
   readonly kind: 'kept';
+  /** Its processes have secrets, which change. */
+  readonly hasSecrets: boolean;
   /** Loads it in the slot, and keeps it there until then (`performance.now()`) unless another run needs the slot. */
   load(slot: GpuSlot, untilMs: number): StateOfVersion;
 }

@@ -32,6 +32,8 @@ export interface RunnerWork {
   readonly fileInputs: readonly string[];
   /** The names of the inputs that are secret. Their values are never shown. */
   readonly secretInputs: readonly string[];
+  /** Of the organisation, for the code of a version: the values of the variables in `secrets` of its manifest. They are never shown. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** Which nodes of the workflow take the inputs, where its version says so. */
   readonly inputTargets: readonly InputTarget[];
   readonly gpu: string;

@@ -7,8 +7,10 @@ import { MAX_ASSIGNMENT_BYTES } from '@runledger/contracts/limits';
 import { compileMasks, type MaskText } from '@runledger/contracts/log-masks';
 import { untilAborted } from '@runledger/resilience/abort';
 import { LRUCache } from 'lru-cache';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Assignment } from '../attempt/assignment.decide.ts';
+import { MIN_HIDDEN_LENGTH } from '../runners/output/program-error.decide.ts';
 import { maskValues } from '../attempt/log-buffer.decide.ts';
 import {
   openAttemptGateway,
@@ -37,7 +39,9 @@ export interface AssignedWork {
   readonly workflow: unknown;
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly inputTargets: readonly InputTarget[];
-  /** Hides in the log and in errors what the deployment masks, and secret inputs. */
+  /** The values of the variables in `secrets` of a manifest. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Hides in the log and in errors what the deployment masks, and secrets. */
   readonly mask: MaskText;
 }
 
@@ -66,20 +70,44 @@ export const fetchAssigned = async (
   };
   const workflow = await settings.workflows.get({ org_id, sha256 }, fetchWithWorkflow, options.stop);
   if (workflow.kind !== 'fetched') return workflow;
-  document ??= isMissingMore(event.data)
-    ? await fetchDocument(settings, gateway, { [HAS_WORKFLOW]: sha256 }, options)
-    : NOTHING_ELSE;
+  const parsed = parseJson(workflow.text.toString('utf8'));
+  const variables = event.data.runner.kind === 'code' ? secretsOf(parsed) : {};
+  document ??=
+    isMissingMore(event.data) || Object.keys(variables).length > 0
+      ? await fetchDocument(settings, gateway, { [HAS_WORKFLOW]: sha256 }, options)
+      : NOTHING_ELSE;
   if (document.kind !== 'fetched') return document;
   const inputs = inputsOf(event.data, document);
   if (inputs.kind !== 'fetched') return inputs;
+  const { secrets } = document;
+  const missing = missingSecret(variables, secrets);
+  if (missing !== null) return refused(missing, 'prepare_failed');
   const mask = maskOf(document);
   if (mask.kind !== 'fetched') return mask;
   return {
     ...inputs,
     ...mask,
-    workflow: parseJson(workflow.text.toString('utf8')),
+    workflow: parsed,
     inputTargets: document.input_targets,
+    secrets,
   };
+};
+
+/** The names of the secrets that a manifest wants, by their variables. */
+export const secretsOf = (manifest: unknown): Readonly<Record<string, string>> =>
+  Value.Check(WithSecrets, manifest) ? manifest.secrets : {};
+
+const WithSecrets = Type.Object({ secrets: Type.Record(Type.String(), Type.String()) });
+
+/** Says which of them has no value; null when all have one. */
+export const missingSecret = (
+  variables: Readonly<Record<string, string>>,
+  secrets: Readonly<Record<string, string>>,
+): string | null => {
+  const [missing] = Object.entries(variables).filter(([variable]) => !Object.hasOwn(secrets, variable));
+  if (missing === undefined) return null;
+  const [variable, name] = missing;
+  return `The variable ${variable} of the version has the secret ${name}, and the organisation has no secret with this name. Set it with: runledger secrets set ${name}`;
 };
 
 type AssignedData = Assignment['event']['data'];
@@ -102,6 +130,13 @@ const NOTHING_ELSE: FetchedDocument = {
   secret_inputs: {},
   input_targets: [],
   log_masks: null,
+  secrets: {},
+};
+
+/** Of what the gateway refuses for good. */
+const KINDS: Readonly<Record<string, AttemptErrorKind>> = {
+  assigned_workflow_lost: 'deployment_removed',
+  secrets_unreadable: 'prepare_failed',
 };
 
 const FETCH_WITHIN_MS = 30_000;
@@ -139,10 +174,7 @@ const fetchDocument = async (
     case 'refused':
       if (answer.status !== GONE && answer.status !== DAMAGED)
         return refused(`What this run needs cannot be fetched: ${answer.why}.`);
-      return refused(
-        answer.detail,
-        answer.code === 'assigned_workflow_lost' ? 'deployment_removed' : 'internal_error',
-      );
+      return refused(answer.detail, KINDS[answer.code ?? ''] ?? 'internal_error');
     case 'ok': {
       const document = parseJson(answer.body.toString('utf8'));
       return Value.Check(AssignmentDocument, document)
@@ -176,10 +208,11 @@ const inputsOf = (
 type FetchedMask = { readonly kind: 'fetched'; readonly mask: MaskText } | NotFetched;
 
 /** Without it the run does not begin: it could show a secret. */
-const maskOf = ({ log_masks, secret_inputs }: AssignmentDocument): FetchedMask => {
+const maskOf = ({ log_masks, secret_inputs, secrets }: AssignmentDocument): FetchedMask => {
   const masks = log_masks === null ? NO_MASKS : compileMasks(log_masks);
   if (masks.kind !== 'compiled') return notUsable('log masks', masks.why);
-  const values = Object.values(secret_inputs);
+  const long = Object.values(secrets).filter(({ length }) => length >= MIN_HIDDEN_LENGTH);
+  const values = [...Object.values(secret_inputs), ...long];
   if (values.length === 0) return { kind: 'fetched', mask: masks.mask };
   const hide = maskValues(values);
   return { kind: 'fetched', mask: (text) => masks.mask(hide(text)) };

@@ -96,10 +96,14 @@ const fetchOnce = async (
   if (part.etag === null && file.part === undefined) Object.assign(part, noPart());
   try {
     let url = readUrl(text);
+    const { origin } = url;
+    let isOwn = true;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       host = url.host;
       clock = startStopwatch('dns');
-      const incoming = await get(fetching, url, rangeBehind(part), clock, limit.signal);
+      isOwn &&= url.origin === origin;
+      const own = isOwn && file.headers !== undefined ? await file.headers(url) : {};
+      const incoming = await get(fetching, url, { own, range: rangeBehind(part) }, clock, limit.signal);
       const status = incoming.statusCode ?? 0;
       if (status === 200 || (status === 206 && part.bytes > 0)) return await save(incoming, url, file, part);
       incoming.destroy();
@@ -149,11 +153,17 @@ const readUrl = (text: string, base?: URL): URL => {
 
 const isTemporary = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
+interface AskedWith {
+  /** Of who asks. What this client says itself wins. */
+  readonly own: Readonly<Record<string, string>>;
+  readonly range: Readonly<Record<string, string>>;
+}
+
 /** The response to a request whose address was checked, and whose peer was checked before anything was sent. */
 const get = async (
   fetching: Fetching,
   url: URL,
-  range: Readonly<Record<string, string>>,
+  { own, range }: AskedWith,
   clock: Stopwatch,
   signal: AbortSignal,
 ): Promise<IncomingMessage> => {
@@ -164,8 +174,9 @@ const get = async (
     method: 'GET',
     path: `${url.pathname}${url.search}`,
     headers: {
-      host: url.host,
       accept: '*/*',
+      ...Object.fromEntries(Object.entries(own).map(([name, value]) => [name.toLowerCase(), value])),
+      host: url.host,
       'accept-encoding': 'identity',
       connection: 'close',
       ...range,

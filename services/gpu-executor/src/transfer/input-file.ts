@@ -29,6 +29,8 @@ export interface FileToFetch {
   readonly tooLarge: string;
   /** What is at the path already. It is continued also where nothing says that it is of the same file: who gives it checks the hash of the whole. */
   readonly part?: PartOfFile;
+  /** Of a request to the origin of the URL, until a redirect leads to another one: they may hold secrets. */
+  readonly headers?: (url: URL) => Promise<Readonly<Record<string, string>>>;
 }
 
 /** The file of an input, or of an item of one that is a list. */

@@ -66,7 +66,11 @@ echo '${output('done')}'
     ['with a command outside', { command: ['../run.sh'] }, 'not below the folder of the code'],
     ['with an absolute command', { command: ['/bin/sh'] }, 'not below the folder of the code'],
     ['with a file that cannot be executed', { command: ['./words.txt'] }, 'it needs the mode 0755'],
-    ['with a reserved variable', { command: ['sh'], env: { TMPDIR: '/x' } }, 'sets the variable TMPDIR'],
+    [
+      'with a reserved variable',
+      { command: ['sh'], env: { TMPDIR: '/x' } },
+      'env.TMPDIR. The executor sets this variable itself',
+    ],
     ['without the file of its packages', { command: ['sh'], requirements: 'no.txt' }, 'has no file no.txt'],
     ['without a lock', { command: ['sh'], requirements: 'package.json' }, 'no package-lock.json beside'],
   ])('%s is not run, and the run says why', async (_, of, why) => {
@@ -134,6 +138,76 @@ for line in sys.stdin:
     expect(await version('2', 1, 3).result).toMatchObject({ outcome: 'succeeded' });
     await until(() => JSON.stringify(logged).includes('"phase":"ending"'));
     expect(await version('1', 0, 4).result).not.toEqual(first);
+  });
+});
+
+describe('the secrets of a version', () => {
+  const VALUE = 'hf_a-secret-value';
+
+  it('are variables of its process, and are shown in no line, error or log of the executor', async () => {
+    const script = `#!/bin/sh
+echo "the token is $HF_TOKEN"
+printf %s "$HF_TOKEN" | base64 >&2
+tr '\\0' ' ' </proc/$PPID/cmdline
+tr '\\0' ' ' </proc/$$/cmdline
+echo "gave up with $HF_TOKEN" >&2
+exit 3
+`;
+    const archive = await archiveOf({ 'run.sh': script });
+    const { start, logged } = await openCode();
+    const manifest = manifestOf(archive, { command: ['./run.sh'], secrets: { HF_TOKEN: 'HF' } });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive), secrets: { HF_TOKEN: VALUE } });
+    const result = await run.result;
+    expect(result).toMatchObject({
+      error: { kind: 'program_exit', message: expect.stringContaining('gave up with $HF_TOKEN') },
+    });
+    const lines = run.lines.map(({ line }) => line).join('\n');
+    expect(lines).toContain('the token is $HF_TOKEN');
+    expect(lines).toContain('run.sh');
+    for (const shown of [lines, JSON.stringify(result), JSON.stringify(logged)])
+      expect(shown).not.toContain(VALUE);
+  });
+
+  it('have other values after a rotation, which starts another process', async () => {
+    const source = `import os
+loaded = os.urandom(8).hex()
+token = os.environ["TOKEN"]
+
+def predict():
+    return f"{loaded} {len(token)}"
+`;
+    const archive = await archiveOf({ 'predict.py': source });
+    const fetchCode = codeFetcherOf(archive);
+    const { start } = await openCode();
+    const manifest = manifestOf(archive, { run: 'predict.py:predict', secrets: { TOKEN: 'HF' } });
+    let nth = 0;
+    const run = async (TOKEN: string): Promise<string> => {
+      const { result, lines } = start(manifest, { fetchCode, secrets: { TOKEN }, nth: (nth += 1) });
+      const ended = await result;
+      expect(ended, JSON.stringify(lines)).toMatchObject({ outcome: 'succeeded' });
+      return JSON.stringify(ended);
+    };
+    const first = await run(VALUE);
+    expect(first).toContain(` ${VALUE.length}`);
+    expect(await run(VALUE)).toBe(first);
+    const rotated = await run(`${VALUE}2`);
+    expect(rotated).toContain(` ${VALUE.length + 1}`);
+    const back = await run(VALUE);
+    expect(back).not.toBe(first);
+  });
+
+  it('are not given to what installs its packages', async () => {
+    const archive = await archiveOf({ 'requirements.txt': 'words==1.0\n' });
+    const { start } = await openCode({ EXECUTOR_UV: toolOf('env >&2; exit 1') });
+    const manifest = manifestOf(archive, {
+      command: ['true'],
+      requirements: 'requirements.txt',
+      secrets: { HF_TOKEN: 'HF' },
+    });
+    const run = start(manifest, { fetchCode: codeFetcherOf(archive), secrets: { HF_TOKEN: VALUE } });
+    expect(await run.result).toMatchObject({ error: { kind: 'prepare_failed' } });
+    expect(JSON.stringify(run.lines)).toContain('ENVIRONMENT=');
+    expect(JSON.stringify(run.lines)).not.toContain('HF_TOKEN');
   });
 });
 

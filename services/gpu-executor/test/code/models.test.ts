@@ -1,13 +1,15 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import { executorId } from '@runledger/contracts/ids';
 import { aRun, assigned } from '@runledger/testing/run-events';
+import { testBucket } from '@runledger/testing/servers/s3';
 import { waitFor } from '@runledger/testing/wait-for';
+import { AwsClient } from 'aws4fetch';
 import { callbackPolicy } from '@runledger/webhooks/callback-policy';
 import { nameResolver } from '@runledger/webhooks/name-resolver';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -59,6 +61,8 @@ const aServer = async (answer: Sends = sends) => {
 interface PrepareOptions {
   readonly org_id?: string;
   readonly stop?: AbortSignal;
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Of a run whose gateway is at the address. */
@@ -87,11 +91,11 @@ const openModels = ({ allow = ['loopback'], maxBytes = 1e9, fetchKeptModel = NO_
   const steps: string[] = [];
   const prepare = async (
     models: NonNullable<CodeManifest['models']>,
-    { org_id = ORG_ID, stop = new AbortController().signal }: PrepareOptions = {},
+    { org_id = ORG_ID, stop = new AbortController().signal, secrets = {}, env = {} }: PrepareOptions = {},
   ) => {
-    const manifest = { code_sha256: SHA256, command: ['true'], models };
+    const manifest = { code_sha256: SHA256, command: ['true'], models, env };
     const onStep = (step: string) => void steps.push(step);
-    const run = { org_id, manifest, folders, fetchKeptModel, onStep, stop };
+    const run = { org_id, manifest, secrets, folders, fetchKeptModel, onStep, stop };
     const prepared = await prepareModels(fetchUrl, run);
     if (prepared.kind === 'prepared') onTestFinished(() => prepared[Symbol.dispose]());
     return prepared;
@@ -305,3 +309,168 @@ describe('models that the gateway keeps', () => {
     expect(await gone.prepare({ 'a.bin': kept })).toMatchObject(failure(detail, false));
   });
 });
+const TOKEN = 'hf_a-secret-value';
+const HEADERS = { Authorization: 'Bearer ${HF_TOKEN}', 'X-Plain': 'a' };
+
+describe('a model with headers', () => {
+  it('is asked for with them, also when it is continued, and another origin does not get them', async () => {
+    const seen: unknown[] = [];
+    const elsewhere = await aServer((request, response, tries) => {
+      seen.push(['elsewhere', request.headers.authorization, request.headers['x-plain']]);
+      sends(request, response, tries);
+    });
+    const origin = await aServer((request, response) => {
+      seen.push([request.url, request.headers.authorization, request.headers['x-plain']]);
+      const location = request.url === '/weights.bin' ? '/moved.bin' : elsewhere.url;
+      response.writeHead(302, { location }).end();
+    });
+    const { prepare } = openModels();
+    const models = { 'a.bin': { url: origin.url, sha256: SHA256, headers: HEADERS } };
+    readyFolder(await prepare(models, { secrets: { HF_TOKEN: TOKEN } }));
+    expect(seen).toEqual([
+      ['/weights.bin', `Bearer ${TOKEN}`, 'a'],
+      ['/moved.bin', `Bearer ${TOKEN}`, 'a'],
+      ['elsewhere', undefined, undefined],
+    ]);
+  });
+
+  it('is asked for without them once a redirect led to another origin, also back at the first one', async () => {
+    const seen: unknown[] = [];
+    const back = { url: '' };
+    const elsewhere = await aServer((_request, response) =>
+      response.writeHead(302, { location: back.url }).end(),
+    );
+    const origin = await aServer((request, response, tries) => {
+      seen.push([request.url, request.headers.authorization]);
+      if (request.url === '/back.bin') return sends(request, response, tries);
+      response.writeHead(302, { location: elsewhere.url }).end();
+    });
+    back.url = origin.url.replace('weights', 'back');
+    const { prepare } = openModels();
+    const models = { 'a.bin': { url: origin.url, sha256: SHA256, headers: HEADERS } };
+    readyFolder(await prepare(models, { secrets: { HF_TOKEN: TOKEN } }));
+    expect(seen).toEqual([
+      ['/weights.bin', `Bearer ${TOKEN}`],
+      ['/back.bin', undefined],
+    ]);
+  });
+
+  it('that its server refuses says what to check, and never the value', async () => {
+    const { url } = await aServer((_request, response) => response.writeHead(401).end());
+    const { prepare } = openModels();
+    const model = { url, sha256: SHA256 };
+    const secrets = { HF_TOKEN: TOKEN };
+    const refused = await prepare({ 'a.bin': { ...model, headers: HEADERS } }, { secrets });
+    expect(refused).toEqual(failure('answered 401. Check its headers (Authorization, X-Plain)', false));
+    expect(await prepare({ 'a.bin': model })).toEqual(failure('give the model headers = {', false));
+    const broken = await prepare(
+      { 'a.bin': { ...model, headers: HEADERS } },
+      { secrets: { HF_TOKEN: `${TOKEN}\n` } },
+    );
+    expect(broken).toEqual(failure('The header Authorization of the model a.bin cannot be sent', false));
+    expect(JSON.stringify([refused, broken])).not.toContain(TOKEN);
+  });
+});
+
+describe('a model in S3', () => {
+  /** Asks for it through a server that keeps what it was asked, and can end an answer early. */
+  const aStore = async (endsAt?: number) => {
+    const store = await testBucket();
+    const key = `${store.prefix}a b+c/ä(1)'!*.bin`;
+    const at = `${store.endpoint}/${store.bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+    const { endpoint, accessKey: accessKeyId, secretKey: secretAccessKey } = store;
+    const client = new AwsClient({ accessKeyId, secretAccessKey, region: 'us-east-1', service: 's3' });
+    expect((await client.fetch(at, { method: 'PUT', body: BYTES })).status).toBe(200);
+    const asked: IncomingMessage['headers'][] = [];
+    const front = await aServer((request, response, tries) => {
+      asked.push(request.headers);
+      const { hostname, port } = new URL(endpoint);
+      const { headers, url: path } = request;
+      const onAnswer = (answer: IncomingMessage): void => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        if (tries > 1 || endsAt === undefined) return void answer.pipe(response);
+        let sent = 0;
+        answer.on('data', (piece: Buffer) => {
+          const part = piece.subarray(0, endsAt - sent);
+          sent += part.byteLength;
+          response.write(part, () => sent === endsAt && setTimeout(() => request.socket.destroy(), 50));
+        });
+      };
+      httpRequest({ hostname, port, path, headers }, onAnswer).end();
+    });
+    const url = `s3://${store.bucket}/${key}`;
+    const env = { AWS_ENDPOINT_URL_S3: new URL(front.url).origin, AWS_REGION: 'us-east-1' };
+    const secrets = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
+    return { url, env, secrets, asked, front };
+  };
+
+  it('is asked for with a signature of its own for each part', async () => {
+    const { url, env, secrets, asked } = await aStore(1_000_000);
+    const { prepare } = openModels();
+    const folder = readyFolder(await prepare({ 'a.bin': { url, sha256: SHA256 } }, { env, secrets }));
+    expect(sha256Of(readFileSync(join(folder, 'a.bin')))).toBe(SHA256);
+    expect(asked.map(({ range }) => range)).toEqual([undefined, 'bytes=1000000-']);
+    for (const { authorization = '' } of asked)
+      expect(authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=.*\/us-east-1\/s3\/aws4_request, /);
+  });
+
+  it('is signed as the store computes it, with a session and a key with any characters', async () => {
+    // Moto takes any signature: this server checks it, with the same headers and its own canonical request.
+    const wrong: string[] = [];
+    const secretAccessKey = 'a-secret-of-s3';
+    const server = await aServer((request, response, tries) => {
+      if (signatureOf(request, secretAccessKey) !== request.headers.authorization) wrong.push('signature');
+      if (request.headers['x-amz-security-token'] !== 'session') wrong.push('session');
+      sends(request, response, tries);
+    });
+    const { prepare } = openModels();
+    const env = { AWS_ENDPOINT_URL_S3: new URL(server.url).origin, AWS_REGION: 'eu-central-1' };
+    const secrets = {
+      AWS_ACCESS_KEY_ID: 'AKID',
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+      AWS_SESSION_TOKEN: 'session',
+    };
+    const url = "s3://weights/a b+c/ä(1)'!*~.bin";
+    readyFolder(await prepare({ 'a.bin': { url, sha256: SHA256 } }, { env, secrets }));
+    expect([wrong, server.asked.length]).toEqual([[], 1]);
+  });
+
+  it('is asked for without a signature where there are no keys, and under the policy for addresses', async () => {
+    const { url, env, asked } = await aStore();
+    const { prepare } = openModels();
+    const model = { 'a.bin': { url, sha256: SHA256 } };
+    await prepare(model, { env });
+    expect(asked.map(({ authorization }) => authorization)).toEqual([undefined]);
+    const forbidden = await openModels({ allow: [] }).prepare(model, { env });
+    expect(forbidden).toEqual(failure('cannot be fetched', false));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('says what is missing of its variables', async () => {
+    const { prepare } = openModels();
+    const model = { 'a.bin': { url: 's3://weights/a', sha256: SHA256 } };
+    expect(await prepare(model, { secrets: { AWS_ACCESS_KEY_ID: 'a' } })).toEqual(
+      failure('only one of the variables', false),
+    );
+    expect(await prepare(model, { env: { AWS_ENDPOINT_URL_S3: 'minio:9000' } })).toEqual(
+      failure('AWS_ENDPOINT_URL_S3 of the version is no http or https URL', false),
+    );
+  });
+});
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */
+const signatureOf = ({ url = '', headers }: IncomingMessage, secret: string): string => {
+  const stamp = String(headers['x-amz-date']);
+  const day = stamp.slice(0, 8);
+  const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
+  const said = names.split(';').map((name) => `${name}:${String(headers[name])}\n`);
+  const payload = String(headers['x-amz-content-sha256']);
+  const canonical = ['GET', url, '', said.join(''), names, payload].join('\n');
+  const scope = `${day}/eu-central-1/s3/aws4_request`;
+  const text = ['AWS4-HMAC-SHA256', stamp, scope, sha256Of(Buffer.from(canonical))].join('\n');
+  const hmac = (key: string | Buffer, data: string): Buffer =>
+    createHmac('sha256', key).update(data).digest();
+  const key = scope.split('/').reduce<string | Buffer>((above, part) => hmac(above, part), `AWS4${secret}`);
+  const signature = hmac(key, text).toString('hex');
+  return `AWS4-HMAC-SHA256 Credential=AKID/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+};

@@ -72,6 +72,7 @@ export interface StartOptions {
   /** The names of the inputs that are files. */
   readonly fileInputs?: readonly string[];
   readonly secretInputs?: readonly string[];
+  readonly secrets?: Readonly<Record<string, string>>;
 }
 
 export interface RunnerUnderTest {

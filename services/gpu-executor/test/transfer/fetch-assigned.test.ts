@@ -78,6 +78,7 @@ describe('what an attempt needs before it begins', () => {
       workflow: JSON.parse(WORKFLOW),
       inputs: { prompt: 'x'.repeat(10_000), api_key: 'sk-12345' },
       inputTargets: EVERYTHING.input_targets,
+      secrets: {},
     });
     expect(mask('calling with sk-12345 and token-abc')).toBe('calling with *** and ***');
     expect(gateway.fetches).toEqual(['assignment']);
@@ -123,6 +124,40 @@ describe('what an attempt needs before it begins', () => {
       kind: 'refused',
       error: { kind: 'internal_error', message: expect.stringContaining(message) },
     });
+  });
+
+  const MANIFEST = JSON.stringify({
+    code_sha256: SHA256,
+    run: 'a.py:f',
+    secrets: { TOKEN: 'HF_TOKEN', PIN: 'PIN' },
+  });
+  const CODE = { runner: { kind: 'code' }, workflow_sha256: sha256Of(MANIFEST) } as const;
+
+  it('has the secrets that a manifest names, also when its workflow is here, and masks the long ones', async () => {
+    workflows = workflowCache(1_000_000);
+    gateway.assignment = { workflow: MANIFEST, secrets: { TOKEN: 'hf_0123456789', PIN: '12345' } };
+    const again = await aFetch(CODE);
+    for (const fetch of [again, again]) {
+      const fetched = await fetch();
+      if (fetched.kind !== 'fetched') throw new Error(fetched.kind);
+      expect(fetched.secrets).toEqual({ TOKEN: 'hf_0123456789', PIN: '12345' });
+      expect(fetched.mask('hf_0123456789 and aGZfMDEyMzQ1Njc4OQ== and 12345')).toBe('*** and *** and 12345');
+    }
+    expect(gateway.fetches).toEqual(['assignment', `assignment?has_workflow=${CODE.workflow_sha256}`]);
+  });
+
+  it('ends the attempt for good when a secret of the manifest does not exist, or cannot be opened', async () => {
+    gateway.assignment = { workflow: MANIFEST, secrets: { PIN: '12345' } };
+    expect(await fetchIt(CODE)).toMatchObject({
+      kind: 'refused',
+      error: {
+        kind: 'prepare_failed',
+        retryable: false,
+        message: expect.stringMatching(/secret HF_TOKEN.*runledger secrets set HF_TOKEN$/),
+      },
+    });
+    gateway.refusal = { status: 424, body: { detail: 'It cannot be opened.', code: 'secrets_unreadable' } };
+    expect(await fetchIt(CODE)).toMatchObject({ kind: 'refused', error: { kind: 'prepare_failed' } });
   });
 
   it.each([

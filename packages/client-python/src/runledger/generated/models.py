@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 af17c882871e0beefa9b748beb1c5e8ba0d3ce11078828eabbe2c34cddec1ed7.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9914423b0e8f3e42b0a342791c081f8de8334f0c9880b134b0aed020880e835c.
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class AuditEntry(TypedDict):
     - `requested`: Stored before the action is carried out. Without its `completed` it may have taken effect.
     - `completed`: Stored after it.
     """
-    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'identity.linked', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused']
+    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'identity.linked', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'organisation_secret.set', 'organisation_secret.removed', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused']
     """
     What was done.
 
@@ -218,6 +218,8 @@ class AuditEntry(TypedDict):
     - `schedule.created`: A schedule was created.
     - `schedule.changed`: A schedule was changed, paused or resumed.
     - `schedule.deleted`: A schedule was deleted.
+    - `organisation_secret.set`: The value of a secret of the organisation was set.
+    - `organisation_secret.removed`: A secret of the organisation was removed.
     - `retention.changed`: The organisation chose for how long its runs are kept.
     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
@@ -2228,13 +2230,14 @@ class ResourceUsage(TypedDict):
     """
     What the organisation may use, in `unit`.
     """
-    unit: Literal['runs', 'records', 'schedules', 'bytes', 'files', 'uploads', 'streams']
+    unit: Literal['runs', 'records', 'schedules', 'secrets', 'bytes', 'files', 'uploads', 'streams']
     """
     What `used` and `limit` count.
 
     - `runs`: Runs.
     - `records`: Records of the catalogue.
     - `schedules`: Schedules.
+    - `secrets`: Secrets.
     - `bytes`: Bytes.
     - `files`: Files and unfinished uploads.
     - `uploads`: Uploads at the same time.
@@ -2997,11 +3000,12 @@ class SealedCounts(TypedDict):
     How the values of one kind are sealed.
     """
 
-    kind: Literal['webhook_secrets']
+    kind: Literal['webhook_secrets', 'organisation_secrets']
     """
     What is sealed.
 
     - `webhook_secrets`: The signing secrets of the organisations.
+    - `organisation_secrets`: The secrets that programs of the organisations get.
     """
     current: int
     """
@@ -3018,6 +3022,51 @@ class SealedCounts(TypedDict):
     unreadable: int
     """
     The number of values that no key opens.
+    """
+
+
+class Secret(TypedDict):
+    """
+    A secret of the organisation, without its value, which nobody is shown.
+    """
+
+    name: str
+    """
+    Letters, digits and underscores, at most 128, with no digit at the begin.
+    """
+    created_at: str
+    """
+    When it was created.
+    """
+    updated_at: str
+    """
+    When its value was set last.
+    """
+    updated_by: str
+    """
+    The id of the user who set its value last.
+    """
+
+
+class SecretList(TypedDict):
+    """
+    The secrets of the organisation, without their values.
+    """
+
+    secrets: list[Secret]
+    """
+    All of the organisation, by their names.
+    """
+
+
+class SecretValue(TypedDict):
+    """
+    The value of a secret.
+    """
+
+    value: str
+    """
+    A text of at most 32,768 bytes in UTF-8, without NUL. It is sealed before it is stored, and shown to nobody.
     """
 
 
@@ -3480,15 +3529,16 @@ class UnreadableValue(TypedDict):
     A sealed value that no key opens.
     """
 
-    kind: Literal['webhook_secrets']
+    kind: Literal['webhook_secrets', 'organisation_secrets']
     """
     What is sealed.
 
     - `webhook_secrets`: The signing secrets of the organisations.
+    - `organisation_secrets`: The secrets that programs of the organisations get.
     """
     id: str
     """
-    The id of the value: of a signing secret that of its organisation.
+    The id of the value: of a signing secret that of its organisation; of a secret for programs that of its organisation, a dot and its name.
     """
     why: str
     """
@@ -3538,6 +3588,7 @@ class Usage(TypedDict):
     - `queued_runs`: Runs that wait for a slot.
     - `catalogue_records`: Machines, workflows, versions of workflows and deployments, archived ones included.
     - `schedules`: Schedules, paused ones included.
+    - `secrets`: Secrets that its programs get.
     - `workflow_bytes`: The workflows of its versions, equal ones once, with the definitions of their inputs.
     - `blob_bytes`: Inputs and lists of outputs over 4 KiB of its runs, equal ones once.
     - `output_bytes`: The output files of its runs, until they expire.
@@ -3551,6 +3602,7 @@ class Usage(TypedDict):
     queued_runs: ResourceUsage
     catalogue_records: ResourceUsage
     schedules: ResourceUsage
+    secrets: ResourceUsage
     workflow_bytes: ResourceUsage
     blob_bytes: ResourceUsage
     output_bytes: ResourceUsage

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 af17c882871e0beefa9b748beb1c5e8ba0d3ce11078828eabbe2c34cddec1ed7.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9914423b0e8f3e42b0a342791c081f8de8334f0c9880b134b0aed020880e835c.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -116,7 +116,7 @@ def delete_api_key(
 
 def list_audit(
     *,
-    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'identity.linked', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
+    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'identity.linked', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'organisation_secret.set', 'organisation_secret.removed', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
     organisation: str | None = None,
     key_id: str | None = None,
     user_id: str | None = None,
@@ -157,20 +157,21 @@ def list_audit(
     `workflow_version.deleted`: A workflow version was deleted. - `deployment.created`: A deployment was created.
     - `deployment.changed`: A deployment was changed, archived or restored. - `deployment.deleted`: A deployment
     was deleted. - `schedule.created`: A schedule was created. - `schedule.changed`: A schedule was changed,
-    paused or resumed. - `schedule.deleted`: A schedule was deleted. - `retention.changed`: The organisation chose
-    for how long its runs are kept. - `run.cancelled`: A key of another user than that of the run asked to cancel
-    it. - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many. - `runs.rerun`: Many
-    runs were queued again by a filter. The record has how many. - `run.deleted`: A run was deleted, with its
-    files. - `run.outputs_deleted`: The outputs of a run were deleted. - `file.deleted`: A file that a client had
-    uploaded was deleted. - `executor.drained`: An operator drained an executor. - `executor.resumed`: An operator
-    resumed an executor. - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key. -
-    `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
-    of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
-    the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
-    handled again. - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream. -
-    `views.rebuilt`: An operator had the views of runs built again from the log. - `credential.refused`: Requests
-    without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from
-    one network.
+    paused or resumed. - `schedule.deleted`: A schedule was deleted. - `organisation_secret.set`: The value of a
+    secret of the organisation was set. - `organisation_secret.removed`: A secret of the organisation was removed.
+    - `retention.changed`: The organisation chose for how long its runs are kept. - `run.cancelled`: A key of
+    another user than that of the run asked to cancel it. - `runs.cancelled`: Many runs were cancelled by a
+    filter. The record has how many. - `runs.rerun`: Many runs were queued again by a filter. The record has how
+    many. - `run.deleted`: A run was deleted, with its files. - `run.outputs_deleted`: The outputs of a run were
+    deleted. - `file.deleted`: A file that a client had uploaded was deleted. - `executor.drained`: An operator
+    drained an executor. - `executor.resumed`: An operator resumed an executor. - `sealed_values.resealed`: Up to
+    100 sealed values were sealed with the sealing key. - `organisation.created`: An organisation was created,
+    with its first key. - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says
+    when it is complete. - `log.provisioned`: The streams of the log were created, or brought to their settings. -
+    `dead_letter.redriven`: An operator had dead letters handled again. - `dead_letter.removed`: An operator
+    removed a dead letter. Its message stays in its stream. - `views.rebuilt`: An operator had the views of runs
+    built again from the log. - `credential.refused`: Requests without a valid credential, or with a key that
+    lacks the scope, were refused: how many in about a minute, from one network.
     organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
     key_id: Only what was done with this API key.
     user_id: Only what was done with a key of this user.
@@ -191,7 +192,7 @@ def list_audit(
 
 def export_audit(
     *,
-    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'identity.linked', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
+    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'identity.linked', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'organisation_secret.set', 'organisation_secret.removed', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
     organisation: str | None = None,
     key_id: str | None = None,
     user_id: str | None = None,
@@ -227,20 +228,21 @@ def export_audit(
     `workflow_version.deleted`: A workflow version was deleted. - `deployment.created`: A deployment was created.
     - `deployment.changed`: A deployment was changed, archived or restored. - `deployment.deleted`: A deployment
     was deleted. - `schedule.created`: A schedule was created. - `schedule.changed`: A schedule was changed,
-    paused or resumed. - `schedule.deleted`: A schedule was deleted. - `retention.changed`: The organisation chose
-    for how long its runs are kept. - `run.cancelled`: A key of another user than that of the run asked to cancel
-    it. - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many. - `runs.rerun`: Many
-    runs were queued again by a filter. The record has how many. - `run.deleted`: A run was deleted, with its
-    files. - `run.outputs_deleted`: The outputs of a run were deleted. - `file.deleted`: A file that a client had
-    uploaded was deleted. - `executor.drained`: An operator drained an executor. - `executor.resumed`: An operator
-    resumed an executor. - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key. -
-    `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
-    of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
-    the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
-    handled again. - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream. -
-    `views.rebuilt`: An operator had the views of runs built again from the log. - `credential.refused`: Requests
-    without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from
-    one network.
+    paused or resumed. - `schedule.deleted`: A schedule was deleted. - `organisation_secret.set`: The value of a
+    secret of the organisation was set. - `organisation_secret.removed`: A secret of the organisation was removed.
+    - `retention.changed`: The organisation chose for how long its runs are kept. - `run.cancelled`: A key of
+    another user than that of the run asked to cancel it. - `runs.cancelled`: Many runs were cancelled by a
+    filter. The record has how many. - `runs.rerun`: Many runs were queued again by a filter. The record has how
+    many. - `run.deleted`: A run was deleted, with its files. - `run.outputs_deleted`: The outputs of a run were
+    deleted. - `file.deleted`: A file that a client had uploaded was deleted. - `executor.drained`: An operator
+    drained an executor. - `executor.resumed`: An operator resumed an executor. - `sealed_values.resealed`: Up to
+    100 sealed values were sealed with the sealing key. - `organisation.created`: An organisation was created,
+    with its first key. - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says
+    when it is complete. - `log.provisioned`: The streams of the log were created, or brought to their settings. -
+    `dead_letter.redriven`: An operator had dead letters handled again. - `dead_letter.removed`: An operator
+    removed a dead letter. Its message stays in its stream. - `views.rebuilt`: An operator had the views of runs
+    built again from the log. - `credential.refused`: Requests without a valid credential, or with a key that
+    lacks the scope, were refused: how many in about a minute, from one network.
     organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
     key_id: Only what was done with this API key.
     user_id: Only what was done with a key of this user.
@@ -1852,6 +1854,61 @@ def reseal_values(
     return Operation(
         "POST",
         "/sealed-values/reseal",
+        body=body,
+    )
+
+
+def list_secrets() -> Operation[models.SecretList]:
+    """
+    List the secrets.
+
+    All of the organisation, by their names, and never with a value.
+
+    The API key needs the scope `runs:read`.
+    """
+    return Operation(
+        "GET",
+        "/secrets",
+        idempotent=True,
+    )
+
+
+def remove_secret(
+    name: str,
+) -> Operation[None]:
+    """
+    Remove a secret.
+
+    At once, also when present versions name it: their runs end as `prepare_failed` from then on, with a sentence
+    that names it.
+
+    The API key needs the scope `admin`. Its audit records have the action `organisation_secret.removed`.
+
+    name: Letters, digits and underscores, at most 128, with no digit at the begin.
+    """
+    return Operation(
+        "DELETE",
+        path_of("/secrets/{name}", name=name),
+    )
+
+
+def set_secret(
+    name: str,
+    body: models.SecretValue,
+) -> Operation[models.Secret]:
+    """
+    Set a secret.
+
+    Creates it, or gives it another value. Code of versions that names it in `secrets` of its manifest gets the
+    value as a variable, from the next run on: no version is made for it. Nobody is shown the value.
+
+    The API key needs the scope `admin`. Its audit records have the action `organisation_secret.set`.
+
+    name: Letters, digits and underscores, at most 128, with no digit at the begin.
+    """
+    return Operation(
+        "PUT",
+        path_of("/secrets/{name}", name=name),
         body=body,
     )
 

@@ -1,4 +1,4 @@
-import { CodeManifest, type StoredCode } from '@runledger/contracts/catalogue/code';
+import { CodeManifest, variableProblems, type StoredCode } from '@runledger/contracts/catalogue/code';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
@@ -31,7 +31,10 @@ const manifest = compiledSchema(CodeManifest);
 
 /** What is wrong with the workflow of a version with code. */
 export const manifestProblems = (workflow: JsonValue | undefined): Invalid[] => {
-  if (manifest.Check(workflow)) return [];
+  if (manifest.Check(workflow))
+    return variableProblems(workflow)
+      .slice(0, MOST_PROBLEMS)
+      .map(({ path, why }) => wrongValue(['body', 'workflow', ...path], why));
   const where = (path: string): string[] => path.split('/').filter((part) => part !== '');
   return manifest
     .Errors(workflow)

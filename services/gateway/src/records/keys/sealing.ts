@@ -5,6 +5,7 @@ import {
   type SealedCounts,
   type UnreadableValue,
 } from '@runledger/contracts/http/sealed-values';
+import { idOfKey, sealedOrganisationSecrets } from '../catalogue/secret-records.ts';
 import { type SealedRecords, sealedSigningSecrets } from '@runledger/webhooks/signing-secrets';
 import { secretBox } from '@runledger/webhooks/secret-box';
 import { operation, route, type Route } from '../../door/operation.ts';
@@ -48,18 +49,18 @@ const resealOperation = operation({
 export const sealingRoutes = ({ config, log, now }: Kit): Route[] => {
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   const { keyIds } = box;
-  const secrets = sealedSigningSecrets(log, box, now);
+  const kinds = [sealedSigningSecrets(log, box, now), sealedOrganisationSecrets(log, box)];
   const [sealing_key = '', ...other_keys] = keyIds;
   const page = async (
     cursor: string | null | undefined,
     action: 'inspect' | 'reseal',
   ): Promise<SealedValuesPage> => {
-    const { behind, ...found } = await nextSealedValues(secrets, positionIn(cursor), action);
+    const { behind, ...found } = await nextSealedValues(kinds, positionIn(cursor), action);
     return {
       sealing_key,
       other_keys,
       ...found,
-      next_cursor: cursorAt(behind === undefined ? undefined : `0 ${behind}`),
+      next_cursor: cursorAt(behind && `${behind.kind} ${behind.revision}`),
     };
   };
   return [
@@ -80,16 +81,24 @@ export const sealingRoutes = ({ config, log, now }: Kit): Route[] => {
 };
 
 /** Clients have cursors that begin so. */
-const POSITION = /^0 (\d{1,15})$/;
+const POSITION = /^([01]) (\d{1,15})$/;
 const isPosition = (text: string): boolean => POSITION.test(text);
-const positionIn = (cursor: string | null | undefined): number =>
-  Number(POSITION.exec(decodeCursor(cursor ?? ''))?.[1] ?? 0);
+const positionIn = (cursor: string | null | undefined): Position => {
+  const [, kind = 0, revision = 0] = POSITION.exec(decodeCursor(cursor ?? '')) ?? [];
+  return { kind: Number(kind), revision: Number(revision) };
+};
+
+/** In the kinds of records, one after the other. */
+interface Position {
+  readonly kind: number;
+  readonly revision: number;
+}
 
 interface SealedPage {
   readonly counts: SealedCounts[];
   readonly unreadable: UnreadableValue[];
   /** Where the next page begins; undefined at the end. */
-  readonly behind: number | undefined;
+  readonly behind: Position | undefined;
 }
 
 /** Bounds the time of a request: each value is read, and written when it is sealed again. */
@@ -100,22 +109,29 @@ const PAGE_SIZE = 100;
  * a walk can be repeated or continued at another gateway. @throws {LogUnavailable}
  */
 const nextSealedValues = async (
-  records: SealedRecords,
-  from: number,
+  kinds: readonly SealedRecords[],
+  from: Position,
   action: 'inspect' | 'reseal',
 ): Promise<SealedPage> => {
-  const { kind } = records;
-  const count = { kind, current: 0, resealed: 0, old: 0, unreadable: 0 };
+  const counts = kinds.map(({ kind }) => ({ kind, current: 0, resealed: 0, old: 0, unreadable: 0 }));
   const unreadable: UnreadableValue[] = [];
-  let behind = from;
-  for (let read = 0; read < PAGE_SIZE; read += 1) {
-    const found = await records.next(behind);
-    if (found === undefined) return { counts: [count], unreadable, behind: undefined };
-    const state = await records[action](found.key);
-    behind = found.revision;
-    if (state.kind === 'gone') continue;
-    count[state.kind] += 1;
-    if (state.kind === 'unreadable') unreadable.push({ kind, id: found.key, why: state.why });
+  let left = PAGE_SIZE;
+  for (const [index, records] of kinds.entries()) {
+    if (index < from.kind) continue;
+    const { kind } = records;
+    const count = counts[index];
+    let behind = index === from.kind ? from.revision : 0;
+    for (; left > 0; left -= 1) {
+      const found = await records.next(behind);
+      if (found === undefined) break;
+      const state = await records[action](found.key);
+      behind = found.revision;
+      if (state.kind === 'gone' || count === undefined) continue;
+      count[state.kind] += 1;
+      const id = kind === 'organisation_secrets' ? idOfKey(found.key) : found.key;
+      if (state.kind === 'unreadable') unreadable.push({ kind, id, why: state.why });
+    }
+    if (left === 0) return { counts, unreadable, behind: { kind: index, revision: behind } };
   }
-  return { counts: [count], unreadable, behind };
+  return { counts, unreadable, behind: undefined };
 };

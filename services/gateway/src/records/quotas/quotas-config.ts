@@ -21,6 +21,7 @@ export const quotasConfig = {
     'machines, workflows, versions of workflows and deployments of an organisation, archived ones included',
   ),
   RUNLEDGER_QUOTA_SCHEDULES: quota(100, 1_000, 'schedules of an organisation, paused ones included'),
+  RUNLEDGER_QUOTA_SECRETS: quota(100, 1_000, 'secrets of an organisation'),
   RUNLEDGER_QUOTA_WORKFLOW_BYTES: quota(
     128 * MiB,
     TiB,

@@ -3,6 +3,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../../views/fresh-views.ts';
 import type { Kit } from '../../kit.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { SecretRecords } from '../catalogue/secret-records.ts';
 import type { ScheduleRecords } from '../schedule-records.ts';
 import { openBlobQuota, heldQuota, type BlobQuota, type HeldQuota } from './blob-quota.ts';
 import { openQuotaBound, type QuotaBound, type QuotaBoundOptions } from './quota-bound.ts';
@@ -14,6 +15,8 @@ export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota
   readonly queued_runs: QuotaBound;
   readonly catalogue_records: QuotaBound;
   readonly schedules: QuotaBound;
+  /** That its programs get. */
+  readonly secrets: QuotaBound;
   /** Of workflows, with the definitions of their inputs. */
   readonly workflow_bytes: QuotaBound;
   /** Of inputs and lists of outputs over 4 KiB. */
@@ -39,6 +42,7 @@ interface Counted {
   /** With every record whose creation was acknowledged. */
   readonly records: Catalogue;
   readonly schedules: ScheduleRecords;
+  readonly secrets: SecretRecords;
   /** Files and uploads of an organisation, and their bytes. */
   readonly sumFiles: (org_id: OrgId) => Promise<{ readonly files: number; readonly bytes: number }>;
   /** Bytes of the models of an organisation. */
@@ -59,7 +63,7 @@ const retentionCutoff = (now: Date, keptForMs: number): string => {
 /** `open` closes them. */
 export const openQuotas = (
   { config, views, stores, metrics, clock, now }: Kit,
-  { fresh: { becomeFresh }, records, schedules, sumFiles, sumModels, keepsOutputsForMs }: Counted,
+  { fresh: { becomeFresh }, records, schedules, secrets, sumFiles, sumModels, keepsOutputsForMs }: Counted,
   open: AsyncDisposableStack,
 ): Quotas => {
   const { refused } = metrics.quotas;
@@ -87,6 +91,11 @@ export const openQuotas = (
       'schedules',
       config.RUNLEDGER_QUOTA_SCHEDULES,
       async (org_id) => (await schedules.all(org_id)).length,
+    ),
+    secrets: ofRecords(
+      'secrets',
+      config.RUNLEDGER_QUOTA_SECRETS,
+      async (org_id) => (await secrets.list(org_id)).length,
     ),
     workflow_bytes: ofRecords('workflow_bytes', config.RUNLEDGER_QUOTA_WORKFLOW_BYTES, (org_id) =>
       records.versions.bytes(org_id),
@@ -223,6 +232,7 @@ const UNITS: Readonly<Record<Resource, ResourceUsage['unit']>> = {
   queued_runs: 'runs',
   catalogue_records: 'records',
   schedules: 'schedules',
+  secrets: 'secrets',
   workflow_bytes: 'bytes',
   blob_bytes: 'bytes',
   output_bytes: 'bytes',

@@ -9,7 +9,7 @@ import {
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import { isUuid } from '@runledger/contracts/ids';
+import { isUuid, type OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, parseJson, type JsonObject } from '@runledger/contracts/json';
 import type { Kit } from '../../kit.ts';
 import type { Middleware } from 'koa';
@@ -26,6 +26,7 @@ import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { sendCode } from '../../files/code-archives.ts';
 import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
+import type { SecretRecords } from '../../records/catalogue/secret-records.ts';
 import type { InputSecrets } from '../facts/input-secrets.ts';
 
 /**
@@ -33,13 +34,27 @@ import type { InputSecrets } from '../facts/input-secrets.ts';
  * does not have is not looked for, nor a workflow that the executor says it has.
  */
 export const assignmentRoute =
-  (kit: Kit, secrets: InputSecrets, { deployments, versions }: Catalogue): Middleware =>
+  (
+    kit: Kit,
+    secrets: InputSecrets,
+    { deployments, versions, secrets: organisation }: AssignedRecords,
+  ): Middleware =>
   async (ctx) => {
     const { run } = await permittedRun(kit.log, ctx, namedAttempt(ctx));
     const { org_id, request } = run;
-    const { workflow_sha256, inputs_blob, secret_inputs = [], has_input_targets, has_log_masks } = request;
+    const {
+      workflow_sha256,
+      inputs_blob,
+      secret_inputs = [],
+      has_input_targets,
+      has_log_masks,
+      runner,
+    } = request;
     const isCached = ctx.query[HAS_WORKFLOW] === workflow_sha256;
-    const workflow = isCached ? null : await readWorkflow(kit, workflowOf(run));
+    // The executor does not need it again. The names of the secrets are in it.
+    const isCode = runner.kind === 'code';
+    const read = isCached && !isCode ? null : await readWorkflow(kit, workflowOf(run));
+    const workflow = isCached ? null : read;
     const inputs = inputs_blob && (await readText(kit.stores.blobs, inputsOf(run, inputs_blob.sha256)));
     const document: AssignmentDocument = {
       workflow,
@@ -53,10 +68,44 @@ export const assignmentRoute =
         has_log_masks === true
           ? ((await deployments.get(org_id, request.deployment_id))?.log_masks ?? null)
           : null,
+      secrets:
+        isCode && read !== null
+          ? await openVariables(kit, organisation, { org_id, run_id: run.run_id }, read)
+          : {},
     };
     ctx.set('Cache-Control', 'no-store');
     ctx.body = document;
   };
+
+/** Of which an attempt gets something. */
+export interface AssignedRecords extends Catalogue {
+  readonly secrets: SecretRecords;
+}
+
+/** The values of the variables that the manifest names, without those whose secret does not exist. @throws {Refused} */
+export const openVariables = async (
+  { logger }: Kit,
+  secrets: SecretRecords,
+  { org_id, ...about }: { readonly org_id: OrgId; readonly run_id?: string },
+  manifest: string,
+): Promise<Record<string, string>> => {
+  const named = parseJson(manifest);
+  const variables = isJsonObject(named) && isJsonObject(named['secrets']) ? named['secrets'] : {};
+  const open = async ([variable, name]: [string, unknown]): Promise<[string, string][]> => {
+    try {
+      const value = await secrets.open(org_id, String(name));
+      return value === undefined ? [] : [[variable, value]];
+    } catch (error) {
+      if (!(error instanceof UnreadableSecret)) throw error;
+      logger.error({ err: error, ...about, secret: name }, 'a secret of an organisation cannot be opened');
+      throw new Refused({
+        code: 'secrets_unreadable',
+        why: `The secret ${String(name)} cannot be opened: its key is no longer in RUNLEDGER_SECRET_KEYS, or it was changed. Set it again with: runledger secrets set ${String(name)}`,
+      });
+    }
+  };
+  return Object.fromEntries((await Promise.all(Object.entries(variables).map(open))).flat());
+};
 
 const targetsOf = async (versions: Catalogue['versions'], run: ExecutingRun): Promise<InputTarget[]> =>
   inputTargets((await versionOf(versions, run)).inputs);

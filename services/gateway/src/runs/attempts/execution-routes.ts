@@ -21,10 +21,15 @@ import type { PlainRoute } from '../../door/operation.ts';
 import type { Files } from '../../files/files.ts';
 import type { Models } from '../../files/models.ts';
 import type { OutputStore } from '../../files/output-store.ts';
-import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { admitUpload } from '../../records/quotas/quotas.ts';
 import type { Runs } from '../runs.ts';
-import { assignmentRoute, codeRoute, inputFileRoute, modelRoute } from './assignment.ts';
+import {
+  assignmentRoute,
+  codeRoute,
+  inputFileRoute,
+  modelRoute,
+  type AssignedRecords,
+} from './assignment.ts';
 import { uploadRoute } from './attempt-outputs.ts';
 
 /** What attempts fetch, and where they store their outputs. */
@@ -38,7 +43,7 @@ interface StoredForAttempts {
 export const executionRoutes = (
   kit: Kit,
   { quotas, secrets }: Runs,
-  records: Catalogue,
+  records: AssignedRecords,
   { files, store, models }: StoredForAttempts,
 ): PlainRoute[] => {
   const route = (method: PlainRoute['method'], name: string, serve: PlainRoute['serve']): PlainRoute => ({

@@ -1,5 +1,5 @@
 import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
-import { isUuid } from '@runledger/contracts/ids';
+import { isUuid, orgId } from '@runledger/contracts/ids';
 import type { PreparationDocument } from '@runledger/contracts/requests/ready-slots';
 import type { Context } from 'koa';
 import { bearerOf } from '../../door/caller.ts';
@@ -11,10 +11,10 @@ import type { Models } from '../../files/models.ts';
 import type { Kit } from '../../kit.ts';
 import type { Catalogue } from '../../records/catalogue/catalogue.ts';
 import { preparationTokens, type PreparationTokens } from '../../records/catalogue/kept-ready.ts';
-import { readWorkflow } from './assignment.ts';
+import { openVariables, readWorkflow, type AssignedRecords } from './assignment.ts';
 
 /** `/preparations/{org_id}/{workflow_version_id}/…`: what an executor requests of a version that it is to have ready, without a run. */
-export const preparationRoutes = (kit: Kit, records: Catalogue, models: Models): PlainRoute[] => {
+export const preparationRoutes = (kit: Kit, records: AssignedRecords, models: Models): PlainRoute[] => {
   const tokens = preparationTokens(kit);
   const route = (
     name: string,
@@ -29,7 +29,8 @@ export const preparationRoutes = (kit: Kit, records: Catalogue, models: Models):
     route('version', async (ctx, { org_id, id, sha256 }) => {
       const workflow = await readWorkflow(kit, { org_id, version: id, sha256 });
       ctx.set('Cache-Control', 'no-store');
-      ctx.body = { workflow } satisfies PreparationDocument;
+      const secrets = await openVariables(kit, records.secrets, { org_id: orgId(org_id) }, workflow);
+      ctx.body = { workflow, secrets } satisfies PreparationDocument;
     }),
     route('code', async (ctx, { code, ...version }) => {
       if (!code) throw noSuchPath(ctx);

@@ -47,6 +47,11 @@ export const aMarkedTenant = async (bed: TestBed, gateway: TestGateway): Promise
   await created(`/workflows/${workflow}/versions`, { workflow: { kind: word } });
   await created('/api-keys', { name: word });
   await created('/schedules', { name: word, deployment_id: tenant.deployment.id, cron: '@yearly' });
+  await call(`${gateway.api}/secrets/TOKEN`, admin, {
+    method: 'PUT',
+    body: JSON.stringify({ value: word }),
+    headers: { 'content-type': 'application/json' },
+  });
   await call(`${gateway.api}/retention`, admin, {
     method: 'PATCH',
     body: JSON.stringify({ outputs_days: 3 }),

@@ -135,6 +135,13 @@ const TABLE: readonly Done[] = [
   deleted('machine.deleted', '/machines/{machine}', '{machine}'),
   { action: 'secret.read', request: 'GET /webhooks/secret', target: null },
   { action: 'secret.rotated', request: 'POST /webhooks/secret', target: null },
+  {
+    action: 'organisation_secret.set',
+    request: 'PUT /secrets/A_TOKEN',
+    body: { value: 'not in any record' },
+    target: 'A_TOKEN',
+  },
+  { action: 'organisation_secret.removed', request: 'DELETE /secrets/A_TOKEN', target: 'A_TOKEN' },
   changed('retention.changed', '/retention', { runs_days: 30 }, ''),
   {
     action: 'key.created',

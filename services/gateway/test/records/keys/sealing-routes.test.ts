@@ -79,7 +79,10 @@ describe('the sealed values', () => {
     expect(body).toEqual({
       sealing_key: idOf(next),
       other_keys: [],
-      counts: [{ kind: 'webhook_secrets', ...NOTHING }],
+      counts: [
+        { kind: 'webhook_secrets', ...NOTHING },
+        { kind: 'organisation_secrets', ...NOTHING },
+      ],
       unreadable: [],
       next_cursor: null,
     });

@@ -71,7 +71,13 @@ describe('the assignment of an attempt', () => {
     const { workflow, ...others } = body;
     const { workflow_sha256 } = await requestOf(attempt.run);
     expect(sha256Of(workflow)).toBe(workflow_sha256);
-    expect(others).toEqual({ inputs: null, secret_inputs: {}, input_targets: [], log_masks: null });
+    expect(others).toEqual({
+      inputs: null,
+      secret_inputs: {},
+      input_targets: [],
+      log_masks: null,
+      secrets: {},
+    });
   });
 
   it('has no workflow when the executor has it, and only then', async () => {

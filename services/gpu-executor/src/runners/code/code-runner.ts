@@ -1,5 +1,6 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
-import { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { CodeManifest, variableProblems } from '@runledger/contracts/catalogue/code';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
@@ -9,7 +10,7 @@ import { findTool } from '../../code/python.ts';
 import { isOfSystem } from '../../isolation/hidden-paths.ts';
 import { programView } from '../../view/program-view.ts';
 import { realPath } from '../../view/real-paths.ts';
-import { isReserved, whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
+import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import { runProgram, type NamedProgram } from '../program/program-runner.ts';
 import { runResident, type NamedResident, type ResidentRunner } from '../program/resident-runner.ts';
 import type { OpenRunner, RunnerHost } from '../runner-type.ts';
@@ -23,16 +24,19 @@ export const codeRunner = (
   const residents = new LRUCache<string, ResidentRunner>({ max: MOST_RESIDENTS });
   /** What each version needs, those that were used last. */
   const versions = new LRUCache<string, readonly string[]>({ max: MOST_PREPARED });
+  /** What is compared of secrets. It is worth nothing outside of this process. */
+  const keyOfSecrets = randomBytes(32);
   /** What executes a version: a process for each run, or one that stays. In one sentence why there is none. */
   const open = async (
     version: PreparedVersion,
-    of: VersionOf,
+    of: VersionOf & Pick<RunnerWork, 'secrets'>,
   ): Promise<NamedProgram | ResidentRunner | string> => {
-    const program = await programOf(host, version);
+    const program = await programOf(host, version, of.secrets);
     if (typeof program === 'string' || !isResident(version.manifest)) return program;
     const resident = residentOf(host, program, version, of);
-    // A start of the same program is the same process.
-    const key = JSON.stringify([of.workflow_version_id, resident.program, version.folders]);
+    // A start of the same program is the same process, with the same secrets.
+    const what = JSON.stringify([of.workflow_version_id, resident.program, version.folders]);
+    const key = createHmac('sha256', keyOfSecrets).update(what).digest('base64');
     const runner = residents.get(key) ?? runResident(host, resident);
     residents.set(key, runner);
     return runner;
@@ -68,6 +72,7 @@ export const codeRunner = (
       }
       return {
         kind: 'kept',
+        hasSecrets: Object.keys(kept.secrets).length > 0,
         load: (slot, untilMs) => ('keep' in opened ? opened.keep({ ...kept, slot }, untilMs) : NOTHING_STAYS),
         [Symbol.dispose]: () => prepared[Symbol.dispose](),
       };
@@ -110,12 +115,13 @@ const observing = (observe: RunObserver, preparedMs: number, version: PreparedVe
 const programOf = async (
   { env: { PATH = '' }, folders }: RunnerHost & PrepareHost,
   version: PreparedVersion,
+  secrets: RunnerWork['secrets'],
 ): Promise<NamedProgram | string> => {
   const { manifest, environment, harness } = version;
   const { code, bin, python } = environment;
-  const reserved = Object.keys(manifest.env ?? {}).find(isReserved);
-  if (reserved !== undefined)
-    return `The manifest sets the variable ${reserved}, which the executor sets itself. Take it out of "env".`;
+  const [wrong] = variableProblems(manifest);
+  if (wrong !== undefined)
+    return `The manifest of the version cannot be used: ${wrong.path.join('.')}. ${wrong.why}, and deploy the version again.`;
   const [name = '', ...args] = harness?.command ?? manifest.command ?? [];
   const command = await locate(name, { code, bin, python, path: PATH });
   if (command === null) return whyNoCommand(name, manifest);
@@ -126,7 +132,7 @@ const programOf = async (
     command,
     args,
     cwd: code,
-    env: environmentOf(version, PATH),
+    env: environmentOf(version, PATH, secrets),
     path: PATH,
   };
   // Nothing that an organisation writes leads the view anywhere: neither arguments nor variables, and of its folders only a link to a Python.
@@ -178,8 +184,9 @@ const whyNoCommand = (name: string, { requirements }: CodeManifest): string =>
 const environmentOf = (
   { manifest, environment: { folder, bin, code, python }, models }: PreparedVersion,
   path: string,
+  secrets: RunnerWork['secrets'],
 ): Record<string, string> => {
-  const { PATH, PYTHONPATH, ...own } = manifest.env ?? {};
+  const { PATH, PYTHONPATH, ...own } = { ...manifest.env, ...secrets };
   // Others are not in the view.
   const ofSystem = path.split(delimiter).filter((each) => isOfSystem(realPath(each) ?? '', []));
   const folders = [bin, python === null ? null : dirname(python), ...(PATH?.split(delimiter) ?? ofSystem)];

@@ -69,7 +69,7 @@ const KILLED_CHILD = 137;
 /** Bytes of standard error in the message of an error. With the sentence before it, it fits into an event. */
 const MAX_STDERR_BYTES = 1024;
 /** A shorter value is no secret, and may be a part of any word. */
-const MIN_HIDDEN_LENGTH = 6;
+export const MIN_HIDDEN_LENGTH = 6;
 
 /** The folders of the executor, by the names that stand for them. */
 export type NamedFolders = Readonly<Record<string, string>>;
