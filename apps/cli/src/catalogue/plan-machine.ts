@@ -54,9 +54,9 @@ export const planMachine = async (
   checkKind(kind);
   if (known !== undefined) {
     // Its other deployments could not be executed any more.
-    if ((known.runner.kind === 'code') !== (kind === 'code'))
+    if (codeOf(known.runner) !== codeOf(runner ?? known.runner))
       throw new CommandError(
-        `There is a machine ${plain(name)} already, and it ${known.runner.kind === 'code' ? 'executes the code of folders' : `has the runner ${known.runner.kind}`}. Give the deployment another name with --name, or name another machine with --machine.`,
+        `There is a machine ${plain(name)} already, and it ${whatItHas(known.runner)}. Give the deployment another name with --name, or name another machine with --machine.`,
       );
     const asked = { name, gpu: gpu ?? known.gpu, runner: runner ?? known.runner };
     const stays =
@@ -87,6 +87,14 @@ export const planMachine = async (
   };
 };
 
+/** Which code it executes; null for none. */
+const codeOf = (runner: Runner): string | null => (runner.kind === 'code' ? (runner.server ?? 'code') : null);
+
+const whatItHas = (runner: Runner): string => {
+  if (runner.kind !== 'code') return `has the runner ${runner.kind}`;
+  return runner.server ? 'executes the ComfyUI workflows of folders' : 'executes the code of folders';
+};
+
 const choiceOf = (runner: Runner): unknown => runnerKindOf(runner).choiceOf(runner);
 
 /** The service compares: what it stores already does not change. */
@@ -109,13 +117,18 @@ export const checkWorkflow = (workflow: JsonValue, kind: Runner['kind']): void =
     throw new CommandError(
       'The machine executes the code of folders, and FILE is a workflow. Name another one with --machine, or the folder instead of the file.',
     );
-  if (kind !== 'comfyui') return;
+  if (kind === 'comfyui') checkPrompt(workflow, 'This');
+};
+
+/** @throws CommandError for a workflow that no ComfyUI server executes. `what`: the file, for the beginning of a sentence. */
+export const checkPrompt = (workflow: JsonValue, what: string): void => {
+  if (isEditorWorkflow(workflow)) throw new CommandError(`${what} is refused: ${EXPORT_API}.`);
   const found = comfyuiNodes(workflow);
   const nodes = isJsonObject(found) ? Object.entries(found) : [];
   const wrong = nodes.find(([, node]) => !isJsonObject(node) || typeof node['class_type'] !== 'string');
   if (nodes.length > 0 && wrong === undefined) return;
-  const what = wrong === undefined ? 'It has no nodes.' : `"${wrong[0]}" has no class_type.`;
+  const why = wrong === undefined ? 'It has no nodes.' : `"${wrong[0]}" has no class_type.`;
   throw new CommandError(
-    `This is no ComfyUI workflow in API format, an object of nodes with a class_type each. ${what} In ComfyUI choose Workflow, Export (API).`,
+    `${what} is no ComfyUI workflow in API format, an object of nodes with a class_type each. ${why} In ComfyUI choose Workflow, Export (API).`,
   );
 };

@@ -21,7 +21,12 @@ const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 export const codeArchives = (kit: Kit, files: Files, store: OutputStore): CodeArchives => ({
   find: async (org_id, named) => {
     const file = await archiveOf(files, store, org_id, named);
-    return { bytes: file.bytes, keep: () => storeCode(kit, store, file) };
+    const { workflow } = named;
+    const server = isRecord(workflow) && isRecord(workflow['comfyui']) ? { server: 'comfyui' as const } : {};
+    return {
+      bytes: file.bytes,
+      keep: async () => ({ ...(await storeCode(kit, store, file)), ...server }),
+    };
   },
   send: (ctx, version) => sendCode(kit, ctx, version),
 });

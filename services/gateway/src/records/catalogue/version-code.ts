@@ -1,4 +1,5 @@
 import { CodeManifest, type StoredCode } from '@runledger/contracts/catalogue/code';
+import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/comfyui-workflow';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
@@ -26,7 +27,10 @@ const manifest = compiledSchema(CodeManifest);
 
 /** What is wrong with the workflow of a version with code. */
 export const manifestProblems = (workflow: JsonValue | undefined): Invalid[] => {
-  if (manifest.Check(workflow)) return [];
+  if (manifest.Check(workflow)) {
+    const isSaved = isEditorWorkflow(workflow.comfyui?.workflow);
+    return isSaved ? [wrongValue(['body', 'workflow', 'comfyui', 'workflow', 'nodes'], EXPORT_API)] : [];
+  }
   const where = (path: string): string[] => path.split('/').filter((part) => part !== '');
   return manifest
     .Errors(workflow)
