@@ -27,18 +27,18 @@ interface WantedMachine {
   /** One that exists. */
   readonly machine: string | undefined;
   readonly runner: Runner | undefined;
-  /** Throws a CommandError for a kind of runner that can never execute what is deployed. */
-  readonly checkKind: (kind: Runner['kind']) => void;
+  /** Throws a CommandError for a runner that can never execute what is deployed. */
+  readonly checkRunner: (runner: Runner) => void;
 }
 
 /** Finds what is wrong before anything is made. */
 export const planMachine = async (
   client: Client,
-  { name, gpu, firstGpu, machine: given, runner, checkKind }: WantedMachine,
+  { name, gpu, firstGpu, machine: given, runner, checkRunner }: WantedMachine,
 ): Promise<MachinePlan> => {
   if (given !== undefined) {
     const item = await readRecord(client.call, machines, given);
-    checkKind(item.runner.kind);
+    checkRunner(item.runner);
     return {
       checked: { machine_id: item.id },
       planned: { id: item.id, name: item.name, outcome: 'unchanged' },
@@ -46,19 +46,19 @@ export const planMachine = async (
     };
   }
   const known = await recordNamed(client.call, machines, { name, archived: false });
-  const kind = runner?.kind ?? known?.runner.kind;
-  if (kind === undefined)
+  const executing = runner ?? known?.runner;
+  if (executing === undefined)
     throw new CommandError(
       `There is no machine ${plain(name)} yet. Say how it executes: --program NAME, --cog MODEL, --comfyui or --machine MACHINE.`,
     );
-  checkKind(kind);
+  checkRunner(executing);
   if (known !== undefined) {
     // Its other deployments could not be executed any more.
-    if (codeOf(known.runner) !== codeOf(runner ?? known.runner))
+    if (codeOf(known.runner) !== codeOf(executing))
       throw new CommandError(
         `There is a machine ${plain(name)} already, and it ${whatItHas(known.runner)}. Give the deployment another name with --name, or name another machine with --machine.`,
       );
-    const asked = { name, gpu: gpu ?? known.gpu, runner: runner ?? known.runner };
+    const asked = { name, gpu: gpu ?? known.gpu, runner: executing };
     const stays =
       parseGpuModel(asked.gpu) === known.gpu &&
       isDeepStrictEqual(choiceOf(asked.runner), choiceOf(known.runner));
@@ -77,7 +77,7 @@ export const planMachine = async (
   const machineGpu = gpu ?? firstGpu;
   if (machineGpu === undefined)
     throw new CommandError(
-      `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU${kind === 'code' ? ', or gpu = "CPU" to the file of the folder' : ''}.`,
+      `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU${executing.kind === 'code' ? ', or gpu = "CPU" to the file of the folder' : ''}.`,
     );
   const machine = { name, gpu: machineGpu, runner };
   return {

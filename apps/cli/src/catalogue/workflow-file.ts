@@ -28,8 +28,8 @@ export interface Deployable {
   /** Of the deployment. */
   readonly settings: SettingMembers;
   readonly runner: Runner | undefined;
-  /** @throws CommandError for a kind of runner that can never execute it */
-  readonly checkKind: (kind: Runner['kind']) => void;
+  /** @throws CommandError for a runner that can never execute it */
+  readonly checkRunner: (runner: Runner) => void;
   /** `present`: the version to compare with. */
   readonly plan: (present: WorkflowVersion | undefined) => Promise<VersionPlan>;
   /** What a person should know of it once it is deployed. */
@@ -59,7 +59,7 @@ export const workflowFile = async (
     gpu,
     settings,
     runner,
-    checkKind: (kind) => checkWorkflow(workflow, kind),
+    checkRunner: ({ kind }) => checkWorkflow(workflow, kind),
     plan: async (present) =>
       planVersion(client, present, {
         workflow,

@@ -76,7 +76,7 @@ export const deployedFolder = async (
     ...settingsOf(config, options),
     runner:
       options.machine === undefined ? { kind: 'code', ...(comfyui && { server: 'comfyui' }) } : undefined,
-    checkKind,
+    checkRunner: (runner) => checkRunner(runner, comfyui === undefined ? undefined : 'comfyui'),
     plan: (present) =>
       planCode(client, present, {
         folder,
@@ -104,7 +104,12 @@ const refuseOptionsOfFiles = (options: DeployOptions): void => {
   );
 };
 
-const checkKind = (kind: Runner['kind']): void => {
+const checkRunner = (runner: Runner, server: 'comfyui' | undefined): void => {
+  const { kind } = runner;
+  if (kind === 'code' && (runner.server ?? undefined) !== server)
+    throw new CommandError(
+      `The machine of --machine executes ${server === undefined ? 'the ComfyUI workflows of folders, and this folder has other code' : 'the code of folders, and this folder has a ComfyUI workflow'}. Leave --machine out, and the deployment gets one of its own.`,
+    );
   if (kind !== 'code')
     throw new CommandError(
       `The machine of --machine executes ${kind === 'comfyui' ? 'ComfyUI workflows' : `with the runner ${kind}`}, and not the code of folders. Leave --machine out, and the deployment gets one of its own.`,

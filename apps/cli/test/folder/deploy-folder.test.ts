@@ -189,11 +189,11 @@ describe('runledger deploy of a folder', () => {
     });
     const other = folderOf('no-comfy');
     expect(await refused(other, '--machine', 'comfy')).toContain(
-      'the machine runs versions for ComfyUI, and this version is none: name one with {"kind":"code"}',
+      'executes the ComfyUI workflows of folders, and this folder has other code',
     );
     await deploy(other);
     expect(await refused(cwd, '--name', 'apart', '--machine', 'no-comfy')).toContain(
-      'the version is for ComfyUI, and the machine runs other code: name one with {"kind":"code","server":"comfyui"}',
+      'executes the code of folders, and this folder has a ComfyUI workflow',
     );
     expect(await refused(cwd, '--name', 'no-comfy')).toContain(
       'There is a machine no-comfy already, and it executes the code of folders.',
