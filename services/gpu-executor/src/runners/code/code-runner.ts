@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { errorOf } from '@runledger/contracts/events/run-error';
@@ -13,9 +14,15 @@ import { runProgram, type NamedProgram } from '../program/program-runner.ts';
 import { runResident, type NamedResident } from '../program/resident-runner.ts';
 import type { OpenRunner, RunnerHost } from '../runner-type.ts';
 import type { Runner, RunnerWork, RunObserver, RunResult } from '../runner.ts';
+import { comfyuiVersionRunner, whyNoComfyui } from './comfyui-version.ts';
 
-/** Executes the code that comes with a version: prepares it, and then runs it as a program. */
-export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRunner, 'prepared'> => {
+interface CodeHost extends RunnerHost, PrepareHost {
+  /** How long a ComfyUI that executes a run may give no sign of it. */
+  readonly silenceMs: number;
+}
+
+/** Executes the code that comes with a version: prepares it, and then runs it as a program, or a ComfyUI with it. */
+export const codeRunner = (host: CodeHost): Runner & Pick<OpenRunner, 'prepared'> => {
   /** By what they start. One that is forgotten is ended by the next process of its slot. */
   const residents = new LRUCache<string, Runner>({ max: MOST_RESIDENTS });
   /** What each version needs, those that were used last. */
@@ -26,6 +33,9 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
       const began = performance.now();
       const { workflow: manifest } = work;
       if (!Value.Check(CodeManifest, manifest)) return failed(NO_MANIFEST);
+      const { comfyui } = manifest;
+      const why = whyNoComfyui(host.comfyui, host.supervisors.isolation, work, comfyui !== undefined);
+      if (why !== null) return { outcome: 'not_runnable', why };
       const prepared = await prepareVersion(host, manifest, work, observe, signal);
       if (prepared.kind === 'stopped') return { outcome: 'cancelled', forced: false, files: [] };
       if (prepared.kind === 'failed') return { outcome: 'failed', error: prepared.error, files: [] };
@@ -38,10 +48,13 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
       const resident = residentOf(host, program, version, work);
       // A start of the same program is the same process.
       const key = JSON.stringify([work.workflow_version_id, resident.program, version.folders]);
-      const runner = residents.get(key) ?? runResident(host, resident);
+      const runner =
+        residents.get(key) ??
+        (comfyui === undefined ? runResident(host, resident) : comfyuiOf(host, resident, version));
       residents.set(key, runner);
       if (work.deployment_id !== null) host.residents.endEarlier(resident.resident, work.workflow_version_id);
-      return await runner.run(work, observed, signal);
+      const prompt = comfyui === undefined ? work : { ...work, workflow: comfyui.workflow };
+      return await runner.run(prompt, observed, signal);
     },
   };
 };
@@ -58,7 +71,8 @@ const failed = (why: string): RunResult => ({
   files: [],
 });
 
-const isResident = ({ run, mode }: CodeManifest): boolean => run !== undefined || mode === 'resident';
+const isResident = ({ run, comfyui, mode }: CodeManifest): boolean =>
+  run !== undefined || comfyui !== undefined || mode === 'resident';
 
 /** What was prepared is what is executed, and the run has waited for it too. */
 const observing = (observe: RunObserver, preparedMs: number, version: PreparedVersion): RunObserver => ({
@@ -69,11 +83,12 @@ const observing = (observe: RunObserver, preparedMs: number, version: PreparedVe
 
 /** A program as the manifest says, or in one sentence why there is none. */
 const programOf = async (
-  { env: { PATH = '' }, folders }: RunnerHost & PrepareHost,
+  { env: { PATH = '' }, folders, comfyui }: RunnerHost & PrepareHost,
   version: PreparedVersion,
 ): Promise<NamedProgram | string> => {
   const { manifest, environment, harness } = version;
   const { code, bin, python } = environment;
+  const ofComfyui = manifest.comfyui === undefined ? [] : comfyuiPaths(comfyui);
   const reserved = Object.keys(manifest.env ?? {}).find(isReserved);
   if (reserved !== undefined)
     return `The manifest sets the variable ${reserved}, which the executor sets itself. Take it out of "env".`;
@@ -96,11 +111,11 @@ const programOf = async (
     args: environment.tools,
     cwd: code,
     env: {},
-    readable: version.folders,
+    readable: [...version.folders, ...ofComfyui],
     path: PATH,
   };
   return {
-    name: manifest.run ?? basename(name),
+    name: manifest.run ?? (manifest.comfyui === undefined ? basename(name) : 'ComfyUI'),
     program,
     view: (slot, withheld) =>
       programView(seen, slot, { ...withheld, written: [...withheld.written, folders.path] }),
@@ -143,15 +158,39 @@ const environmentOf = (
   const { PATH, PYTHONPATH, ...own } = manifest.env ?? {};
   // Others are not in the view.
   const ofSystem = path.split(delimiter).filter((each) => isOfSystem(realPath(each) ?? '', []));
+  // A module of the folder would be in the way of one of ComfyUI with its name.
+  const ownModules = manifest.comfyui === undefined ? [code] : [];
+  const modules = [...ownModules, ...(PYTHONPATH === undefined ? [] : [PYTHONPATH])];
   const folders = [bin, python === null ? null : dirname(python), ...(PATH?.split(delimiter) ?? ofSystem)];
   return {
     PYTHONDONTWRITEBYTECODE: '1',
     ...(folder !== null && bin === join(folder, 'bin') ? { VIRTUAL_ENV: folder } : {}),
     ...own,
     PATH: [...new Set(folders.filter((each) => each !== null))].join(delimiter),
-    PYTHONPATH: [code, ...(PYTHONPATH === undefined ? [] : [PYTHONPATH])].join(delimiter),
+    ...(modules.length === 0 ? {} : { PYTHONPATH: modules.join(delimiter) }),
     ...(models === null ? {} : { RUNLEDGER_MODELS: models }),
   };
+};
+
+const comfyuiPaths = (comfyui: PrepareHost['comfyui']): string[] =>
+  comfyui === null ? [] : [comfyui.folder, ...comfyui.sites].filter((path) => existsSync(path));
+
+const comfyuiOf = (host: CodeHost, resident: NamedResident, { nodes, models }: PreparedVersion): Runner => {
+  const { comfyui: installation, silenceMs } = host;
+  if (installation === null) throw new Error('There is no ComfyUI, and it was prepared.');
+  const { resident: name, program, view, hold = () => new DisposableStack() } = resident;
+  const version = {
+    installation,
+    launcher: program,
+    nodes,
+    models,
+    resident: name,
+    view,
+    limits: program.limits,
+    hold,
+    silenceMs,
+  };
+  return comfyuiVersionRunner(host, version);
 };
 
 const DEFAULT_START_TIMEOUT_S = 300;

@@ -27,6 +27,15 @@ export interface OwnServer<Api> {
   readonly command: OperatorCommand;
   readonly slot: GpuSlot;
   readonly startTimeoutMs: number;
+  /** Of a server that is started for a version; left out for one of the operator's settings. */
+  readonly version?: {
+    /** Its own among all that the executor keeps: processes with it have one cache. */
+    readonly name: string;
+    readonly view: ResidentSpec<ResidentConnection>['view'];
+    readonly limits: ResidentSpec<ResidentConnection>['limits'];
+    /** For each of its processes: what must stay as it is until the process has ended. */
+    readonly hold: () => Disposable;
+  };
 }
 
 /** A server that the executor starts for a slot, keeps between runs, and starts again. */
@@ -53,17 +62,21 @@ const serverProcess = <Api>({
   url,
   command,
   startTimeoutMs,
+  version,
 }: OwnServer<Api>): ResidentSpec<ServerConnection<Api>> => ({
-  name: `server of ${type.title}`,
+  name: version?.name ?? `server of ${type.title}`,
   ...command,
   env: reachingLoopback(command.env),
-  view: (slot, withheld) => ({
-    ...programView({ ...command, network: 'host' }, slot, withheld),
-    scratch: type.scratch,
-  }),
+  view: (slot, withheld) =>
+    version?.view(slot, withheld) ?? {
+      ...programView({ ...command, network: 'host' }, slot, withheld),
+      scratch: type.scratch,
+    },
   shared: command.shared ?? false,
-  limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
+  limits: version?.limits ?? { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
   connect: (process, gone, sandbox) => {
+    const held = version?.hold();
+    gone.addEventListener('abort', () => held?.[Symbol.dispose](), { once: true });
     process.stdin.end();
     const api = type.connect(url, sandbox.folder);
     const hide = hidingValues(command, { TMPDIR: sandbox.folder, ...namedCache(sandbox) });
