@@ -50,6 +50,7 @@ print("loaded " + ",".join(sorted(classes)), flush=True)
 history = {}
 sockets = {}
 waiting = queue.Queue()
+accepted = []
 
 
 def tell(client, kind, data):
@@ -64,7 +65,9 @@ def tell(client, kind, data):
 
 def work():
     while True:
-        execute(waiting.get())
+        body = waiting.get()
+        execute(body)
+        accepted.remove(body)
 
 
 def execute(body):
@@ -122,7 +125,8 @@ class Handler(BaseHTTPRequestHandler):
             known = rest[0] in classes
             return self.answer({rest[0]: {"output_node": True, "python_module": modules[rest[0]]}} if known else {})
         if first == "queue":
-            return self.answer({"queue_running": [], "queue_pending": []})
+            pending = [[0, each["prompt_id"], each["prompt"], {}, []] for each in list(accepted)]
+            return self.answer({"queue_running": pending[:1], "queue_pending": pending[1:]})
         if first == "history":
             return self.answer({rest[0]: history[rest[0]]} if rest[0] in history else {})
         if first == "view":
@@ -139,6 +143,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(self.upload(body))
         if self.path == "/prompt":
             given = json.loads(body)
+            accepted.append(given)
             waiting.put(given)
             return self.answer({"prompt_id": given["prompt_id"], "number": 0, "node_errors": {}})
         return self.answer(b"")
