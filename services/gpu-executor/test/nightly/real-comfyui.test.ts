@@ -75,7 +75,6 @@ it.skipIf(folder === undefined || uv === null)(
       start(manifest, { fetchCode: codeFetcherOf(archive), inputs: { size }, inputTargets, nth });
     const cold = run(16, 1);
     const first = await cold.result;
-    if (process.env['SHOW']) console.log(first, cold.lines.map(({ line }) => line).join('\n'), cold.begun);
     expect(first).toMatchObject({
       outcome: 'succeeded',
       files: [{ filename: expect.stringMatching(/^painted_.*\.png$/) }],

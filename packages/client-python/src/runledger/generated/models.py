@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2d93ba94c0b58f5d47fadb1ac40f062037913f1b460ed8fb5246c3e7a6c1a1d9.
 
 from __future__ import annotations
 
@@ -382,6 +382,10 @@ class CodeRunner(TypedDict):
     kind: Literal['code']
     """
     The code of the version itself.
+    """
+    server: NotRequired[Literal['comfyui'] | None]
+    """
+    Only for versions with a ComfyUI workflow, which a ComfyUI of the executor executes with their custom nodes and models. For all other code when it is null or omitted.
     """
 
 
@@ -1630,7 +1634,7 @@ class NewWorkflowVersion(TypedDict):
     """
     code: NotRequired[str | None]
     """
-    The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`. Null counts as omitted.
+    The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run`, `command` or `comfyui`. Null counts as omitted.
     """
     message: NotRequired[str | None]
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2d93ba94c0b58f5d47fadb1ac40f062037913f1b460ed8fb5246c3e7a6c1a1d9.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
