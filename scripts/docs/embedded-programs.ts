@@ -14,6 +14,7 @@ const HARNESSES = {
     'runledger_outputs.py': `${HARNESS}/runledger_outputs.py`,
     'runledger_resident.py': 'packages/resident-python/src/runledger_resident/__init__.py',
   },
+  comfyui: { 'runledger_comfyui.py': `${HARNESS}/runledger_comfyui.py` },
   node: {
     'harness.mjs': `${HARNESS}/harness.mjs`,
     'resident.mjs': 'packages/resident/src/resident.ts',

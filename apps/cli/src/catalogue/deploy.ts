@@ -71,7 +71,7 @@ const deployable = async (client: Client, path: string, options: DeployOptions):
  */
 export const deployed = async (
   client: Client,
-  { name, gpu, settings, runner, checkKind, plan, tell }: Deployable,
+  { name, gpu, settings, runner, checkRunner, plan, tell }: Deployable,
   { machine: otherMachine, dryRun = false }: DeployOptions,
 ): Promise<Result> => {
   const { call } = client;
@@ -82,7 +82,7 @@ export const deployed = async (
     firstGpu,
     machine: otherMachine,
     runner,
-    checkKind,
+    checkRunner,
   });
   const present = await recordNamed(call, deployments, { name, archived: false });
   const known = await recordNamed(call, workflows, { name, archived: false });

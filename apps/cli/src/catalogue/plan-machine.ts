@@ -27,18 +27,18 @@ interface WantedMachine {
   /** One that exists. */
   readonly machine: string | undefined;
   readonly runner: Runner | undefined;
-  /** Throws a CommandError for a kind of runner that can never execute what is deployed. */
-  readonly checkKind: (kind: Runner['kind']) => void;
+  /** Throws a CommandError for a runner that can never execute what is deployed. */
+  readonly checkRunner: (runner: Runner) => void;
 }
 
 /** Finds what is wrong before anything is made. */
 export const planMachine = async (
   client: Client,
-  { name, gpu, firstGpu, machine: given, runner, checkKind }: WantedMachine,
+  { name, gpu, firstGpu, machine: given, runner, checkRunner }: WantedMachine,
 ): Promise<MachinePlan> => {
   if (given !== undefined) {
     const item = await readRecord(client.call, machines, given);
-    checkKind(item.runner.kind);
+    checkRunner(item.runner);
     return {
       checked: { machine_id: item.id },
       planned: { id: item.id, name: item.name, outcome: 'unchanged' },
@@ -46,19 +46,19 @@ export const planMachine = async (
     };
   }
   const known = await recordNamed(client.call, machines, { name, archived: false });
-  const kind = runner?.kind ?? known?.runner.kind;
-  if (kind === undefined)
+  const executing = runner ?? known?.runner;
+  if (executing === undefined)
     throw new CommandError(
       `There is no machine ${plain(name)} yet. Say how it executes: --program NAME, --cog MODEL, --comfyui or --machine MACHINE.`,
     );
-  checkKind(kind);
+  checkRunner(executing);
   if (known !== undefined) {
     // Its other deployments could not be executed any more.
-    if ((known.runner.kind === 'code') !== (kind === 'code'))
+    if (codeOf(known.runner) !== codeOf(executing))
       throw new CommandError(
-        `There is a machine ${plain(name)} already, and it ${known.runner.kind === 'code' ? 'executes the code of folders' : `has the runner ${known.runner.kind}`}. Give the deployment another name with --name, or name another machine with --machine.`,
+        `There is a machine ${plain(name)} already, and it ${whatItHas(known.runner)}. Give the deployment another name with --name, or name another machine with --machine.`,
       );
-    const asked = { name, gpu: gpu ?? known.gpu, runner: runner ?? known.runner };
+    const asked = { name, gpu: gpu ?? known.gpu, runner: executing };
     const stays =
       parseGpuModel(asked.gpu) === known.gpu &&
       isDeepStrictEqual(choiceOf(asked.runner), choiceOf(known.runner));
@@ -77,7 +77,7 @@ export const planMachine = async (
   const machineGpu = gpu ?? firstGpu;
   if (machineGpu === undefined)
     throw new CommandError(
-      `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU${kind === 'code' ? ', or gpu = "CPU" to the file of the folder' : ''}.`,
+      `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU${executing.kind === 'code' ? ', or gpu = "CPU" to the file of the folder' : ''}.`,
     );
   const machine = { name, gpu: machineGpu, runner };
   return {
@@ -85,6 +85,14 @@ export const planMachine = async (
     planned: { id: null, name, outcome: 'new' },
     make: async (remember) => ({ item: await made(client, machines, machine, remember), outcome: 'new' }),
   };
+};
+
+/** Which code it executes; null for none. */
+const codeOf = (runner: Runner): string | null => (runner.kind === 'code' ? (runner.server ?? 'code') : null);
+
+const whatItHas = (runner: Runner): string => {
+  if (runner.kind !== 'code') return `has the runner ${runner.kind}`;
+  return runner.server ? 'executes the ComfyUI workflows of folders' : 'executes the code of folders';
 };
 
 const choiceOf = (runner: Runner): unknown => runnerKindOf(runner).choiceOf(runner);
@@ -109,13 +117,18 @@ export const checkWorkflow = (workflow: JsonValue, kind: Runner['kind']): void =
     throw new CommandError(
       'The machine executes the code of folders, and FILE is a workflow. Name another one with --machine, or the folder instead of the file.',
     );
-  if (kind !== 'comfyui') return;
+  if (kind === 'comfyui') checkPrompt(workflow, 'This');
+};
+
+/** @throws CommandError for a workflow that no ComfyUI server executes. `what`: the file, for the beginning of a sentence. */
+export const checkPrompt = (workflow: JsonValue, what: string): void => {
+  if (isEditorWorkflow(workflow)) throw new CommandError(`${what} is refused: ${EXPORT_API}.`);
   const found = comfyuiNodes(workflow);
   const nodes = isJsonObject(found) ? Object.entries(found) : [];
   const wrong = nodes.find(([, node]) => !isJsonObject(node) || typeof node['class_type'] !== 'string');
   if (nodes.length > 0 && wrong === undefined) return;
-  const what = wrong === undefined ? 'It has no nodes.' : `"${wrong[0]}" has no class_type.`;
+  const why = wrong === undefined ? 'It has no nodes.' : `"${wrong[0]}" has no class_type.`;
   throw new CommandError(
-    `This is no ComfyUI workflow in API format, an object of nodes with a class_type each. ${what} In ComfyUI choose Workflow, Export (API).`,
+    `${what} is no ComfyUI workflow in API format, an object of nodes with a class_type each. ${why} In ComfyUI choose Workflow, Export (API).`,
   );
 };

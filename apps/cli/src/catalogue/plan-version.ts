@@ -132,7 +132,11 @@ export const asStored = <Definition>(given: Definition): Definition =>
 type RandomSeed = Required<Pick<WorkflowInput, 'name' | 'type' | 'random'>> &
   Pick<WorkflowInput, 'node' | 'field' | 'minimum' | 'maximum'>;
 
-type Defined = Pick<WorkflowInput, 'name' | 'node' | 'field'>;
+interface Defined {
+  readonly name: string;
+  readonly node?: string | null | undefined;
+  readonly field?: string | null | undefined;
+}
 
 /**
  * Definitions for the seeds of a workflow that no definition gives a value: numbers in its nodes, which ComfyUI's page and ComfyUI Deploy

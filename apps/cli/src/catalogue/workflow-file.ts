@@ -28,8 +28,8 @@ export interface Deployable {
   /** Of the deployment. */
   readonly settings: SettingMembers;
   readonly runner: Runner | undefined;
-  /** @throws CommandError for a kind of runner that can never execute it */
-  readonly checkKind: (kind: Runner['kind']) => void;
+  /** @throws CommandError for a runner that can never execute it */
+  readonly checkRunner: (runner: Runner) => void;
   /** `present`: the version to compare with. */
   readonly plan: (present: WorkflowVersion | undefined) => Promise<VersionPlan>;
   /** What a person should know of it once it is deployed. */
@@ -59,7 +59,7 @@ export const workflowFile = async (
     gpu,
     settings,
     runner,
-    checkKind: (kind) => checkWorkflow(workflow, kind),
+    checkRunner: ({ kind }) => checkWorkflow(workflow, kind),
     plan: async (present) =>
       planVersion(client, present, {
         workflow,
@@ -68,13 +68,18 @@ export const workflowFile = async (
         message,
       }),
     tell: ({ runner }, version) => {
-      if (runner.kind === 'comfyui') tellFixedSeeds(client, workflow, version.inputs);
+      if (runner.kind === 'comfyui') tellFixedSeeds(client, workflow, version.inputs, '--random-seeds');
     },
   };
 };
 
-/** ComfyUI's page and ComfyUI Deploy draw another one for each run. */
-const tellFixedSeeds = ({ screen }: Client, workflow: JsonValue, inputs: WorkflowVersion['inputs']): void => {
+/** ComfyUI's page and ComfyUI Deploy draw another one for each run. `how`: what makes them inputs. */
+export const tellFixedSeeds = (
+  { screen }: Client,
+  workflow: JsonValue,
+  inputs: WorkflowVersion['inputs'],
+  how: string,
+): void => {
   const seeds = randomSeeds(workflow, inputs);
   const fixed = seeds
     .filter(({ node }) => node !== undefined)
@@ -82,10 +87,10 @@ const tellFixedSeeds = ({ screen }: Client, workflow: JsonValue, inputs: Workflo
   const hidden = seeds.filter(({ node }) => node === undefined).map(({ name }) => name);
   if (fixed.length > 0)
     screen.hint(
-      `Each run has the same ${plain(fixed.join(', '))}. With --random-seeds each draws another one, and shows it.`,
+      `Each run has the same ${plain(fixed.join(', '))}. With ${how} each draws another one, and shows it.`,
     );
   if (hidden.length > 0)
     screen.hint(
-      `Nobody is shown which ${plain(hidden.join(', '))} a run draws. With --random-seeds it is an input of the run.`,
+      `Nobody is shown which ${plain(hidden.join(', '))} a run draws. With ${how} it is an input of the run.`,
     );
 };

@@ -1,6 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CodeManifest, MAX_SECRETS, ModelAtUrl, variableProblems } from '@runledger/contracts/catalogue/code';
+import {
+  CodeManifest,
+  ComfyuiManifest,
+  MAX_CUSTOM_NODES,
+  MAX_SECRETS,
+  ModelAtUrl,
+  PathInFolder,
+  variableProblems,
+  type CustomNode,
+} from '@runledger/contracts/catalogue/code';
 import { SecretName } from '@runledger/contracts/http/catalogue/secrets';
 import { numberOf } from '@runledger/contracts/exact-number';
 import { NewDeployment } from '@runledger/contracts/http/catalogue/deployments';
@@ -20,9 +29,11 @@ export interface FolderConfig {
   /** For messages, such as `runledger.toml`. */
   readonly file: string;
   readonly name: string | undefined;
+  /** Without `comfyui`, whose workflow is a file of the folder. */
   readonly manifest: FolderManifest;
   /** Weights that are files of this machine, by their paths among the models. The manifest has the others. */
   readonly localModels: Readonly<Record<string, ModelOfMachine>>;
+  readonly comfyui: FolderComfyui | undefined;
   readonly gpu: string | undefined;
   /** Members of a deployment. Those that the file does not have are missing. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -32,6 +43,15 @@ export interface FolderConfig {
 
 /** All but the hash of the archive, which is not packed yet. */
 export type FolderManifest = Omit<CodeManifest, 'code_sha256'>;
+
+/** A workflow for ComfyUI, as `[comfyui]` says it. */
+export interface FolderComfyui {
+  /** A file of the folder. */
+  readonly workflow: string;
+  /** Whether its seeds are other ones for each run. */
+  readonly random_seeds?: boolean;
+  readonly custom_nodes?: Readonly<Record<string, CustomNode>>;
+}
 
 const FILE = 'runledger.toml';
 const PYTHON_FILE = 'pyproject.toml';
@@ -51,7 +71,7 @@ export const readFolderConfig = async (folder: string): Promise<FolderConfig> =>
       ].join('\n'),
     );
   const read = table as unknown as Static<typeof Config>;
-  const { name, gpu, inputs, models: entries, ...rest } = read;
+  const { name, gpu, inputs, comfyui, models: entries, ...rest } = read;
   const { remote, local } = modelsIn(entries);
   const others = remote === undefined ? rest : { ...rest, models: remote };
   const members = Object.entries(others);
@@ -60,6 +80,7 @@ export const readFolderConfig = async (folder: string): Promise<FolderConfig> =>
     name,
     localModels: local,
     gpu: gpu ?? undefined,
+    comfyui: comfyui as FolderComfyui | undefined,
     manifest: Object.fromEntries(members.filter(([member]) => Object.hasOwn(MANIFEST, member))),
     settings: Object.fromEntries(members.filter(([member]) => !Object.hasOwn(MANIFEST, member))),
     inputs:
@@ -186,6 +207,7 @@ const saying = (msg: string): { readonly 'x-refusal': object } => ({
 
 const {
   code_sha256: _code,
+  comfyui: _comfyui,
   run,
   python,
   requirements,
@@ -194,6 +216,7 @@ const {
   models,
   ...asTheyAre
 } = CodeManifest.properties;
+const { custom_nodes: customNodes } = ComfyuiManifest.properties;
 
 /** Unknown members are looked for apart. */
 const ModelEntry = Type.Object({
@@ -247,13 +270,35 @@ const MANIFEST = {
   models: Type.Optional(Type.Object({}, { additionalProperties: ModelEntry })),
 };
 
+/** One of a path, and a URL with its hash. */
+const NodeEntry = Type.Object({
+  path: Type.Optional({
+    ...PathInFolder,
+    ...saying('Write the path of a folder in the folder, such as "nodes/my-nodes"'),
+  }),
+  url: Type.Optional(ModelEntry.properties.url),
+  sha256: Type.Optional(ModelEntry.properties.sha256),
+});
+
+const Comfyui = Type.Object({
+  workflow: {
+    ...PathInFolder,
+    ...saying('Write the path of a file in the folder, such as "workflow_api.json"'),
+  },
+  random_seeds: Type.Optional(Type.Boolean()),
+  custom_nodes: Type.Optional(
+    Type.Object({}, { additionalProperties: NodeEntry, maxProperties: MAX_CUSTOM_NODES }),
+  ),
+});
+
 const { workflow_version_id: _version, machine_id: _machine, name, ...SETTINGS } = NewDeployment.properties;
-const { name: _input, node: _node, field: _field, ...INPUT } = NewInputDefinition.properties;
+const { name: _input, ...INPUT } = NewInputDefinition.properties;
 const Input = Type.Object(INPUT);
 
 const Config = Type.Object({
   name: Type.Optional(name),
   ...MANIFEST,
+  comfyui: Type.Optional(Comfyui),
   ...SETTINGS,
   inputs: Type.Optional(Type.Object({}, { additionalProperties: Input })),
 });
@@ -270,6 +315,9 @@ const problemsIn = (table: JsonObject): Problem[] => {
   const unknown = [
     ...unknownIn(Config, table, []),
     ...membersOf(table['models']).flatMap(([path, file]) => unknownIn(ModelEntry, file, ['models', path])),
+    ...membersOf(membersIn(table['comfyui'], 'custom_nodes')).flatMap(([node, from]) =>
+      unknownIn(NodeEntry, from, ['comfyui', 'custom_nodes', node]),
+    ),
     ...membersOf(table['inputs']).flatMap(([input, definition]) =>
       unknownIn(Input, definition, ['inputs', input]),
     ),
@@ -296,24 +344,35 @@ const unknownIn = (schema: TSchema, value: unknown, at: Problem['path']): Proble
     ),
   );
 
+const membersIn = (value: unknown, member: string): unknown =>
+  isJsonObject(value) ? value[member] : undefined;
+
 const membersOf = (value: unknown): [string, unknown][] => (isJsonObject(value) ? Object.entries(value) : []);
 
 /** What is wrong with members that are right alone. */
 const problemsTogether = (config: Static<typeof Config>): Problem[] => {
-  const { run: called, command, mode, gpu, gpus } = config;
-  const stays = called !== undefined || mode === 'resident';
+  const { run: called, command, comfyui, mode, gpu, gpus } = config;
+  const stays = called !== undefined || comfyui !== undefined || mode === 'resident';
   return [
-    ...(called === undefined && command === undefined
+    ...(called === undefined && command === undefined && comfyui === undefined
       ? [
           problem(
             ['run'],
-            'Write what is executed: run = "predict.py:predict", or command = ["python", "main.py"]',
+            'Write what is executed: run = "predict.py:predict", or command = ["python", "main.py"], or a table [comfyui]',
           ),
         ]
       : []),
+    ...(comfyui === undefined ? [] : comfyuiProblems(config)),
     ...(called !== undefined && command !== undefined
       ? [problem(['command'], 'Write run, a function, or command, a program: not both')]
       : []),
+    ...membersOf(comfyui === undefined ? config.inputs : {}).flatMap(([input, definition]) =>
+      (['node', 'field'] as const)
+        .filter((member) => membersIn(definition, member) !== undefined)
+        .map((member) =>
+          problem(['inputs', input, member], 'Leave it out: only a workflow of [comfyui] has nodes'),
+        ),
+    ),
     ...(called !== undefined && mode !== undefined
       ? [problem(['mode'], 'Leave it out: it is of a command, and a function of run always stays')]
       : []),
@@ -346,6 +405,47 @@ const problemsTogether = (config: Static<typeof Config>): Problem[] => {
       problem(path, why),
     ),
   ];
+};
+
+const comfyuiProblems = ({
+  comfyui,
+  run: called,
+  command,
+  mode,
+  ...config
+}: Static<typeof Config>): Problem[] => [
+  ...(called !== undefined || command !== undefined
+    ? [problem(['comfyui'], 'Write one of run, a function, command, a program, and [comfyui], a workflow')]
+    : []),
+  ...(mode === undefined
+    ? []
+    : [problem(['mode'], 'Leave it out: it is of a command, and ComfyUI always stays')]),
+  ...(['python', 'requirements'] as const)
+    .filter((member) => config[member] !== undefined)
+    .map((member) => problem([member], OF_MACHINE)),
+  ...membersOf(comfyui?.custom_nodes).flatMap(([node, from]) =>
+    nodeProblem(node, from).map((why) => problem(['comfyui', 'custom_nodes', node], why)),
+  ),
+];
+
+const OF_MACHINE =
+  'Leave it out: the Python and the packages are those of the ComfyUI of the machine, and a requirements.txt of a custom node adds what it needs';
+
+const nodeProblem = (node: string, from: unknown): string[] => {
+  const [path, url, sha256] = ['path', 'url', 'sha256'].map((member) => membersIn(from, member));
+  if (!keysOf(customNodes).test(node))
+    return [
+      'Write a name of letters, digits, dots, dashes and underscores that does not end in .disabled: ComfyUI gets a folder with it',
+    ];
+  if (path !== undefined && url !== undefined)
+    return ['Write path, a folder in the folder, or url, an archive: not both'];
+  if (path === undefined && url === undefined)
+    return ['Write where it is: { path = "nodes/my-nodes" }, or { url = "https://…", sha256 = "…" }'];
+  if (path !== undefined && sha256 !== undefined)
+    return ['Leave sha256 out: it is of an archive, and the hash of the version covers a path'];
+  return url !== undefined && sha256 === undefined
+    ? ['Write the sha256 of the archive beside its url: 64 hexadecimal digits in lower case']
+    : [];
 };
 
 const modelProblem = (path: string): Problem[] =>

@@ -5,14 +5,17 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream } from 'node:stream/web';
+import type { ComfyuiManifest } from '@runledger/contracts/catalogue/code';
 import type { Runner } from '@runledger/contracts/catalogue/runners';
 import { SecretList } from '@runledger/contracts/http/catalogue/secrets';
 import { counted } from '@runledger/contracts/events/fact-sentence';
 import type { NewInputDefinition, WorkflowVersion } from '@runledger/contracts/http/catalogue/workflows';
+import { isJsonObject, type JsonObject } from '@runledger/contracts/json';
 import { at, failureOf, retryForAMinute, send } from '../api/api-call.ts';
 import { deploymentSettingsOf, definedIn, type SettingMembers } from '../catalogue/deployment-settings.ts';
-import { made, samePlan, withOrigin, type VersionPlan } from '../catalogue/plan-version.ts';
-import type { Deployable, DeployOptions } from '../catalogue/workflow-file.ts';
+import { checkPrompt } from '../catalogue/plan-machine.ts';
+import { made, randomSeeds, samePlan, withOrigin, type VersionPlan } from '../catalogue/plan-version.ts';
+import { tellFixedSeeds, type Deployable, type DeployOptions } from '../catalogue/workflow-file.ts';
 import { versionsOf } from '../catalogue/workflows.ts';
 import type { Client } from '../command/command-context.ts';
 import { CommandError, plain } from '../command/command-error.ts';
@@ -20,7 +23,13 @@ import type { GpuStep } from '../command/option-values.ts';
 import { uploadBlob } from '../runs/files.ts';
 import { contentsOf, packed, type Archive, type Contents } from './archive.ts';
 import { changeLines, changesSince, isSame, type Compared } from './changes.ts';
-import { nameFor, readFolderConfig, type FolderConfig, type FolderManifest } from './config.ts';
+import {
+  nameFor,
+  readFolderConfig,
+  type FolderComfyui,
+  type FolderConfig,
+  type FolderManifest,
+} from './config.ts';
 import { bytesOf, contentOf, filesOf, sizeOf } from './folder-files.ts';
 import { localModels, missingModels, pathsIn, sendModel, type LocalModel } from './local-models.ts';
 import { inputsOfFunction } from './signature.ts';
@@ -33,14 +42,13 @@ export const deployedFolder = async (
 ): Promise<Deployable> => {
   refuseOptionsOfFiles(options);
   const config = await readFolderConfig(folder);
-  const { file } = config;
+  const { file, comfyui } = config;
   const name = options.name ?? config.name;
   if (name === undefined)
     throw new CommandError(
       `${file} has no name for the deployment. Write name = "${nameFor(folder)}", or give one with --name.`,
     );
   const weights = await localModels(client, folder, { configFile: file, models: config.localModels });
-  const manifest = withModels(config.manifest, weights);
   const { files, leftOut } = await filesOf(folder, await pathsIn(folder, weights));
   if (leftOut.length > 0)
     client.screen.hint(
@@ -51,9 +59,15 @@ export const deployedFolder = async (
     throw new CommandError(
       'The folder has no files that are not ignored. See .gitignore and .runledgerignore.',
     );
-  for (const [member, path] of namedFiles(manifest))
-    await checkIsPacked(folder, paths, { file, member, path });
+  for (const [member, path] of namedFiles(config)) await checkIsPacked(folder, paths, { file, member, path });
+  for (const [member, path] of namedFolders(comfyui)) checkHasFiles(paths, { file, member, path });
+  const prompt = comfyui && (await promptOf(client, folder, { file, path: comfyui.workflow }));
+  const manifest = {
+    ...withModels(config.manifest, weights),
+    ...(comfyui && prompt && { comfyui: { workflow: prompt, ...nodesOf(comfyui) } }),
+  };
   const inputs = config.inputs ?? (await inputsOf(folder, manifest));
+  if (comfyui?.random_seeds === true && prompt) inputs.push(...randomSeeds(prompt, inputs));
   const archive = await packed(folder, files);
   const size = `${counted(files.length, 'file')}, ${sizeOf(bytesOf(files))}, packed ${sizeOf(archive.bytes.byteLength)}`;
   const origin =
@@ -64,8 +78,9 @@ export const deployedFolder = async (
   return {
     name,
     ...settingsOf(config, options),
-    runner: options.machine === undefined ? { kind: 'code' } : undefined,
-    checkKind,
+    runner:
+      options.machine === undefined ? { kind: 'code', ...(comfyui && { server: 'comfyui' }) } : undefined,
+    checkRunner: (runner) => checkRunner(runner, comfyui === undefined ? undefined : 'comfyui'),
     plan: (present) =>
       planCode(client, present, {
         folder,
@@ -77,7 +92,9 @@ export const deployedFolder = async (
         origin,
         message: options.message,
       }),
-    tell: () => undefined,
+    tell: (_machine, version) => {
+      if (prompt) tellFixedSeeds(client, prompt, version.inputs, 'random_seeds = true in [comfyui]');
+    },
   };
 };
 
@@ -104,7 +121,12 @@ const refuseOptionsOfFiles = (options: DeployOptions): void => {
   );
 };
 
-const checkKind = (kind: Runner['kind']): void => {
+const checkRunner = (runner: Runner, server: 'comfyui' | undefined): void => {
+  const { kind } = runner;
+  if (kind === 'code' && (runner.server ?? undefined) !== server)
+    throw new CommandError(
+      `The machine of --machine executes ${server === undefined ? 'the ComfyUI workflows of folders, and this folder has other code' : 'the code of folders, and this folder has a ComfyUI workflow'}. Leave --machine out, and the deployment gets one of its own.`,
+    );
   if (kind !== 'code')
     throw new CommandError(
       `The machine of --machine executes ${kind === 'comfyui' ? 'ComfyUI workflows' : `with the runner ${kind}`}, and not the code of folders. Leave --machine out, and the deployment gets one of its own.`,
@@ -140,12 +162,46 @@ const withModels = (manifest: FolderManifest, weights: readonly LocalModel[]): F
 
 type NamedFile = readonly [member: string, path: string];
 
-/** Files of the folder that the manifest names. */
-const namedFiles = ({ run, command, requirements }: FolderManifest): NamedFile[] => [
+/** Files of the folder that its file names. */
+const namedFiles = ({
+  manifest: { run, command, requirements },
+  comfyui,
+}: Pick<FolderConfig, 'manifest' | 'comfyui'>): NamedFile[] => [
+  ...(comfyui === undefined ? [] : [['comfyui.workflow', comfyui.workflow] as const]),
   ...(run === undefined ? [] : [['run', functionIn(run).file] as const]),
   ...(requirements === undefined ? [] : [['requirements', requirements] as const]),
   ...(command?.[0]?.startsWith('./') ? [['command', command[0].slice(2)] as const] : []),
 ];
+
+const namedFolders = (comfyui: FolderComfyui | undefined): NamedFile[] =>
+  Object.entries(comfyui?.custom_nodes ?? {}).flatMap(([node, from]) =>
+    'path' in from ? [[`comfyui.custom_nodes.${node}`, from.path] as const] : [],
+  );
+
+const checkHasFiles = (
+  paths: ReadonlySet<string>,
+  { file, member, path }: { readonly file: string; readonly member: string; readonly path: string },
+): void => {
+  if ([...paths].some((each) => each.startsWith(`${path}/`))) return;
+  throw new CommandError(
+    `${file}: ${member} names ${plain(path)}, and the folder has no files below it that are not ignored. Write the path of a folder with custom nodes, from the folder on.`,
+  );
+};
+
+/** @throws CommandError */
+const promptOf = async (
+  { readJsonFile }: Client,
+  folder: string,
+  { file, path }: { readonly file: string; readonly path: string },
+): Promise<JsonObject> => {
+  const workflow = await readJsonFile(`${file}: comfyui.workflow`, join(folder, path));
+  checkPrompt(workflow, plain(path));
+  if (isJsonObject(workflow)) return workflow;
+  throw new CommandError(`${plain(path)} is no JSON object.`);
+};
+
+const nodesOf = ({ custom_nodes }: FolderComfyui): Omit<ComfyuiManifest, 'workflow'> =>
+  custom_nodes === undefined ? {} : { custom_nodes };
 
 const functionIn = (run: string): { readonly file: string; readonly name: string } => {
   const at = run.lastIndexOf(':');

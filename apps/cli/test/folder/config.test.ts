@@ -4,6 +4,8 @@ import { codeFolder } from '../fixtures/code-folder.ts';
 
 const SHA = 'a'.repeat(64);
 
+const comfyui = (more: string, above = ''): string => `${above}\n[comfyui]\nworkflow = "w.json"\n${more}\n`;
+
 const reading = (toml: string) => readFolderConfig(codeFolder({ 'runledger.toml': toml }));
 
 describe('the file of a folder', () => {
@@ -54,6 +56,40 @@ prompt = { type = "string", required = true }
       ],
     });
     expect(JSON.stringify(config.inputs)).toContain('"maximum":18446744073709551615');
+  });
+
+  it('says which workflow ComfyUI executes, with which nodes and models', async () => {
+    const config = await reading(`
+name = "portraits"
+max_runs = 50
+
+[comfyui]
+workflow = "workflow_api.json"
+random_seeds = true
+custom_nodes.mine = { path = "nodes/mine" }
+custom_nodes.Impact-Pack = { url = "https://example.com/impact.tar.gz", sha256 = "${SHA}" }
+
+[models]
+"checkpoints/sd15.safetensors" = { url = "https://example.com/sd15", sha256 = "${SHA}" }
+
+[inputs]
+prompt = { type = "string", node = "6", field = "text" }
+`);
+    expect(config).toMatchObject({
+      manifest: {
+        max_runs: 50,
+        models: { 'checkpoints/sd15.safetensors': { url: 'https://example.com/sd15', sha256: SHA } },
+      },
+      comfyui: {
+        workflow: 'workflow_api.json',
+        random_seeds: true,
+        custom_nodes: {
+          mine: { path: 'nodes/mine' },
+          'Impact-Pack': { url: 'https://example.com/impact.tar.gz', sha256: SHA },
+        },
+      },
+      inputs: [{ name: 'prompt', type: 'string', node: '6', field: 'text' }],
+    });
   });
 
   it('may be a table of pyproject.toml', async () => {
@@ -169,6 +205,57 @@ prompt = { type = "string", required = true }
     ['run = "a.py:f"\ngpu = "L4"\ngpus = ["T4"]', 'gpus: Write gpu, one model, or gpus'],
     ['run = "a.py:f"\nname = 7', 'name: Write a text'],
     ['run = ', 'runledger.toml is not valid TOML, line 1, column'],
+    ['[comfyui]', 'comfyui.workflow: This is required: write it'],
+    ['[comfyui]\nworkflow = "../w.json"', 'comfyui.workflow: Write the path of a file in the folder'],
+    ['[comfyui]\nworkflw = "w.json"', 'comfyui.workflw: There is no such member; did you mean "workflow"?'],
+    ['run = "a.py:f"\n[comfyui]\nworkflow = "w.json"', 'comfyui: Write one of run, a function, command'],
+    ['command = ["x"]\n[comfyui]\nworkflow = "w.json"', 'comfyui: Write one of run, a function, command'],
+    [
+      comfyui('', 'python = "3.11"'),
+      'python: Leave it out: the Python and the packages are those of the ComfyUI',
+    ],
+    [comfyui('', 'requirements = "r.txt"'), 'requirements: Leave it out: the Python and the packages'],
+    [comfyui('', 'mode = "resident"'), 'mode: Leave it out: it is of a command, and ComfyUI always stays'],
+    [
+      comfyui('custom_nodes.a = { paht = "a" }'),
+      'comfyui.custom_nodes.a.paht: There is no such member; did you mean "path"?',
+    ],
+    [
+      comfyui('custom_nodes.a = { path = "../a" }'),
+      'comfyui.custom_nodes.a.path: Write the path of a folder in the folder',
+    ],
+    [
+      comfyui('custom_nodes.a = {}'),
+      'comfyui.custom_nodes.a: Write where it is: { path = "nodes/my-nodes" }, or',
+    ],
+    [
+      comfyui(`custom_nodes.a = { path = "a", url = "https://x" }`),
+      'comfyui.custom_nodes.a: Write path, a folder in the folder, or url',
+    ],
+    [
+      comfyui(`custom_nodes.a = { path = "a", sha256 = "${SHA}" }`),
+      'comfyui.custom_nodes.a: Leave sha256 out',
+    ],
+    [
+      comfyui('custom_nodes.a = { url = "https://x" }'),
+      'comfyui.custom_nodes.a: Write the sha256 of the archive beside its url',
+    ],
+    [
+      comfyui('custom_nodes.a = { url = "https://x", sha256 = "x" }'),
+      'comfyui.custom_nodes.a.sha256: Write the SHA-256 of the file',
+    ],
+    [
+      comfyui('custom_nodes."a/b" = { path = "a" }'),
+      'comfyui.custom_nodes."a/b": Write a name of letters, digits',
+    ],
+    [
+      comfyui('custom_nodes."a.disabled" = { path = "a" }'),
+      'comfyui.custom_nodes."a.disabled": Write a name',
+    ],
+    [
+      'run = "a.py:f"\n[inputs]\nn = { type = "integer", node = "6", field = "x" }',
+      'inputs.n.node: Leave it out: only a workflow of [comfyui] has nodes',
+    ],
   ])('that says %j is refused', async (toml, why) => {
     await expect(reading(toml)).rejects.toThrow(why);
   });

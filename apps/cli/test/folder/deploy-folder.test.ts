@@ -146,6 +146,60 @@ describe('runledger deploy of a folder', () => {
     expect(version).toMatchObject({ number: 1 });
   });
 
+  it('has a ComfyUI workflow, whose machine executes nothing else', async () => {
+    const toml = (more = '') =>
+      `name = "comfy"\ngpu = "CPU"\n[comfyui]\nworkflow = "api.json"\ncustom_nodes.mine = { path = "nodes/mine" }\n${more}[inputs]\nword = { type = "string", node = "1", field = "text" }\n`;
+    const prompt = { '1': { class_type: 'Echo', inputs: { text: 'x', seed: 5 } } };
+    const cwd = codeFolder({ 'runledger.toml': toml() });
+    expect(await refused(cwd)).toContain('comfyui.workflow names api.json, and there is no such file');
+    writeFiles(cwd, { 'api.json': '{' });
+    expect(await refused(cwd)).toContain(
+      'comfyui.custom_nodes.mine names nodes/mine, and the folder has no files',
+    );
+    writeFiles(cwd, { 'nodes/mine/__init__.py': '' });
+    expect(await refused(cwd)).toContain('runledger.toml: comfyui.workflow: ');
+    const saved = { last_node_id: 1, nodes: [{ id: 1, type: 'Echo' }], links: [] };
+    writeFiles(cwd, { 'api.json': JSON.stringify(saved) });
+    expect(await refused(cwd)).toContain(
+      "api.json is refused: this is a workflow as ComfyUI's editor saves it",
+    );
+    writeFiles(cwd, { 'api.json': '{"1": {}}' });
+    expect(await refused(cwd)).toContain('api.json is no ComfyUI workflow in API format');
+    writeFiles(cwd, { 'api.json': JSON.stringify(prompt), 'runledger.toml': toml().replace('"1"', '"7"') });
+    expect(await refused(cwd)).toContain('The workflow has no node "7"');
+    writeFiles(cwd, { 'runledger.toml': toml() });
+    const { stderr } = await cli(['deploy'], { cwd });
+    expect(stderr).toContain('Each run has the same seed of node 1. With random_seeds = true in [comfyui]');
+    writeFiles(cwd, { 'runledger.toml': toml('random_seeds = true\n') });
+    const { version } = await deploy(cwd);
+    expect(version).toMatchObject({ number: 2 });
+    expect(await deploy(cwd)).toMatchObject({ version: { outcome: 'unchanged' } });
+    expect(await json(['machines', 'show', 'comfy'])).toMatchObject({
+      runner: { kind: 'code', server: 'comfyui' },
+    });
+    const { workflow_id } = (await json(['deployments', 'show', 'comfy'])) as unknown as {
+      workflow_id: string;
+    };
+    expect(await read(`/workflows/${workflow_id}/versions/${version.id}`)).toMatchObject({
+      workflow: { comfyui: { workflow: prompt, custom_nodes: { mine: { path: 'nodes/mine' } } } },
+      inputs: [
+        { name: 'word', type: 'string', node: '1', field: 'text' },
+        { name: 'seed', type: 'integer', random: true, node: '1', field: 'seed' },
+      ],
+    });
+    const other = folderOf('no-comfy');
+    expect(await refused(other, '--machine', 'comfy')).toContain(
+      'executes the ComfyUI workflows of folders, and this folder has other code',
+    );
+    await deploy(other);
+    expect(await refused(cwd, '--name', 'apart', '--machine', 'no-comfy')).toContain(
+      'executes the code of folders, and this folder has a ComfyUI workflow',
+    );
+    expect(await refused(cwd, '--name', 'no-comfy')).toContain(
+      'There is a machine no-comfy already, and it executes the code of folders.',
+    );
+  });
+
   it('has settings from its file, and others from options', async () => {
     const file =
       'name = "settled"\ncommand = ["true"]\ngpus = ["L4", "T4"]\n[retry]\nattempts = 2\non = ["crashed"]\n';

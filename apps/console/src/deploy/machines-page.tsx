@@ -62,7 +62,7 @@ const runnerWords = (runner: Runner): string => {
     case 'comfyui':
       return 'ComfyUI';
     case 'code':
-      return 'code of versions';
+      return runner.server ? 'code of versions for ComfyUI' : 'code of versions';
   }
 };
 

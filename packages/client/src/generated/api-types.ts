@@ -2324,6 +2324,8 @@ export interface components {
              * @constant
              */
             kind: "code";
+            /** @description Only for versions with a ComfyUI workflow, which a ComfyUI of the executor executes with their custom nodes and models. For all other code when it is null or omitted. */
+            server?: "comfyui" | null;
         };
         /**
          * CogRunner
@@ -4986,7 +4988,7 @@ export interface components {
             /** @description The definitions of the inputs, each name once; together at most 64 KiB as JSON. Null counts as omitted. */
             inputs?: components["schemas"]["NewInputDefinition"][] | null;
             /**
-             * @description The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`. Null counts as omitted.
+             * @description The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run`, `command` or `comfyui`. Null counts as omitted.
              * @example 0a5a0a53-8d1c-8f1e-9d6b-2f5f3a9f7c11
              */
             code?: string | null;

@@ -12,6 +12,8 @@ export const StoredCode = Type.Object({
   sha256: Sha256,
   bytes: Type.Integer({ minimum: 1, maximum: MAX_CODE_BYTES }),
   pieces: Type.Array(Sha256, { minItems: 1 }),
+  /** What of the machine executes it; left out where it is executed itself. */
+  server: Type.Optional(Type.Literal('comfyui')),
 });
 export type StoredCode = Static<typeof StoredCode>;
 
@@ -60,10 +62,36 @@ export const ModelFile = Type.Union([ModelAtUrl, KeptModel]);
 export type ModelFile = Static<typeof ModelFile>;
 
 export const isKeptModel = (model: ModelFile): model is KeptModel => !('url' in model);
+/** Custom nodes of ComfyUI: a folder of the code, or an archive with one folder (tar with gzip or zstd, or zip). */
+export const CustomNode = Type.Union([
+  Type.Object({ path: PathInFolder }, ONLY),
+  Type.Object({ url: Type.String({ pattern: '^https?://', maxLength: 2048 }), sha256: Sha256 }, ONLY),
+]);
+export type CustomNode = Static<typeof CustomNode>;
+
+/** They become folders of these names, as ComfyUI loads them. It skips what ends in `.disabled`. */
+export const CUSTOM_NODE_NAME = '^(?!.*\\.(?:disabled|DISABLED)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$';
+export const MAX_CUSTOM_NODES = 64;
+
+/** What a ComfyUI server of the executor is made of, and the prompt that each run is. */
+export const ComfyuiManifest = Type.Object(
+  {
+    /** In ComfyUI's API format, or the body that its page sends. */
+    workflow: Type.Record(Type.String(), Type.Unknown()),
+    custom_nodes: Type.Optional(
+      Type.Record(Type.String({ pattern: CUSTOM_NODE_NAME }), CustomNode, {
+        ...ONLY,
+        maxProperties: MAX_CUSTOM_NODES,
+      }),
+    ),
+  },
+  ONLY,
+);
+export type ComfyuiManifest = Static<typeof ComfyuiManifest>;
 
 /**
  * What an executor makes of the code of a version. It is the workflow of such a version, so its hash covers the code and all that is said here.
- * Exactly one of `run` and `command` says what is executed.
+ * Exactly one of `run`, `command` and `comfyui` says what is executed.
  */
 export const CodeManifest = Type.Object(
   {
@@ -78,6 +106,8 @@ export const CodeManifest = Type.Object(
     ),
     /** A program and its arguments, started in the folder. The first is a name on PATH, or a path below the folder such as `./run.sh`. */
     command: Type.Optional(Type.Array(Type.String({ maxLength: 4096 }), { minItems: 1, maxItems: 64 })),
+    /** A workflow for ComfyUI, with its custom nodes. The Python and its packages then are those of the machine's ComfyUI. */
+    comfyui: Type.Optional(ComfyuiManifest),
     /** Of a command: one process for each run, which is the default, or one that stays. */
     mode: Type.Optional(Type.Enum(['once', 'resident'])),
     /** Such as `3.11`; that of the machine when it is left out. */
@@ -94,14 +124,17 @@ export const CodeManifest = Type.Object(
         maxProperties: MAX_SECRETS,
       }),
     ),
-    /** By their paths in `$RUNLEDGER_MODELS`. */
+    /** By their paths in `$RUNLEDGER_MODELS`, or below ComfyUI's folder of models. */
     models: Type.Optional(Type.Record(Type.String({ pattern: PATH }), ModelFile, ONLY)),
     /** Of a process that stays: seconds until it is ready, and until it is ended without a run; and how many runs it has. */
     start_timeout_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 7 * 24 * 3_600 })),
     idle_timeout_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 7 * 24 * 3_600 })),
     max_runs: Type.Optional(Type.Integer({ minimum: 1 })),
   },
-  { additionalProperties: false, oneOf: [{ required: ['run'] }, { required: ['command'] }] },
+  {
+    additionalProperties: false,
+    oneOf: [{ required: ['run'] }, { required: ['command'] }, { required: ['comfyui'] }],
+  },
 );
 export type CodeManifest = Static<typeof CodeManifest>;
 

@@ -2,12 +2,18 @@ import { isJsonObject } from '../json.ts';
 
 /**
  * What may be the nodes of a workflow for ComfyUI, by their ids. It is in the API format, or it is the body that ComfyUI's page sends: that has
- * them as `prompt`, beside the workflow of the editor.
+ * them as `prompt`, beside the workflow of the editor. Or it is a manifest of code, which has one of these.
  */
-export const comfyuiNodes = (workflow: unknown): unknown =>
-  isJsonObject(workflow) && isJsonObject(workflow['prompt']) && !('class_type' in workflow['prompt'])
+export const comfyuiNodes = (given: unknown): unknown => {
+  const workflow = isManifest(given) ? given.comfyui.workflow : given;
+  return isJsonObject(workflow) && isJsonObject(workflow['prompt']) && !('class_type' in workflow['prompt'])
     ? workflow['prompt']
     : workflow;
+};
+
+/** `code_sha256` of a node would be an object. */
+const isManifest = (given: unknown): given is { readonly comfyui: Readonly<Record<string, unknown>> } =>
+  isJsonObject(given) && typeof given['code_sha256'] === 'string' && isJsonObject(given['comfyui']);
 
 /** Whether a workflow is one as ComfyUI's editor saves it, which its server does not execute: lists of nodes and of the links between them. */
 export const isEditorWorkflow = (workflow: unknown): boolean => {

@@ -100,10 +100,22 @@ export const cog: RunnerKind<typeof cogChoice, typeof cogRunner> = {
   setting: 'EXECUTOR_COG',
 };
 
-const codeChoice = Type.Object({ kind: Type.Literal('code') });
+const codeChoice = Type.Object({
+  kind: Type.Literal('code'),
+  server: Type.Optional(Type.Literal('comfyui')),
+});
 
 const codeRunner = Type.Object(
-  { kind: Type.Literal('code', { description: 'The code of the version itself.' }) },
+  {
+    kind: Type.Literal('code', { description: 'The code of the version itself.' }),
+    server: optional(
+      Type.Literal('comfyui', {
+        description:
+          'Only for versions with a ComfyUI workflow, which a ComfyUI of the executor executes with their custom nodes and models.',
+      }),
+      'For all other code when it is null or omitted.',
+    ),
+  },
   {
     title: 'CodeRunner',
     description:
@@ -115,11 +127,15 @@ const codeRunner = Type.Object(
 const code: RunnerKind<typeof codeChoice, typeof codeRunner> = {
   choice: codeChoice,
   runner: codeRunner,
-  choiceOf: ({ kind }) => ({ kind }),
-  capability: () => 'runner:code',
-  label: () => 'code',
-  offers: () => 'runs the code of versions',
-  requirement: () => 'accepts the code of this organisation',
+  choiceOf: ({ kind, server }) => ({ kind, ...(typeof server === 'string' ? { server } : {}) }),
+  capability: ({ server }) => (server === undefined ? 'runner:code' : `runner:code:${server}`),
+  label: ({ server }) => (server ? 'code for ComfyUI' : 'code'),
+  offers: ({ server }) =>
+    server === undefined ? 'runs the code of versions' : 'runs the code of versions with a ComfyUI',
+  requirement: ({ server }) =>
+    server === undefined
+      ? 'accepts the code of this organisation'
+      : 'has a ComfyUI for the code of this organisation (EXECUTOR_COMFYUI_FOLDER)',
   setting: 'EXECUTOR_CODE',
 };
 

@@ -32,8 +32,14 @@ export const codeArchives = (
 ): CodeArchives => ({
   find: async (org_id, named) => {
     const file = await archiveOf(files, store, org_id, named);
-    const kept = await modelsIn(models, org_id, named.workflow);
-    return { bytes: file.bytes, models: kept, keep: () => storeCode(kit, store, file) };
+    const { workflow } = named;
+    const kept = await modelsIn(models, org_id, workflow);
+    const server = isRecord(workflow) && isRecord(workflow['comfyui']) ? { server: 'comfyui' as const } : {};
+    return {
+      bytes: file.bytes,
+      models: kept,
+      keep: async () => ({ ...(await storeCode(kit, store, file)), ...server }),
+    };
   },
   send: (ctx, version) => sendCode(kit, ctx, version),
 });

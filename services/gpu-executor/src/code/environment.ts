@@ -166,7 +166,7 @@ const withPython = async (
   return environmentOf(made, { sha256, code, bin, tools, python: join(bin, 'python') });
 };
 
-const environmentOf = (
+export const environmentOf = (
   held: HeldFolder,
   of: Omit<Environment, 'folder' | 'wasThere' | keyof Disposable>,
 ): Environment => ({
@@ -195,10 +195,14 @@ const scriptOf = (file: string | null, hasLock: boolean): string => {
   return steps.join(' && ');
 };
 
-const indexOptions = ({ index, wheelHouse }: EnvironmentSettings): string[] => [
+export const indexOptions = ({ index, wheelHouse }: EnvironmentSettings): string[] => [
   ...(index === 'none' ? ['--no-index'] : index === null ? [] : ['--default-index', index]),
   ...(wheelHouse === null ? [] : ['--find-links', wheelHouse]),
 ];
+
+/** What its operator can do. */
+export const INSTALL_UV =
+  'Its operator can install uv on the PATH of the executor (pip install uv), or name it in EXECUTOR_UV.';
 
 const noUv = ({ uv }: EnvironmentSettings, { manifest }: EnvironmentRun): NotPrepared => {
   const what =
@@ -206,9 +210,7 @@ const noUv = ({ uv }: EnvironmentSettings, { manifest }: EnvironmentRun): NotPre
       ? `Python ${manifest.python}`
       : `the packages of ${manifest.requirements}`;
   return uv === null
-    ? failed(
-        `The executor has no uv, and cannot install ${what}. Its operator can install uv on the PATH of the executor (pip install uv), or name it in EXECUTOR_UV.`,
-      )
+    ? failed(`The executor has no uv, and cannot install ${what}. ${INSTALL_UV}`)
     : failed(
         `The executor cannot install ${what}: EXECUTOR_UV names ${basename(uv)}, which is not there, or is still being downloaded.`,
         true,
@@ -220,7 +222,7 @@ const UNREACHABLE =
   /error sending request|client error \(Connect\)|Request failed after \d+ retries|dns error|operation timed out|connection (?:refused|reset|closed)|HTTP status server error|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT/i;
 const NO_ROOM = /No space left on device|\bENOSPC\b/;
 
-const notInstalled = (end: ToolEnd, what: string): NotPrepared | null => {
+export const notInstalled = (end: ToolEnd, what: string): NotPrepared | null => {
   if (end.kind === 'done') return null;
   if (end.kind === 'stopped') return end;
   const hint = REFUSED_BY_POLICY.test(end.said) ? `${ALLOW}\n` : '';
@@ -233,14 +235,14 @@ const ALLOW =
   'an index with an address that is not public must be in EXECUTOR_NETWORK_ALLOW of the executor.';
 
 /** What an organisation has made leads to nothing of the machine but a Python. */
-const viewOf = (
+export const viewOf = (
   { supervisors: { withheld } }: ProcessHost,
   { path }: PreparedFolders,
   tool: OperatorCommand,
 ): View => programView(tool, { device: '' }, { ...withheld, written: [...withheld.written, path] });
 
 /** In a requirements file: what is of the code itself, so that another code has other packages. */
-const LOCAL = /^\s*(?:-[rce]\b|--(?:requirements?|constraints?|editable)\b|\.|\/)|file:|@\s*\./m;
+export const LOCAL = /^\s*(?:-[rce]\b|--(?:requirements?|constraints?|editable)\b|\.|\/)|file:|@\s*\./m;
 
 const keyOf = async ({ file, manifest }: PythonRun, interpreter: string): Promise<string> => {
   if (file === null) return hashOf(interpreter, []);
@@ -252,7 +254,7 @@ const keyOf = async ({ file, manifest }: PythonRun, interpreter: string): Promis
   return hashOf(interpreter, texts);
 };
 
-const hashOf = (interpreter: string, texts: readonly string[]): string => {
+export const hashOf = (interpreter: string, texts: readonly string[]): string => {
   const hash = createHash('sha256').update(`${interpreter}\0${platform}-${arch}\0`);
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}\0${text}`);
   return hash.digest('hex');

@@ -32,7 +32,8 @@ export interface PreparedModels extends Disposable {
 
 const READABLE = 0o755;
 const MODEL = 0o444;
-const WEIGHTS = 'weights';
+/** The name of the file in its folder. */
+export const WEIGHTS = 'weights';
 
 /**
  * Each file is kept once for an organisation, by its hash, and the folder has links to them. What was fetched of a file stays after a failure and a
@@ -53,7 +54,8 @@ export const prepareModels = async (
   for (const [path, model] of models) {
     const made = await folders.use(
       { org_id, of: 'models', key: model.sha256 },
-      (folder) => fetchModel(fetchUrl, run, { path, model, folder, maxBytes: left }),
+      (folder) =>
+        fetchModel(fetchUrl, run, { path, what: `The model ${path}`, model, folder, maxBytes: left }),
       stop,
     );
     if (made.kind !== 'prepared') return made;
@@ -96,6 +98,8 @@ const nestedIn = (paths: readonly string[]): string | null => {
 interface ModelToFetch {
   /** As the manifest has it. */
   readonly path: string;
+  /** For the beginning of a sentence. */
+  readonly what: string;
   readonly model: ModelFile;
   readonly folder: string;
   readonly maxBytes: number;
@@ -105,12 +109,12 @@ const tooMany = ({ maxBytes }: PreparedFolders): string =>
   `The models of the version have more than ${maxBytes} bytes, which is what this executor keeps of versions (EXECUTOR_CODE_BYTES).`;
 
 /** Fetches the file behind what is there of it, and checks its hash. @throws errors of the disk */
-const fetchModel = async (
+export const fetchModel = async (
   fetchUrl: FetchUrl,
   run: ModelsRun,
   wanted: ModelToFetch,
 ): Promise<NotPrepared | null> => {
-  const { path, model, folder, maxBytes } = wanted;
+  const { path, what, model, folder, maxBytes } = wanted;
   const { org_id, folders, onStep, stop } = run;
   const part = noPart();
   const incoming = await folders.partOf(org_id, model.sha256);
@@ -124,7 +128,7 @@ const fetchModel = async (
     const file = {
       path: incoming,
       maxBytes,
-      what: `The model ${path}`,
+      what,
       kind: 'prepare_failed' as const,
       tooLarge: tooMany(folders),
       part,
@@ -142,7 +146,7 @@ const fetchModel = async (
   await rm(incoming, { force: true });
   if (wasContinued) return fetchModel(fetchUrl, run, wanted);
   return failed(
-    `The model ${path} is not the file that the version names: its SHA-256 should be ${model.sha256} and is ${sha256}. ` +
+    `${what} is not the file that the version names: its SHA-256 should be ${model.sha256} and is ${sha256}. ` +
       (isKeptModel(model)
         ? 'Deploy the folder again, from where the file is.'
         : 'Correct its sha256 or its url in the configuration of the folder, and deploy again.'),

@@ -7,8 +7,15 @@ import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { removeTree } from '../folders/remove-tree.ts';
 import type { ProcessHost } from '../runners/runner-type.ts';
 import { liveStatus, type RunObserver, type RunnerWork } from '../runners/runner.ts';
-import { prepareEnvironment, type Environment, type EnvironmentSettings } from './environment.ts';
-import { harnessFiles } from './function-harness.ts';
+import {
+  prepareEnvironment,
+  type Environment,
+  type EnvironmentRun,
+  type EnvironmentSettings,
+} from './environment.ts';
+import { prepareNodes } from './custom-nodes.ts';
+import { prepareComfyuiEnvironment, type ComfyuiInstallation } from './comfyui-environment.ts';
+import { COMFYUI_LAUNCHER, harnessFiles, type Harness } from './function-harness.ts';
 import { prepareModels } from './models.ts';
 import type { FetchUrl } from '../transfer/fetch-url.ts';
 import { failed, type HeldFolder, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
@@ -19,10 +26,12 @@ export interface PreparedVersion extends Disposable {
   readonly kind: 'prepared_version';
   readonly manifest: CodeManifest;
   readonly environment: Environment;
-  /** What calls its function; null for a command. */
+  /** What calls its function, or starts ComfyUI; null for a command. */
   readonly harness: { readonly folder: string; readonly command: readonly string[] } | null;
   /** Null without weights. */
   readonly models: string | null;
+  /** The folders of its custom nodes, by their names. */
+  readonly nodes: ReadonlyMap<string, string>;
   /** Nobody had to wait for any of it. */
   readonly wasThere: boolean;
   /** All folders that are in use. */
@@ -35,6 +44,8 @@ export interface PrepareHost extends ProcessHost {
   readonly folders: PreparedFolders;
   readonly environments: EnvironmentSettings;
   readonly fetchModel: FetchUrl;
+  /** Null where the machine has none. */
+  readonly comfyui: ComfyuiInstallation | null;
 }
 
 /** Of what a version is prepared. */
@@ -60,8 +71,12 @@ export const prepareVersion = async (
   const code = await codeOf(host, manifest, { org_id, fetchCode, onStep, stop });
   if (code.kind !== 'prepared') return code;
   stack.use(code);
-  const run = { org_id, manifest, folders, fetchKeptModel, onStep, onLine, stop };
-  const environment = await prepareEnvironment(host, host.environments, folders, { ...run, code: code.path });
+  const run = { org_id, manifest, folders, fetchKeptModel, secrets, onStep, onLine, stop };
+  const { comfyui } = manifest;
+  const nodes = comfyui === undefined ? null : await prepareNodes(host, { ...run, comfyui, code: code.path });
+  if (nodes !== null && nodes.kind !== 'prepared') return nodes;
+  if (nodes !== null) stack.use(nodes);
+  const environment = await environmentFor(host, { ...run, code: code.path }, nodes?.nodes ?? null);
   if ('kind' in environment) return environment;
   stack.use(environment);
   const models =
@@ -70,11 +85,19 @@ export const prepareVersion = async (
       : await prepareModels(host.fetchModel, { ...run, secrets });
   if (models !== null && models.kind !== 'prepared') return models;
   if (models !== null) stack.use(models);
-  const harness = manifest.run === undefined ? null : await writeHarness(manifest.run, run);
+  const files =
+    comfyui !== undefined ? COMFYUI_LAUNCHER : manifest.run === undefined ? null : harnessFiles(manifest.run);
+  const harness = files === null ? null : await writeHarness(files, run);
   if (harness !== null && 'kind' in harness) return harness;
   if (harness !== null) stack.use(harness.held);
   if (isShown) observe.progress({ progress: 0, live_status: null });
-  const used = [code.path, environment.folder, harness?.folder, ...(models?.folders ?? [])];
+  const used = [
+    code.path,
+    environment.folder,
+    harness?.folder,
+    ...(models?.folders ?? []),
+    ...(nodes?.folders ?? []),
+  ];
   const held = stack.move();
   return {
     kind: 'prepared_version',
@@ -82,11 +105,26 @@ export const prepareVersion = async (
     environment,
     harness,
     models: models?.path ?? null,
-    wasThere: [code, environment, models, harness?.held].every((each) => each?.wasThere !== false),
+    nodes: nodes?.nodes ?? new Map(),
+    wasThere: [code, nodes, environment, models, harness?.held].every((each) => each?.wasThere !== false),
     folders: used.filter((each) => typeof each === 'string'),
     [Symbol.dispose]: () => held.dispose(),
   };
 };
+
+const environmentFor = (
+  host: PrepareHost,
+  run: EnvironmentRun,
+  nodes: ReadonlyMap<string, string> | null,
+): Promise<Environment | NotPrepared> => {
+  const { comfyui, environments, folders } = host;
+  if (nodes === null) return prepareEnvironment(host, environments, folders, run);
+  if (comfyui === null) return Promise.resolve(failed(NO_COMFYUI));
+  return prepareComfyuiEnvironment(host, environments, folders, comfyui, { ...run, nodes });
+};
+
+const NO_COMFYUI =
+  'The executor has no ComfyUI for the workflows of folders. Its operator can name one in EXECUTOR_COMFYUI_FOLDER.';
 
 interface CodeRun extends Pick<RunnerWork, 'org_id' | 'fetchCode'> {
   readonly onStep: (step: string) => void;
@@ -128,14 +166,13 @@ const hashOf = async (path: string): Promise<string> => {
 };
 
 const writeHarness = async (
-  run: string,
+  { files, command }: Harness,
   {
     org_id,
     folders,
     stop,
   }: { readonly org_id: string; readonly folders: PreparedFolders; readonly stop: AbortSignal },
 ): Promise<(NonNullable<PreparedVersion['harness']> & { readonly held: HeldFolder }) | NotPrepared> => {
-  const { files, command } = harnessFiles(run);
   const key = createHash('sha256').update(JSON.stringify(files)).digest('hex');
   const held = await folders.use(
     { org_id, of: 'harnesses', key },

@@ -18,7 +18,7 @@ const PART_KEPT_MS = 24 * 3_600_000;
 /** What a folder holds. Organisations share nothing. */
 interface PreparedKey {
   readonly org_id: string;
-  readonly of: 'code' | 'environments' | 'harnesses' | 'models' | 'model-sets';
+  readonly of: 'code' | 'custom-nodes' | 'environments' | 'harnesses' | 'models' | 'model-sets';
   /** A name that is safe in a path, such as a hash. */
   readonly key: string;
 }

@@ -1,12 +1,14 @@
 import { MAX_CODE_FILES, MAX_UNPACKED_CODE_BYTES } from '@runledger/contracts/catalogue/code';
 import { messageOf } from '@runledger/resilience/errors';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, mkdir, symlink } from 'node:fs/promises';
+import { chmod, mkdir, open, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Transform } from 'node:stream';
+import { Transform, type Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { constants, createZstdDecompress } from 'node:zlib';
+import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
 import { extract, type Header } from 'tar-stream';
+import { openPromise } from 'yauzl';
 
 export interface UnpackLimits {
   /** Files, folders and links. */
@@ -22,46 +24,138 @@ const LIMITS: UnpackLimits = { files: MAX_CODE_FILES, bytes: MAX_UNPACKED_CODE_B
  * Nothing is ever written outside of it, or through a link.
  * @throws errors of the disk
  */
-export const unpackCode = async (
+export const unpackCode = (
   archive: string,
   folder: string,
   stop: AbortSignal,
   limits = LIMITS,
-): Promise<string | null> => {
-  const files = extract();
-  const unpacking = new Unpacking(folder, limits);
-  // Headers and padding count too, and what follows the last file.
-  const most = limits.bytes + (limits.files + 1) * MOST_BESIDE_A_FILE;
-  const reading = pipeline(
-    createReadStream(archive),
-    createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG } }),
-    atMost(most, limits),
-    files,
-    { signal: stop },
+): Promise<string | null> =>
+  unpack(new Unpacking(folder, limits), 'The code of the version', stop, () =>
+    tarEntries(archive, {
+      decompress: zstd(),
+      limits,
+      stop,
+      otherwise: 'is not a tar archive that is compressed with zstd',
+    }),
   );
-  reading.catch(() => undefined);
+
+/** The same of what servers of code give away: a tar with gzip or zstd, or a zip. `what` begins the sentence. */
+export const unpackArchive = async (
+  archive: string,
+  folder: string,
+  what: string,
+  stop: AbortSignal,
+): Promise<string | null> => {
+  const begin = await firstBytes(archive);
+  const begins = (...bytes: readonly number[]): boolean =>
+    begin.subarray(0, bytes.length).equals(Buffer.from(bytes));
+  const entries = begins(0x50, 0x4b)
+    ? () => zipEntries(archive)
+    : () =>
+        tarEntries(archive, {
+          decompress: begins(0x1f, 0x8b) ? createGunzip() : zstd(),
+          limits: LIMITS,
+          stop,
+          otherwise: 'is neither a tar archive, compressed with gzip or zstd, nor a zip archive',
+        });
+  return unpack(new Unpacking(folder, LIMITS), what, stop, entries);
+};
+
+const unpack = async (
+  unpacking: Unpacking,
+  what: string,
+  stop: AbortSignal,
+  entries: () => AsyncIterable<ArchiveEntry>,
+): Promise<string | null> => {
   try {
-    for await (const entry of files) await unpacking.take(entry);
-    await reading;
+    for await (const entry of entries()) await unpacking.take(entry);
     await unpacking.makeLinks();
     return null;
   } catch (error) {
-    files.destroy();
-    // The first error of the pipeline says more than that its last stream is closed.
-    const cause =
-      error instanceof Refused
-        ? error
-        : await reading.then(
-            () => error,
-            (first: unknown) => first,
-          );
-    if (error instanceof Refused) return error.message;
-    if (cause instanceof Refused) return cause.message;
+    if (error instanceof Refused) return `${what} ${error.message}`;
     if (stop.aborted) return 'It was stopped.';
-    for (const each of [error, cause]) if (each instanceof Error && 'syscall' in each) throw each;
-    return `The code of the version is not a tar archive that is compressed with zstd: ${messageOf(cause)}.`;
+    if (error instanceof Error && 'syscall' in error) throw error;
+    return `${what} cannot be read: ${messageOf(error)}.`;
   }
 };
+
+const firstBytes = async (archive: string): Promise<Buffer> => {
+  await using file = await open(archive);
+  return (await file.read(Buffer.alloc(4), 0, 4, 0)).buffer;
+};
+
+const zstd = (): Transform =>
+  createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG } });
+
+interface TarToRead {
+  readonly decompress: Transform;
+  readonly limits: UnpackLimits;
+  readonly stop: AbortSignal;
+  /** What is wrong with a file that is something else. */
+  readonly otherwise: string;
+}
+
+/** @throws {Refused} when it is no tar that is compressed like that */
+const tarEntries = async function* (
+  archive: string,
+  { decompress, limits, stop, otherwise }: TarToRead,
+): AsyncGenerator<ArchiveEntry> {
+  const files = extract();
+  // Headers and padding count too, and what follows the last file.
+  const most = limits.bytes + (limits.files + 1) * MOST_BESIDE_A_FILE;
+  const reading = pipeline(createReadStream(archive), decompress, atMost(most, limits), files, {
+    signal: stop,
+  });
+  reading.catch(() => undefined);
+  try {
+    yield* files;
+    await reading;
+  } catch (error) {
+    files.destroy();
+    // The first error of the pipeline says more than that its last stream is closed.
+    const cause = await reading.then(
+      () => error,
+      (first: unknown) => first,
+    );
+    for (const each of [cause, error]) {
+      if (each instanceof Refused || (each instanceof Error && 'syscall' in each)) throw each;
+    }
+    throw new Refused(`${otherwise}: ${messageOf(cause)}.`);
+  } finally {
+    files.destroy();
+  }
+};
+
+/** Its library refuses content that is longer than its entry says, and paths that lead out. */
+const zipEntries = async function* (archive: string): AsyncGenerator<ArchiveEntry> {
+  const zip = await openPromise(archive);
+  try {
+    for await (const entry of zip.eachEntry()) {
+      const { fileName: name, uncompressedSize: size, externalFileAttributes } = entry;
+      // Those of the system that made it, where it was one with modes.
+      const mode = externalFileAttributes >>> 16;
+      const isLink = (mode & FILE_TYPE) === LINK;
+      const read = (): Promise<Readable> => zip.openReadStreamPromise(entry);
+      const type = isLink ? 'symlink' : name.endsWith('/') ? 'directory' : 'file';
+      if (isLink && size > MAX_PATH)
+        throw new Refused(`has the link ${JSON.stringify(name)}, which is too long.`);
+      const linkname = isLink ? await text(await read()) : '';
+      yield {
+        header: { name, type, size, mode: mode & 0o777, linkname },
+        resume: () => undefined,
+        [Symbol.asyncIterator]: async function* () {
+          yield* await read();
+        },
+      };
+    }
+  } finally {
+    zip.close();
+  }
+};
+
+/** Of a mode of POSIX. */
+const FILE_TYPE = 0o170000;
+const LINK = 0o120000;
 
 /** 128 MiB, which is what zstd itself takes at most without being told. */
 const MAX_WINDOW_LOG = 27;
@@ -76,9 +170,7 @@ class Refused extends Error {
 }
 
 const tooLarge = ({ bytes }: UnpackLimits): Refused =>
-  new Refused(
-    `The code of the version has more than ${bytes} bytes when it is unpacked. Weights belong into "models".`,
-  );
+  new Refused(`has more than ${bytes} bytes when it is unpacked. Weights belong into "models".`);
 
 /** Ends a bomb early. */
 const atMost = (most: number, limits: UnpackLimits): Transform => {
@@ -92,8 +184,8 @@ const atMost = (most: number, limits: UnpackLimits): Transform => {
   });
 };
 
-interface TarEntry extends AsyncIterable<unknown> {
-  readonly header: Header;
+interface ArchiveEntry extends AsyncIterable<unknown> {
+  readonly header: Pick<Header, 'name' | 'type' | 'size' | 'mode' | 'linkname'>;
   resume(): unknown;
 }
 
@@ -115,7 +207,7 @@ class Unpacking {
   }
 
   /** Its content is read to its end, or not at all. */
-  async take(entry: TarEntry): Promise<void> {
+  async take(entry: ArchiveEntry): Promise<void> {
     const { name, type, size, mode, linkname } = entry.header;
     const path = pathOf(name);
     switch (type) {
@@ -141,7 +233,7 @@ class Unpacking {
     }
     // Whatever else there is in an archive.
     throw new Refused(
-      `The code of the version has ${JSON.stringify(name)}, which is neither a file nor a folder nor a symbolic link: ${type}.`,
+      `has ${JSON.stringify(name)}, which is neither a file nor a folder nor a symbolic link: ${type}.`,
     );
   }
 
@@ -164,7 +256,7 @@ class Unpacking {
   }
 
   async #makeParent(path: string): Promise<void> {
-    if (path === '') throw new Refused('The code of the version has a file without a name.');
+    if (path === '') throw new Refused('has a file without a name.');
     const parent = dirname(path);
     if (parent !== '.') await this.#makeFolder(parent);
   }
@@ -173,9 +265,7 @@ class Unpacking {
     const made = this.#made.get(path);
     if (made === 'folder') return;
     if (made !== undefined)
-      throw new Refused(
-        `The code of the version has something below ${JSON.stringify(path)}, which is a ${made} and no folder.`,
-      );
+      throw new Refused(`has something below ${JSON.stringify(path)}, which is a ${made} and no folder.`);
     await this.#makeParent(path);
     this.#add(path, 'folder');
     await mkdir(join(this.#folder, path));
@@ -188,18 +278,18 @@ class Unpacking {
     if (other !== undefined)
       throw new Refused(
         other === path
-          ? `The code of the version has ${JSON.stringify(path)} twice.`
-          : `The code of the version has ${JSON.stringify(other)} and ${JSON.stringify(path)}, whose names differ by case only.`,
+          ? `has ${JSON.stringify(path)} twice.`
+          : `has ${JSON.stringify(other)} and ${JSON.stringify(path)}, whose names differ by case only.`,
       );
     this.#folded.set(folded, path);
     this.#made.set(path, kind);
     if (this.#made.size > this.#limits.files)
-      throw new Refused(`The code of the version has more than ${this.#limits.files} files and folders.`);
+      throw new Refused(`has more than ${this.#limits.files} files and folders.`);
   }
 
   /** As the kernel follows it, with all links on the way. */
   #mustStayInside(path: string, target: string): void {
-    const what = `The code of the version has the link ${JSON.stringify(path)}, which leads`;
+    const what = `has the link ${JSON.stringify(path)}, which leads`;
     let followed = 0;
     const follow = (from: readonly string[], [part, ...rest]: readonly string[]): readonly string[] => {
       if (part === undefined) return from;
@@ -228,11 +318,10 @@ const pathOf = (name: string): string => {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   const path = parts.join('/');
   const isOutside = name.startsWith('/') || parts.includes('..');
-  if (isOutside)
-    throw new Refused(`The code of the version has ${JSON.stringify(name)}, which is not below its folder.`);
+  if (isOutside) throw new Refused(`has ${JSON.stringify(name)}, which is not below its folder.`);
   if (path.length > MAX_PATH || /[\p{Cc}\\]/u.test(path) || parts.some(isTooLong))
     throw new Refused(
-      `The code of the version has the name ${JSON.stringify(name.slice(0, MAX_PATH))}, which is too long or has a character that no name may have.`,
+      `has the name ${JSON.stringify(name.slice(0, MAX_PATH))}, which is too long or has a character that no name may have.`,
     );
   return path;
 };

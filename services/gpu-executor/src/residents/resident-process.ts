@@ -1,3 +1,4 @@
+import type { StateOfVersion } from '@runledger/contracts/requests/ready-slots';
 import { backoff, type Backoff } from '@runledger/resilience/backoff';
 import { messageOf } from '@runledger/resilience/errors';
 import type { GpuSlot } from '../gpu-slots.ts';
@@ -50,6 +51,23 @@ export interface ResidentProcess<Connection> {
 export type Readiness<Connection> =
   | { readonly state: 'off' | 'loading' | 'loaded' }
   | { readonly state: 'failed'; readonly why: StartFailure; readonly connection: Connection | null };
+
+/** For who asked for it. `why` is a sentence. A process that is off is about to be started. */
+export const stateOfKept = <Connection>(
+  found: Readiness<Connection> | { readonly state: 'occupied' },
+  why: (failure: StartFailure, connection: Connection | null) => string,
+): StateOfVersion => {
+  switch (found.state) {
+    case 'failed':
+      return { state: 'failed', why: why(found.why, found.connection) };
+    case 'off':
+      return { state: 'loading', why: null };
+    case 'loading':
+    case 'loaded':
+    case 'occupied':
+      return { state: found.state, why: null };
+  }
+};
 
 /** Runs that follow each other faster do not look at the code again. */
 const LOOKED_MS = 1_000;

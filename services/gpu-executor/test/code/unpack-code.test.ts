@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { unpackCode, type UnpackLimits } from '../../src/code/unpack-code.ts';
+import { unpackArchive, unpackCode, type UnpackLimits } from '../../src/code/unpack-code.ts';
 import { temporaryFolder } from '../runners/program/run-a-program.ts';
-import { archiveOf, type Archive, type TarEntry } from './versions.ts';
+import { archiveOf, zipOf, type Archive, type TarEntry } from './versions.ts';
 
 const never = new AbortController().signal;
 const FEW: UnpackLimits = { files: 5, bytes: 1_000 };
@@ -130,5 +130,45 @@ describe('an archive with code', () => {
     const { bytes } = await archiveOf({ a: 'x'.repeat(900) });
     const { refused } = await unpacked({ bytes: bytes.subarray(0, -8) }, FEW);
     expect(refused).toContain('is not a tar archive that is compressed with zstd');
+  });
+});
+
+describe('an archive of any kind', () => {
+  const of = async (bytes: Buffer): Promise<{ readonly refused: string | null; readonly folder: string }> => {
+    const archive = join(temporaryFolder(), 'archive');
+    writeFileSync(archive, bytes);
+    const folder = temporaryFolder();
+    return { refused: await unpackArchive(archive, folder, 'The archive', never), folder };
+  };
+
+  it('is unpacked', async () => {
+    const packed = (await archiveOf({ 'a/b.py': 'x' })).bytes;
+    const tar = zstdDecompressSync(packed);
+    for (const bytes of [packed, gzipSync(tar), zipOf({ 'a/b.py': 'x' })]) {
+      const { refused, folder } = await of(bytes);
+      expect(refused).toBeNull();
+      expect(readFileSync(join(folder, 'a/b.py'), 'utf8')).toBe('x');
+    }
+  });
+
+  it.each<readonly [string, Buffer, string]>([
+    [
+      'is none',
+      Buffer.from('text'),
+      'The archive is neither a tar archive, compressed with gzip or zstd, nor a zip',
+    ],
+    ['is empty', Buffer.alloc(0), 'The archive is neither a tar archive'],
+    ['is a tar without compression', Buffer.alloc(1024), 'The archive is neither a tar archive'],
+    ['is cut off', zipOf({ a: 'x' }).subarray(0, 40), 'The archive cannot be read: '],
+    ['leads out', zipOf({ '../out': 'x' }), 'The archive cannot be read: '],
+    ['has an absolute path', zipOf({ '/out': 'x' }), 'The archive cannot be read: '],
+    [
+      'has names that differ by case',
+      zipOf({ a: 'x', A: 'y' }),
+      'The archive has "a" and "A", whose names differ',
+    ],
+    ['has something below a file', zipOf({ a: 'x', 'a/b': 'y' }), 'The archive has something below "a"'],
+  ])('that %s is refused', async (_, bytes, why) => {
+    expect((await of(bytes)).refused).toContain(why);
   });
 });

@@ -75,7 +75,7 @@ export const wheelOf = (
 };
 
 /** Stored, as APPNOTE.TXT has it. */
-const zipOf = (files: Readonly<Record<string, string>>): Buffer => {
+export const zipOf = (files: Readonly<Record<string, string>>): Buffer => {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;

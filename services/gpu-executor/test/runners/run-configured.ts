@@ -56,6 +56,8 @@ export interface ConfiguredOptions {
   /** For programs; they have no caches without it. */
   readonly cacheBytes?: number;
   readonly fetchModel?: FetchUrl;
+  /** Of the slots: a card each without it. */
+  readonly device?: string;
 }
 
 /** A runner as an executor with its settings has it, with so many slots. */
@@ -63,7 +65,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
   const { graceMs, choice, configure } = options;
   const slots = Array.from(
     { length: options.slots },
-    (_, index) => ({ index, gpu: 'A10G', device: String(index) }) as const,
+    (_, index) => ({ index, gpu: 'A10G', device: options.device ?? String(index) }) as const,
   );
   const logged: object[] = [];
   const log = {

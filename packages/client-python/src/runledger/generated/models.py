@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9914423b0e8f3e42b0a342791c081f8de8334f0c9880b134b0aed020880e835c.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c2a089792314e9c9b21a2db3395b7022ab5aafa23ac559211ffeb59fb6103331.
 
 from __future__ import annotations
 
@@ -384,6 +384,10 @@ class CodeRunner(TypedDict):
     kind: Literal['code']
     """
     The code of the version itself.
+    """
+    server: NotRequired[Literal['comfyui'] | None]
+    """
+    Only for versions with a ComfyUI workflow, which a ComfyUI of the executor executes with their custom nodes and models. For all other code when it is null or omitted.
     """
 
 
@@ -1681,7 +1685,7 @@ class NewWorkflowVersion(TypedDict):
     """
     code: NotRequired[str | None]
     """
-    The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`. Null counts as omitted.
+    The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run`, `command` or `comfyui`. Null counts as omitted.
     """
     message: NotRequired[str | None]
     """

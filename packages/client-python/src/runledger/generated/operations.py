@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 9914423b0e8f3e42b0a342791c081f8de8334f0c9880b134b0aed020880e835c.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c2a089792314e9c9b21a2db3395b7022ab5aafa23ac559211ffeb59fb6103331.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

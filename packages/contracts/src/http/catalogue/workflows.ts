@@ -293,7 +293,7 @@ export const NewWorkflowVersion = Type.Object(
       Type.String({
         format: 'uuid',
         description:
-          'The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run` or `command`.',
+          'The id of an uploaded file: the archive that the version executes, a tar compressed with zstd, of at most 64 MiB. The version keeps a copy of it, also when the file expires. `workflow` then is a manifest: it has `code_sha256`, and `run`, `command` or `comfyui`.',
         examples: ['0a5a0a53-8d1c-8f1e-9d6b-2f5f3a9f7c11'],
       }),
     ),

@@ -51,15 +51,23 @@ export const wrongMachine = ({ machine, apart: why }: DeploymentParts): WrongMem
   return why === undefined ? [] : [{ member, why }];
 };
 
-/** Why this machine cannot execute this version: one of them is of code, and the other one is not. */
+/** Why this machine cannot execute this version: one of them is of code, or of code for ComfyUI, and the other one is not. */
 export const whyApart = (
   { code }: Pick<NumberedVersion, 'code'>,
   { runner }: Pick<Machine, 'runner'>,
 ): string | undefined => {
-  if ((code !== undefined) === (runner.kind === 'code')) return undefined;
-  return code
-    ? 'the version has code, and the machine another runner: name one with {"kind": "code"}'
-    : 'the machine runs the code of versions, and this version has none: name another machine';
+  if (code === undefined)
+    return runner.kind === 'code'
+      ? 'the machine runs the code of versions, and this version has none: name another machine'
+      : undefined;
+  const { server } = code;
+  const wanted = JSON.stringify({ kind: 'code', ...(server !== undefined && { server }) });
+  if (runner.kind !== 'code')
+    return `the version has code, and the machine another runner: name one with ${wanted}`;
+  if (runner.server === server) return undefined;
+  return server === undefined
+    ? `the machine runs versions for ComfyUI, and this version is none: name one with ${wanted}`
+    : `the version is for ComfyUI, and the machine runs other code: name one with ${wanted}`;
 };
 
 type KeptMember = 'keep_prepared' | 'keep_loaded';

@@ -76,8 +76,8 @@ export const machineRoutes = (
   route(operations.change, async ({ path, body }, { org_id }) => {
     const result = await machines.change(org_id, path.machine_id, (machine) => {
       const after = changedMachine(machine, body);
-      // Versions with code and others are executed by different machines.
-      const isOther = (machine.runner.kind === 'code') !== (after.runner.kind === 'code');
+      // Versions with code, those for ComfyUI and others are executed by different machines.
+      const isOther = codeOf(machine.runner) !== codeOf(after.runner);
       return changeUnlessUsed(deployments, 'machine_id', machine, after, isOther);
     });
     return changed(result, 'Machine', refusedBy);
@@ -86,6 +86,10 @@ export const machineRoutes = (
     deleted(await deletion.machine(org_id, path.machine_id), 'Machine'),
   ),
 ];
+
+/** Which code it executes; null for none. */
+const codeOf = (runner: RunnerChoice): string | null =>
+  runner.kind === 'code' ? (runner.server ?? 'code') : null;
 
 export const newMachine = (
   { name, gpu, type, runner }: Static<typeof NewMachine>,

@@ -1,4 +1,5 @@
 import { CodeManifest, variableProblems, type StoredCode } from '@runledger/contracts/catalogue/code';
+import { EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/comfyui-workflow';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
@@ -31,10 +32,13 @@ const manifest = compiledSchema(CodeManifest);
 
 /** What is wrong with the workflow of a version with code. */
 export const manifestProblems = (workflow: JsonValue | undefined): Invalid[] => {
-  if (manifest.Check(workflow))
+  if (manifest.Check(workflow)) {
+    if (isEditorWorkflow(workflow.comfyui?.workflow))
+      return [wrongValue(['body', 'workflow', 'comfyui', 'workflow', 'nodes'], EXPORT_API)];
     return variableProblems(workflow)
       .slice(0, MOST_PROBLEMS)
       .map(({ path, why }) => wrongValue(['body', 'workflow', ...path], why));
+  }
   const where = (path: string): string[] => path.split('/').filter((part) => part !== '');
   return manifest
     .Errors(workflow)

@@ -116,6 +116,55 @@ describe('a version with code', () => {
     });
   });
 
+  it('for ComfyUI is deployed on a machine for such versions, and its inputs name nodes of its prompt', async () => {
+    const archive = Buffer.from(anArchive());
+    const manifest = (workflow: unknown, more: object = {}) => ({
+      code_sha256: sha256Of(archive),
+      comfyui: { workflow, ...more },
+    });
+    const prompt = { '6': { class_type: 'Echo', inputs: { text: '' } } };
+    const inputs = [{ name: 'prompt', type: 'string', node: '6', field: 'text' }];
+    const made = await publish(archive, { workflow: manifest(prompt), inputs });
+    expect(made.status).toBe(201);
+    expect(made.body.code).toEqual({ sha256: sha256Of(archive), bytes: archive.length });
+    const refused = async (more: Readonly<Record<string, unknown>>): Promise<string> => {
+      const { status, body } = await publish(archive, more);
+      expect(status).toBe(422);
+      return JSON.stringify(body.detail);
+    };
+    expect(await refused({ workflow: manifest(prompt), inputs: [{ ...inputs[0], node: '7' }] })).toContain(
+      'no node \\"7\\"',
+    );
+    const saved = { last_node_id: 1, nodes: [{ id: 1, type: 'Echo' }], links: [] };
+    expect(await refused({ workflow: manifest(saved) })).toContain('Export (API)');
+    for (const node of [{}, { path: '../a' }, { path: 'a', url: 'https://x', sha256: 'a'.repeat(64) }])
+      expect(await refused({ workflow: manifest(prompt, { custom_nodes: { node } }) })).toContain(
+        'custom_nodes',
+      );
+    expect(await refused({ workflow: { ...manifest(prompt), command: ['x'] } })).toContain('workflow');
+    const { body: other } = await publish(Buffer.from(anArchive()));
+    const machineOf = async (runner: unknown): Promise<string> =>
+      (await post(`${gateway.api}/machines`, admin, { name: 'a', gpu: 'CPU', runner })).body.id;
+    const code = await machineOf({ kind: 'code', server: null });
+    const comfyui = await machineOf({ kind: 'code', server: 'comfyui' });
+    const deploy = (workflow_version_id: string, machine_id: string) =>
+      post(`${gateway.api}/deployments`, admin, { name: 'a', workflow_version_id, machine_id });
+    const whyNot = async (version: string, machine: string): Promise<string> => {
+      const { status, body } = await deploy(version, machine);
+      expect(status).toBe(422);
+      return body.detail[0].msg;
+    };
+    expect(await whyNot(made.body.id, code)).toContain('name one with {"kind":"code","server":"comfyui"}');
+    expect(await whyNot(other.id, comfyui)).toContain('name one with {"kind":"code"}');
+    expect((await deploy(made.body.id, comfyui)).status).toBe(201);
+    const changed = await call(`${gateway.api}/machines/${comfyui}`, admin, {
+      method: 'PATCH',
+      body: JSON.stringify({ runner: { kind: 'code' } }),
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(changed).toMatchObject({ status: 409, body: { code: 'record_in_use' } });
+  });
+
   it('is deployed on a machine that runs code, and only there', async () => {
     const { body: version } = await publish(Buffer.from(anArchive()));
     const { body: plain } = await post(versions, admin, { workflow: { kind: 'fractal' } });

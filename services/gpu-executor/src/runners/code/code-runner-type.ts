@@ -1,10 +1,12 @@
-import { statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { runnerKindOf } from '@runledger/contracts/catalogue/runners';
 import type { ConfigProblem } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
+import { askComfyuiPython, type ComfyuiInstallation } from '../../code/comfyui-environment.ts';
 import { openPreparedFolders } from '../../code/prepared-folders.ts';
 import { dedicatedOf, readOrganisations, type Organisations } from '../operator-command.ts';
+import { COMFYUI_SILENCE_S } from '../comfyui/comfyui-runner.ts';
 import type { RunnerType } from '../runner-type.ts';
 import { codeRunner } from './code-runner.ts';
 
@@ -31,6 +33,19 @@ const settings = {
         'the URL of the index with packages of Python, or none for no index; without it that of uv, which is PyPI; programs of the packages can read it',
     }),
   ),
+  EXECUTOR_COMFYUI_FOLDER: Type.Optional(
+    Type.String({
+      description:
+        'the folder of a ComfyUI with its main.py: versions whose folder has a ComfyUI workflow are executed by it, each with its own custom nodes and models',
+    }),
+  ),
+  EXECUTOR_COMFYUI_PYTHON: Type.Optional(
+    Type.String({
+      description:
+        'the Python that has the packages of the ComfyUI of EXECUTOR_COMFYUI_FOLDER; without it that of a folder venv or .venv in it',
+    }),
+  ),
+  EXECUTOR_COMFYUI_SILENCE_S: COMFYUI_SILENCE_S,
   EXECUTOR_WHEEL_HOUSE: Type.Optional(
     Type.String({
       description:
@@ -49,8 +64,12 @@ export const codeRunnerType: RunnerType<typeof settings> = {
     EXECUTOR_UV: uv = null,
     EXECUTOR_PYTHON_INDEX: index = null,
     EXECUTOR_WHEEL_HOUSE: wheelHouse = null,
+    EXECUTOR_COMFYUI_FOLDER: comfyuiFolder = null,
+    EXECUTOR_COMFYUI_PYTHON: comfyuiPython = null,
+    EXECUTOR_COMFYUI_SILENCE_S,
   }) => {
     const accepted = acceptedBy(EXECUTOR_CODE);
+    const comfyui = await readComfyui(comfyuiFolder, comfyuiPython);
     const problems = [
       ...(accepted === 'invalid' ? [NO_ORGANISATIONS(EXECUTOR_CODE)] : []),
       ...(uv === null || isAbsolute(uv) ? [] : [wrong('EXECUTOR_UV', uv, 'an absolute path')]),
@@ -60,15 +79,21 @@ export const codeRunnerType: RunnerType<typeof settings> = {
       ...(wheelHouse === null || isFolder(wheelHouse)
         ? []
         : [wrong('EXECUTOR_WHEEL_HOUSE', wheelHouse, 'the absolute path of a folder that is there')]),
+      ...(comfyui !== null && 'variable' in comfyui ? [comfyui] : []),
     ];
-    if (problems.length > 0 || accepted === 'invalid') return { problems };
-    const capability = runnerKindOf({ kind: 'code' }).capability({ kind: 'code' });
+    if (problems.length > 0 || accepted === 'invalid' || (comfyui !== null && 'variable' in comfyui))
+      return { problems };
+    const kind = runnerKindOf({ kind: 'code' });
+    const programs = [
+      kind.capability({ kind: 'code' }),
+      ...(comfyui === null ? [] : [kind.capability({ kind: 'code', server: 'comfyui' })]),
+    ];
     return {
       kind: 'code',
       capabilities:
         accepted === 'none'
           ? {}
-          : { programs: [capability], dedicated: dedicatedOf([[capability, accepted]]) },
+          : { programs, dedicated: dedicatedOf(programs.map((each) => [each, accepted])) },
       entries: [],
       open: (host) => ({
         ...(accepted === 'none'
@@ -77,11 +102,46 @@ export const codeRunnerType: RunnerType<typeof settings> = {
               ...host,
               folders: openPreparedFolders({ ...host, maxBytes: EXECUTOR_CODE_BYTES }),
               environments: { uv, index, wheelHouse },
+              comfyui,
+              silenceMs: EXECUTOR_COMFYUI_SILENCE_S * 1_000,
             })),
         outputId: (choice) => choice.kind,
       }),
     };
   },
+};
+
+/** Null without one. */
+const readComfyui = async (
+  folder: string | null,
+  named: string | null,
+): Promise<ComfyuiInstallation | ConfigProblem | null> => {
+  const [FOLDER, PYTHON] = ['EXECUTOR_COMFYUI_FOLDER', 'EXECUTOR_COMFYUI_PYTHON'] as const;
+  if (folder === null)
+    return named === null
+      ? null
+      : wrong(PYTHON, named, `left out, or ${FOLDER} beside it, which names the ComfyUI`);
+  if (!isFolder(folder) || !existsSync(join(folder, 'main.py')))
+    return wrong(FOLDER, folder, 'the absolute path of a folder with the main.py of ComfyUI');
+  const own = ['venv', '.venv']
+    .map((each) => join(folder, each, 'bin/python'))
+    .find((each) => existsSync(each));
+  const python = named ?? own;
+  if (python === undefined)
+    return {
+      variable: PYTHON,
+      wrong: 'is not set, and the folder of ComfyUI has no venv',
+      right: 'the path of the Python that has its packages',
+    };
+  if (!isAbsolute(python)) return wrong(PYTHON, python, 'an absolute path');
+  const known = await askComfyuiPython(python);
+  if (typeof known === 'string')
+    return {
+      variable: PYTHON,
+      wrong: `: ${known}`,
+      right: 'the path of the Python that has the packages of ComfyUI',
+    };
+  return { folder, python, sites: known.sites };
 };
 
 const ACCEPTS_NONE = 'The executor runs no code of versions: EXECUTOR_CODE is none.';

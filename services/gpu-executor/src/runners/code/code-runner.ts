@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { CodeManifest, variableProblems } from '@runledger/contracts/catalogue/code';
 import { errorOf } from '@runledger/contracts/events/run-error';
@@ -15,11 +16,15 @@ import { runProgram, type NamedProgram } from '../program/program-runner.ts';
 import { runResident, type NamedResident, type ResidentRunner } from '../program/resident-runner.ts';
 import type { OpenRunner, RunnerHost } from '../runner-type.ts';
 import type { Runner, RunnerWork, RunObserver, RunResult } from '../runner.ts';
+import { comfyuiVersionRunner, whyNoComfyui } from './comfyui-version.ts';
 
-/** Executes the code that comes with a version: prepares it, and then runs it as a program. */
-export const codeRunner = (
-  host: RunnerHost & PrepareHost,
-): Runner & Pick<OpenRunner, 'keep' | 'prepared'> => {
+interface CodeHost extends RunnerHost, PrepareHost {
+  /** How long a ComfyUI that executes a run may give no sign of it. */
+  readonly silenceMs: number;
+}
+
+/** Executes the code that comes with a version: prepares it, and then runs it as a program, or a ComfyUI with it. */
+export const codeRunner = (host: CodeHost): Runner & Pick<OpenRunner, 'keep' | 'prepared'> => {
   /** By what they start. One that is forgotten is ended by the next process of its slot. */
   const residents = new LRUCache<string, ResidentRunner>({ max: MOST_RESIDENTS });
   /** What each version needs, those that were used last. */
@@ -37,7 +42,9 @@ export const codeRunner = (
     // A start of the same program is the same process, with the same secrets.
     const what = JSON.stringify([of.workflow_version_id, resident.program, version.folders]);
     const key = createHmac('sha256', keyOfSecrets).update(what).digest('base64');
-    const runner = residents.get(key) ?? runResident(host, resident);
+    const isComfyui = version.manifest.comfyui !== undefined;
+    const runner =
+      residents.get(key) ?? (isComfyui ? comfyuiOf(host, resident, version) : runResident(host, resident));
     residents.set(key, runner);
     return runner;
   };
@@ -47,6 +54,9 @@ export const codeRunner = (
       const began = performance.now();
       const { workflow: manifest } = work;
       if (!Value.Check(CodeManifest, manifest)) return failed(NO_MANIFEST);
+      const { comfyui } = manifest;
+      const why = whyNoComfyui(host.comfyui, host.supervisors.isolation, work, comfyui !== undefined);
+      if (why !== null) return { outcome: 'not_runnable', why };
       const prepared = await prepareVersion(host, manifest, work, observe, signal);
       if (prepared.kind === 'stopped') return { outcome: 'cancelled', forced: false, files: [] };
       if (prepared.kind === 'failed') return { outcome: 'failed', error: prepared.error, files: [] };
@@ -58,11 +68,17 @@ export const codeRunner = (
       if (!('keep' in opened)) return await runProgram(host, opened, { work, observe: observed, signal });
       if (work.deployment_id !== null)
         host.residents.endEarlier(residentName(work), work.workflow_version_id);
-      return await opened.run(work, observed, signal);
+      const prompt = comfyui === undefined ? work : { ...work, workflow: comfyui.workflow };
+      return await opened.run(prompt, observed, signal);
     },
     keep: async (kept, observe, signal) => {
-      if (!Value.Check(CodeManifest, kept.workflow)) return cannotBeKept(NO_MANIFEST);
-      const prepared = await prepareVersion(host, kept.workflow, kept, observe, signal);
+      const { workflow: manifest } = kept;
+      if (!Value.Check(CodeManifest, manifest)) return cannotBeKept(NO_MANIFEST);
+      const isComfyui = manifest.comfyui !== undefined;
+      const choice = { kind: 'code' as const, ...(isComfyui && { server: 'comfyui' as const }) };
+      const why = whyNoComfyui(host.comfyui, host.supervisors.isolation, { choice }, isComfyui);
+      if (why !== null) return cannotBeKept(why);
+      const prepared = await prepareVersion(host, manifest, kept, observe, signal);
       if (prepared.kind !== 'prepared_version') return prepared;
       versions.set(kept.workflow_version_id, prepared.folders);
       const opened = await open(prepared, kept);
@@ -102,7 +118,8 @@ const failed = (why: string): RunResult => ({
   files: [],
 });
 
-const isResident = ({ run, mode }: CodeManifest): boolean => run !== undefined || mode === 'resident';
+const isResident = ({ run, comfyui, mode }: CodeManifest): boolean =>
+  run !== undefined || comfyui !== undefined || mode === 'resident';
 
 /** What was prepared is what is executed, and the run has waited for it too. */
 const observing = (observe: RunObserver, preparedMs: number, version: PreparedVersion): RunObserver => ({
@@ -113,7 +130,7 @@ const observing = (observe: RunObserver, preparedMs: number, version: PreparedVe
 
 /** A program as the manifest says, or in one sentence why there is none. */
 const programOf = async (
-  { env: { PATH = '' }, folders }: RunnerHost & PrepareHost,
+  { env: { PATH = '' }, folders, comfyui }: RunnerHost & PrepareHost,
   version: PreparedVersion,
   secrets: RunnerWork['secrets'],
 ): Promise<NamedProgram | string> => {
@@ -122,6 +139,7 @@ const programOf = async (
   const [wrong] = variableProblems(manifest);
   if (wrong !== undefined)
     return `The manifest of the version cannot be used: ${wrong.path.join('.')}. ${wrong.why}, and deploy the version again.`;
+  const ofComfyui = manifest.comfyui === undefined ? [] : comfyuiPaths(comfyui);
   const [name = '', ...args] = harness?.command ?? manifest.command ?? [];
   const command = await locate(name, { code, bin, python, path: PATH });
   if (command === null) return whyNoCommand(name, manifest);
@@ -141,11 +159,11 @@ const programOf = async (
     args: environment.tools,
     cwd: code,
     env: {},
-    readable: version.folders,
+    readable: [...version.folders, ...ofComfyui],
     path: PATH,
   };
   return {
-    name: manifest.run ?? basename(name),
+    name: manifest.run ?? (manifest.comfyui === undefined ? basename(name) : 'ComfyUI'),
     program,
     view: (slot, withheld) =>
       programView(seen, slot, { ...withheld, written: [...withheld.written, folders.path] }),
@@ -189,15 +207,43 @@ const environmentOf = (
   const { PATH, PYTHONPATH, ...own } = { ...manifest.env, ...secrets };
   // Others are not in the view.
   const ofSystem = path.split(delimiter).filter((each) => isOfSystem(realPath(each) ?? '', []));
+  // A module of the folder would be in the way of one of ComfyUI with its name.
+  const ownModules = manifest.comfyui === undefined ? [code] : [];
+  const modules = [...ownModules, ...(PYTHONPATH === undefined ? [] : [PYTHONPATH])];
   const folders = [bin, python === null ? null : dirname(python), ...(PATH?.split(delimiter) ?? ofSystem)];
   return {
     PYTHONDONTWRITEBYTECODE: '1',
     ...(folder !== null && bin === join(folder, 'bin') ? { VIRTUAL_ENV: folder } : {}),
     ...own,
     PATH: [...new Set(folders.filter((each) => each !== null))].join(delimiter),
-    PYTHONPATH: [code, ...(PYTHONPATH === undefined ? [] : [PYTHONPATH])].join(delimiter),
+    ...(modules.length === 0 ? {} : { PYTHONPATH: modules.join(delimiter) }),
     ...(models === null ? {} : { RUNLEDGER_MODELS: models }),
   };
+};
+
+const comfyuiPaths = (comfyui: PrepareHost['comfyui']): string[] =>
+  comfyui === null ? [] : [comfyui.folder, ...comfyui.sites].filter((path) => existsSync(path));
+
+const comfyuiOf = (
+  host: CodeHost,
+  resident: NamedResident,
+  { nodes, models }: PreparedVersion,
+): ResidentRunner => {
+  const { comfyui: installation, silenceMs } = host;
+  if (installation === null) throw new Error('There is no ComfyUI, and it was prepared.');
+  const { resident: name, program, view, hold = () => new DisposableStack() } = resident;
+  const version = {
+    installation,
+    launcher: program,
+    nodes,
+    models,
+    resident: name,
+    view,
+    limits: program.limits,
+    hold,
+    silenceMs,
+  };
+  return comfyuiVersionRunner(host, version);
 };
 
 const DEFAULT_START_TIMEOUT_S = 300;

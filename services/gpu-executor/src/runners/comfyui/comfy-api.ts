@@ -1,5 +1,6 @@
 import { type Span, readHistory, type PromptEnd, readQueuePosition } from './prompt-state.decide.ts';
 import type { NodeClass } from './workflow.decide.ts';
+import type { WayToServer } from '../model-server/through-socket.ts';
 import { boundedText, whyOf } from '../model-server/model-server.ts';
 import {
   outputFolder,
@@ -17,7 +18,7 @@ export interface ComfyApi extends ServerReads {
   upload(path: string, form: FormData): Promise<ComfyAnswer>;
   /** The body as it comes. */
   download(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Download>;
-  readonly socketUrl: (clientId: string) => URL;
+  readonly openSocket: (clientId: string) => WebSocket;
   /** The files that it wrote into its output folder while it executed a prompt, but those of other attempts. */
   readonly written: (own: string, span: Span) => Promise<WrittenFiles>;
   /** What it has said of its classes of nodes, by their names. */
@@ -35,9 +36,10 @@ const TAKES_WITHIN_MS = 300_000;
 /** As many as a websocket message may have. A history entry is as large as the outputs that are text. */
 const MAX_TEXT_BYTES = 128 * 1024 ** 2;
 
-/** The address of the server ends with a slash. */
-export const comfyApi = (position: ServerLocation): ComfyApi => {
+/** The address of the server ends with a slash. `dispatcher`: the way to it, when it is no port that its address names. */
+export const comfyApi = (position: ServerLocation, dispatcher?: WayToServer): ComfyApi => {
   const { url: base } = position;
+  const way = dispatcher === undefined ? {} : { dispatcher };
   const urlOf = (path: string, query: Readonly<Record<string, string>> = {}): URL => {
     const url = new URL(path, base);
     url.search = new URLSearchParams(query).toString();
@@ -47,11 +49,12 @@ export const comfyApi = (position: ServerLocation): ComfyApi => {
     answerOf(urlOf(path), {
       method: 'POST',
       body,
+      ...way,
       ...(typeof body === 'string' ? { headers: { 'Content-Type': 'application/json' } } : {}),
       signal: AbortSignal.timeout(TAKES_WITHIN_MS),
     });
   const get: ComfyApi['get'] = (path, query) =>
-    answerOf(urlOf(path, query), { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
+    answerOf(urlOf(path, query), { ...way, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
   return {
     get,
     written: async (own, span) => {
@@ -62,7 +65,7 @@ export const comfyApi = (position: ServerLocation): ComfyApi => {
     upload: post,
     download: async (query, signal) => {
       try {
-        const response = await fetch(urlOf('view', query), { signal, redirect: 'error' });
+        const response = await fetch(urlOf('view', query), { ...way, signal, redirect: 'error' });
         if (response.status === 200 && response.body) return { kind: 'body', body: response.body };
         await response.body?.cancel();
         return { kind: 'refused', status: response.status };
@@ -70,10 +73,10 @@ export const comfyApi = (position: ServerLocation): ComfyApi => {
         return { kind: 'unreachable', why: whyOf(error) };
       }
     },
-    socketUrl: (clientId) => {
+    openSocket: (clientId) => {
       const url = urlOf('ws', { clientId });
       url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-      return url;
+      return dispatcher === undefined ? new WebSocket(url) : new WebSocket(url, way);
     },
     knownClasses: new Map(),
   };

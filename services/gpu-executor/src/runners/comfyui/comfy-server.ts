@@ -1,6 +1,6 @@
 import { isJsonObject, parsePlainJson } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { GpuSlot } from '../../gpu-slots.ts';
 import type { ResidentProcesses } from '../../residents/resident-processes.ts';
 import { openForeignServer } from '../model-server/foreign-server.ts';
@@ -11,7 +11,8 @@ import {
   readServerEntry,
   type ServerEntry,
 } from '../model-server/model-server.ts';
-import { openOwnServer } from '../model-server/own-server.ts';
+import { openOwnServer, type KeptServer, type OwnServer } from '../model-server/own-server.ts';
+import { throughSocket } from '../model-server/through-socket.ts';
 import { comfyApi, type ComfyApi } from './comfy-api.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 
@@ -31,6 +32,22 @@ export const openComfyServer = (
     ? openForeignServer(type, url, startTimeoutMs)
     : openOwnServer({ type, url, command, slot, startTimeoutMs }, residents);
 };
+
+/** The server of one version in one slot. It listens at a socket file in its temporary folder, with the name `socket`. */
+export const openVersionServer = (
+  { socket, ...server }: Omit<OwnServer<ComfyApi>, 'type' | 'url'> & { readonly socket: string },
+  residents: ResidentProcesses,
+): KeptServer<ComfyApi> => {
+  const connect: ServerType<ComfyApi>['connect'] = (url, temporary) =>
+    comfyApi({ url, output: null, cwd: null }, throughSocket(join(temporary ?? '', socket)));
+  return openOwnServer(
+    { ...server, type: { ...COMFYUI, connect, preload: false }, url: BEHIND_SOCKET },
+    residents,
+  );
+};
+
+/** Nobody looks the name up. */
+const BEHIND_SOCKET = new URL('http://comfyui/');
 
 const NAME = 'The ComfyUI server of the executor';
 

@@ -26,6 +26,15 @@ import type { ComfyApi } from './comfy-api.ts';
 import { readQueue } from './prompt-state.decide.ts';
 import { stopPrompt } from './follow-prompt.ts';
 
+/** Of all servers, whoever starts them. */
+export const COMFYUI_SILENCE_S = seconds({
+  default: 900,
+  minimum: 1,
+  maximum: 86_400,
+  description:
+    'how long a ComfyUI server that executes a run may give no sign of it, such as a step; then it counts as dead',
+});
+
 const settings = {
   EXECUTOR_COMFYUI: Type.String({
     default: '[]',
@@ -38,13 +47,7 @@ const settings = {
     maximum: 86_400,
     description: 'how long a ComfyUI server may not answer, after its start or later',
   }),
-  EXECUTOR_COMFYUI_SILENCE_S: seconds({
-    default: 900,
-    minimum: 1,
-    maximum: 86_400,
-    description:
-      'how long a ComfyUI server that executes a run may give no sign of it, such as a step; then it counts as dead',
-  }),
+  EXECUTOR_COMFYUI_SILENCE_S: COMFYUI_SILENCE_S,
 };
 
 /** The ComfyUI servers of this executor, one for each slot. No record of a tenant names their addresses. */
@@ -98,7 +101,7 @@ interface ComfyuiRunnerSettings {
 }
 
 /** Runs a workflow as one prompt of the ComfyUI server of its slot. */
-const comfyuiRunner = ({ executorName, servers, limits, log }: ComfyuiRunnerSettings): Runner => ({
+export const comfyuiRunner = ({ executorName, servers, limits, log }: ComfyuiRunnerSettings): Runner => ({
   run: async (work, observe, signal) => {
     const read = readWorkflow(work.workflow);
     if (read.kind === 'not_one')

@@ -161,7 +161,7 @@ export const hearPrompt = ({
     if (state.isOver) over.resolve();
     if (message.kind === 'executed' && unreadInput(workflow, witnesses, state.outputs)) hopeless.abort();
   };
-  const socket = openComfySocket(api.socketUrl(clientId), hear);
+  const socket = openComfySocket(() => api.openSocket(clientId), hear);
   return {
     opened: socket.opened,
     state: () => state,
@@ -193,15 +193,15 @@ interface ComfySocket extends Disposable {
 const OPENS_WITHIN_MS = 5_000;
 const CLOSES_WITHIN_MS = 5_000;
 
-/** `url` names the client: the server tells it about its own prompts only. */
-const openComfySocket = (url: URL, onMessage: (message: ServerMessage) => void): ComfySocket => {
+/** `open` names the client: the server tells it about its own prompts only. */
+const openComfySocket = (open: () => WebSocket, onMessage: (message: ServerMessage) => void): ComfySocket => {
   const disposed = new AbortController();
   const first = Promise.withResolvers<void>();
   let current: Connection | undefined;
   const keepOpen = async (): Promise<void> => {
     const delays = backoff({ firstMs: 200, longestMs: 5_000 });
     while (!disposed.signal.aborted) {
-      current = connect(url, onMessage);
+      current = connect(open, onMessage);
       void current.opened.then(() => delays.reset());
       await untilAborted(Promise.race([current.opened, current.closed]), disposed.signal);
       first.resolve();
@@ -228,8 +228,8 @@ interface Connection {
   close(): void;
 }
 
-const connect = (url: URL, onMessage: (message: ServerMessage) => void): Connection => {
-  const socket = new WebSocket(url);
+const connect = (open: () => WebSocket, onMessage: (message: ServerMessage) => void): Connection => {
+  const socket = open();
   socket.binaryType = 'arraybuffer';
   const opened = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();

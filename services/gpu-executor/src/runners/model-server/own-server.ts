@@ -1,8 +1,10 @@
+import type { StateOfVersion } from '@runledger/contracts/requests/ready-slots';
 import { errorMessage, errorOf } from '@runledger/contracts/events/run-error';
 import { sleep } from '@runledger/resilience/abort';
 import { namedCache } from '../../supervision/process-environment.ts';
 import type { GpuSlot } from '../../gpu-slots.ts';
-import type { ResidentProcesses, SlotProcesses } from '../../residents/resident-processes.ts';
+import { stateOfKept } from '../../residents/resident-process.ts';
+import type { ResidentProcesses, RunOfSlot, SlotProcesses } from '../../residents/resident-processes.ts';
 import type { Lease, ResidentConnection, ResidentSpec, StartFailure } from '../../residents/start-process.ts';
 import { programView } from '../../view/program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
@@ -27,17 +29,35 @@ export interface OwnServer<Api> {
   readonly command: OperatorCommand;
   readonly slot: GpuSlot;
   readonly startTimeoutMs: number;
+  /** Of a server that is started for a version; left out for one of the operator's settings. */
+  readonly version?: {
+    /** Its own among all that the executor keeps: processes with it have one cache. */
+    readonly name: string;
+    readonly view: ResidentSpec<ResidentConnection>['view'];
+    readonly limits: ResidentSpec<ResidentConnection>['limits'];
+    /** For each of its processes: what must stay as it is until the process has ended. */
+    readonly hold: () => Disposable;
+  };
+}
+
+/** A server that can be started before its runs come. */
+export interface KeptServer<Api> extends ModelServer<Api> {
+  /** Starts it, and keeps it until then (`performance.now()`) unless another run needs the slot. */
+  keep(run: RunOfSlot, untilMs: number): StateOfVersion;
 }
 
 /** A server that the executor starts for a slot, keeps between runs, and starts again. */
-export const openOwnServer = <Api>(
-  server: OwnServer<Api>,
-  residents: ResidentProcesses,
-): ModelServer<Api> => {
+export const openOwnServer = <Api>(server: OwnServer<Api>, residents: ResidentProcesses): KeptServer<Api> => {
   const processes = residents.open(serverProcess(server), [server.slot]);
   return {
     url: server.url,
     acquire: (waiting, signal) => acquire(server, processes, waiting, signal),
+    keep: (run, untilMs) =>
+      stateOfKept(processes.keep(run, untilMs), (why, connection) =>
+        why.kind === 'stopped'
+          ? 'The executor stops.'
+          : [whyRefused(server.type.name, why), ...lastWritten(connection)].join('\n'),
+      ),
   };
 };
 
@@ -53,17 +73,21 @@ const serverProcess = <Api>({
   url,
   command,
   startTimeoutMs,
+  version,
 }: OwnServer<Api>): ResidentSpec<ServerConnection<Api>> => ({
-  name: `server of ${type.title}`,
+  name: version?.name ?? `server of ${type.title}`,
   ...command,
   env: reachingLoopback(command.env),
-  view: (slot, withheld) => ({
-    ...programView({ ...command, network: 'host' }, slot, withheld),
-    scratch: type.scratch,
-  }),
+  view: (slot, withheld) =>
+    version?.view(slot, withheld) ?? {
+      ...programView({ ...command, network: 'host' }, slot, withheld),
+      scratch: type.scratch,
+    },
   shared: command.shared ?? false,
-  limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
+  limits: version?.limits ?? { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
   connect: (process, gone, sandbox) => {
+    const held = version?.hold();
+    gone.addEventListener('abort', () => held?.[Symbol.dispose](), { once: true });
     process.stdin.end();
     const api = type.connect(url, sandbox.folder);
     const hide = hidingValues(command, { TMPDIR: sandbox.folder, ...namedCache(sandbox) });
@@ -156,6 +180,11 @@ const whyRefused = (name: string, why: Exclude<StartFailure, { readonly kind: 's
       return `${name} ended before it was ready${describeEnd(why.end)}. ${SEE_LOG}`;
   }
 };
+
+/** Nobody has the log of a start without a run. */
+const lastWritten = (connection: ServerOutput | null): string[] =>
+  (connection?.lastLines() ?? []).slice(-SHOWN_LINES).map(({ line }) => line);
+const SHOWN_LINES = 10;
 
 const SEE_LOG = 'What it wrote last is in the log of the run.';
 

@@ -3,6 +3,7 @@ import type { StateOfVersion } from '@runledger/contracts/requests/ready-slots';
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { namedCache } from '../../supervision/process-environment.ts';
+import { stateOfKept } from '../../residents/resident-process.ts';
 import type { RunOfSlot, SlotProcesses } from '../../residents/resident-processes.ts';
 import type { Acquired, Lease } from '../../residents/start-process.ts';
 import { cancelWithGrace } from '../../supervision/supervised-process.ts';
@@ -59,23 +60,11 @@ export const runResident = (host: RunnerHost, named: NamedResident): ResidentRun
         slot.useLog(null);
       }
     },
-    keep: (kept, untilMs) => {
-      const found = slots.get(kept.slot.index)?.processes.keep(kept, untilMs) ?? NO_SLOT;
-      switch (found.state) {
-        case 'failed': {
-          const { why, connection } = found;
-          const stderr = connection === null ? '' : connection.hide(connection.stderrTail());
-          const failedStart = { name, isMemoryShort: false, temporaryBytes: null, stderr };
-          return { state: 'failed', why: sentenceOf(notReady(why, failedStart)) };
-        }
-        case 'off':
-          return { state: 'loading', why: null };
-        case 'loading':
-        case 'loaded':
-        case 'occupied':
-          return { state: found.state, why: null };
-      }
-    },
+    keep: (kept, untilMs) =>
+      stateOfKept(slots.get(kept.slot.index)?.processes.keep(kept, untilMs) ?? NO_SLOT, (why, connection) => {
+        const stderr = connection === null ? '' : connection.hide(connection.stderrTail());
+        return sentenceOf(notReady(why, { name, isMemoryShort: false, temporaryBytes: null, stderr }));
+      }),
   };
 };
 
