@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { removeTree } from '../folders/remove-tree.ts';
 import type { ProcessHost } from '../runners/runner-type.ts';
-import { liveStatus, type RunObserver, type RunnerWork } from '../runners/runner.ts';
+import { liveStatus, type Preparing, type RunObserver, type RunnerWork } from '../runners/runner.ts';
 import { prepareEnvironment, type Environment, type EnvironmentSettings } from './environment.ts';
 import { harnessFiles } from './function-harness.ts';
 import { prepareModels } from './models.ts';
@@ -23,8 +23,8 @@ export interface PreparedVersion extends Disposable {
   readonly harness: { readonly folder: string; readonly command: readonly string[] } | null;
   /** Null without weights. */
   readonly models: string | null;
-  /** Nobody had to wait for any of it. */
-  readonly wasThere: boolean;
+  /** How long this run waited for it; null when all of it was there. */
+  readonly preparing: Preparing | null;
   /** All folders that are in use. */
   readonly folders: readonly string[];
 }
@@ -54,21 +54,26 @@ export const prepareVersion = async (
   };
   const onLine = (line: string): void => observe.log({ stream: 'runner', line });
   using stack = new DisposableStack();
+  const timed = stopwatch();
   const code = await codeOf(host, manifest, { org_id, fetchCode, onStep, stop });
   if (code.kind !== 'prepared') return code;
   stack.use(code);
+  const fetchMs = timed(code);
   const run = { org_id, manifest, folders, onStep, onLine, stop };
   const environment = await prepareEnvironment(host, host.environments, folders, { ...run, code: code.path });
   if ('kind' in environment) return environment;
   stack.use(environment);
+  const environmentMs = timed(environment);
   const models =
     Object.keys(manifest.models ?? {}).length === 0 ? null : await prepareModels(host.fetchModel, run);
   if (models !== null && models.kind !== 'prepared') return models;
   if (models !== null) stack.use(models);
+  const weightsMs = models === null ? 0 : timed(models);
   const harness = manifest.run === undefined ? null : await writeHarness(manifest.run, run);
   if (harness !== null && 'kind' in harness) return harness;
   if (harness !== null) stack.use(harness.held);
   if (isShown) observe.progress({ progress: 0, live_status: null });
+  const wasThere = [code, environment, models, harness?.held].every((each) => each?.wasThere !== false);
   const used = [code.path, environment.folder, harness?.folder, ...(models?.folders ?? [])];
   const held = stack.move();
   return {
@@ -77,9 +82,19 @@ export const prepareVersion = async (
     environment,
     harness,
     models: models?.path ?? null,
-    wasThere: [code, environment, models, harness?.held].every((each) => each?.wasThere !== false),
+    preparing: wasThere ? null : { fetchMs, environmentMs, weightsMs },
     folders: used.filter((each) => typeof each === 'string'),
     [Symbol.dispose]: () => held.dispose(),
+  };
+};
+
+/** Milliseconds since the call before, for what was not there. */
+const stopwatch = (): ((made: { readonly wasThere: boolean }) => number) => {
+  let last = performance.now();
+  return ({ wasThere }) => {
+    const [since, now] = [last, performance.now()];
+    last = now;
+    return wasThere ? 0 : now - since;
   };
 };
 

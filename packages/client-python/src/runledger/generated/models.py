@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4125a85518ae91376e21f8344baa1e969b203ec1c0b9cbe70b2f1d0bb68ba546.
 
 from __future__ import annotations
 
@@ -397,6 +397,29 @@ class CogRunner(TypedDict):
     model: str
     """
     The name of a model server in the settings of each executor, never an address.
+    """
+
+
+class ColdStartParts(TypedDict):
+    """
+    What cold_start_duration consists of, in seconds, to the millisecond each. A part that did not happen is 0. Where no code of a version is executed, all of it is `load`. A run that waited while another one prepared the same has its wait in the part it waited for.
+    """
+
+    fetch: float
+    """
+    Fetching and unpacking the code.
+    """
+    environment: float
+    """
+    Installing packages, or fetching a Python.
+    """
+    weights: float
+    """
+    Fetching weights.
+    """
+    load: float
+    """
+    Starting the program, until what it needs is loaded.
     """
 
 
@@ -5236,6 +5259,10 @@ class WorkflowRun(TypedDict):
     cold_start_duration: float | None
     """
     Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm. Null while the workflow has not begun to execute.
+    """
+    cold_start_parts: ColdStartParts | None
+    """
+    Null while the workflow has not begun to execute.
     """
     code_sha256: str | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 83fddbd79352f995aebcc5d62f673e8468fb57d042792ddf1a9df808f53629ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 4125a85518ae91376e21f8344baa1e969b203ec1c0b9cbe70b2f1d0bb68ba546.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

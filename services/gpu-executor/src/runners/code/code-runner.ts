@@ -33,7 +33,11 @@ export const codeRunner = (host: RunnerHost & PrepareHost): Runner & Pick<OpenRu
       versions.set(work.workflow_version_id, version.folders);
       const program = await programOf(host, version);
       if (typeof program === 'string') return failed(program);
-      const observed = observing(observe, version.wasThere ? 0 : performance.now() - began, version);
+      const observed = observing(
+        observe,
+        version.preparing === null ? 0 : performance.now() - began,
+        version,
+      );
       if (!isResident(manifest)) return await runProgram(host, program, { work, observe: observed, signal });
       const resident = residentOf(host, program, version, work);
       // A start of the same program is the same process.
@@ -64,7 +68,12 @@ const isResident = ({ run, mode }: CodeManifest): boolean => run !== undefined |
 const observing = (observe: RunObserver, preparedMs: number, version: PreparedVersion): RunObserver => ({
   ...observe,
   begin: (loadingMs) =>
-    observe.begin(preparedMs + loadingMs, version.manifest.code_sha256, version.environment.sha256),
+    observe.begin(
+      preparedMs + loadingMs,
+      version.manifest.code_sha256,
+      version.environment.sha256,
+      version.preparing,
+    ),
 });
 
 /** A program as the manifest says, or in one sentence why there is none. */
