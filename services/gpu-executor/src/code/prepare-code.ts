@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { sha256OfFile } from '../folders/file-hash.ts';
 import { removeTree } from '../folders/remove-tree.ts';
 import type { ProcessHost } from '../runners/runner-type.ts';
 import { liveStatus, type Preparing, type RunObserver, type RunnerWork } from '../runners/runner.ts';
@@ -119,7 +118,7 @@ const codeOf = (
       const fetched = await fetchCode(archive, stop);
       if (fetched.kind === 'stopped') return fetched;
       if (fetched.kind === 'refused') return { kind: 'failed', error: fetched.error };
-      const found = await hashOf(archive);
+      const found = await sha256OfFile(archive);
       if (found !== code_sha256)
         return failed(
           `The code of the version is not what its manifest says: its SHA-256 should be ${code_sha256} and is ${found}. Deploy the version again.`,
@@ -130,12 +129,6 @@ const codeOf = (
     },
     stop,
   );
-
-const hashOf = async (path: string): Promise<string> => {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
-};
 
 const writeHarness = async (
   run: string,
