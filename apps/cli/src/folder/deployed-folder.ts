@@ -15,12 +15,13 @@ import type { Deployable, DeployOptions } from '../catalogue/workflow-file.ts';
 import { versionsOf } from '../catalogue/workflows.ts';
 import type { Client } from '../command/command-context.ts';
 import { CommandError, plain } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
 import type { GpuStep } from '../command/option-values.ts';
 import { uploadBlob } from '../runs/files.ts';
 import { contentsOf, packed, type Archive, type Contents } from './archive.ts';
 import { changeLines, changesSince, isSame, type Compared } from './changes.ts';
 import { nameFor, readFolderConfig, type FolderConfig, type FolderManifest } from './config.ts';
-import { bytesOf, contentOf, filesOf, sizeOf } from './folder-files.ts';
+import { bytesOf, contentOf, filesOf, sizeOf, type FolderFile } from './folder-files.ts';
 import { inputsOfFunction } from './signature.ts';
 
 /** A folder with code, packed. `folder`: its absolute path. @throws CommandError */
@@ -37,20 +38,7 @@ export const deployedFolder = async (
     throw new CommandError(
       `${file} has no name for the deployment. Write name = "${nameFor(folder)}", or give one with --name.`,
     );
-  const { files, leftOut } = await filesOf(folder);
-  if (leftOut.length > 0)
-    client.screen.hint(
-      `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets as secret inputs of runs.`,
-    );
-  const paths = new Set(files.map(({ path }) => path));
-  if (paths.size === 0)
-    throw new CommandError(
-      'The folder has no files that are not ignored. See .gitignore and .runledgerignore.',
-    );
-  for (const [member, path] of namedFiles(manifest))
-    await checkIsPacked(folder, paths, { file, member, path });
-  const inputs = config.inputs ?? (await inputsOf(folder, manifest));
-  const archive = await packed(folder, files);
+  const { files, inputs, archive } = await packedFolder(client.screen, folder, config);
   const size = `${counted(files.length, 'file')}, ${sizeOf(bytesOf(files))}, packed ${sizeOf(archive.bytes.byteLength)}`;
   const origin =
     config.inputs === undefined && manifest.run !== undefined
@@ -73,6 +61,33 @@ export const deployedFolder = async (
       }),
     tell: () => undefined,
   };
+};
+
+/** Reads and packs what a folder has, and checks that what it names is in it. */
+export const packedFolder = async (
+  screen: Screen,
+  folder: string,
+  { file, manifest, inputs: written }: FolderConfig,
+): Promise<{
+  readonly files: readonly FolderFile[];
+  readonly inputs: NewInputDefinition[];
+  readonly archive: Archive;
+}> => {
+  const { files, leftOut } = await filesOf(folder);
+  if (leftOut.length > 0)
+    screen.hint(
+      `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets as secret inputs of runs.`,
+    );
+  const paths = new Set(files.map(({ path }) => path));
+  if (paths.size === 0)
+    throw new CommandError(
+      'The folder has no files that are not ignored. See .gitignore and .runledgerignore.',
+    );
+  for (const [member, path] of namedFiles(manifest))
+    await checkIsPacked(folder, paths, { file, member, path });
+  const inputs = written ?? (await inputsOf(folder, manifest));
+  const archive = await packed(folder, files);
+  return { files, inputs, archive };
 };
 
 const refuseOptionsOfFiles = (options: DeployOptions): void => {
