@@ -6,6 +6,7 @@ import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { newUuid } from '@runledger/contracts/ids';
 import type { Logger } from '@runledger/event-log/connect/observability';
 import type { Environment } from '@runledger/service-kit/config';
+import { coldStartOf } from './attempt/end-of-attempt.decide.ts';
 import { readCapabilities } from './capabilities.ts';
 import { devicesForView } from './card-devices.ts';
 import { readExecutorConfig } from './config.ts';
@@ -14,7 +15,7 @@ import { describeIsolation } from './isolation/isolation.ts';
 import { openEgress } from './network/egress.ts';
 import { openProcesses } from './open-processes.ts';
 import { openRunners } from './runners/runner-registry.ts';
-import type { OutputFile, Preparing, RunnerWork, RunObserver, RunResult } from './runners/runner.ts';
+import type { OutputFile, RunnerWork, RunObserver, RunResult } from './runners/runner.ts';
 import { fetchInputFiles } from './transfer/fetch-input-files.ts';
 import { notFetched, type FetchedFile, type FileToFetch } from './transfer/input-file.ts';
 
@@ -38,10 +39,8 @@ export interface LocalResult {
   readonly result: RunResult;
   /** The output files, in `outputDir`. */
   readonly files: readonly string[];
-  /** Milliseconds until the code began to execute; null when it did not. */
-  readonly coldStartMs: number | null;
-  /** What of that was for preparing; null when all was there. */
-  readonly preparing: Preparing | null;
+  /** How long it waited for what executes the code; null when it did not begin. */
+  readonly coldStart: ReturnType<typeof coldStartOf> | null;
 }
 
 /** An executor without a log and a gateway, for the folders of who starts it. */
@@ -111,12 +110,12 @@ export const openLocalExecutor = async (
         run.inputs,
         folders,
       );
-      const notBegun = { files: [], coldStartMs: null, preparing: null };
+      const notBegun = { files: [], coldStart: null };
       if (fetched.kind === 'stopped')
         return { ...notBegun, result: { outcome: 'cancelled', forced: false, files: [] } };
       if (fetched.kind === 'refused')
         return { ...notBegun, result: { outcome: 'failed', error: fetched.error, files: [] } };
-      let [coldStartMs, preparing]: [number | null, Preparing | null] = [null, null];
+      let coldStart: LocalResult['coldStart'] = null;
       const { inputDir, outputDir } = folders;
       const work: RunnerWork = {
         org_id: ORG_ID,
@@ -143,14 +142,14 @@ export const openLocalExecutor = async (
           ...observe,
           masked: (text) => text,
           begin: async (loadingMs, _code, _environment, prepared = null) => {
-            [coldStartMs, preparing] = [loadingMs, prepared];
+            coldStart = coldStartOf(loadingMs, prepared);
             return !stop.aborted;
           },
         },
         stop,
       );
       const files = result.outcome === 'not_runnable' ? [] : await kept(result.files, run.outputDir);
-      return { result, files, coldStartMs, preparing };
+      return { result, files, coldStart };
     },
   };
 };

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { getuid } from 'node:process';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { isFileInputType, type WorkflowInput } from '@runledger/contracts/catalogue/workflow-inputs';
+import { coldStartWords } from '@runledger/contracts/events/fact-sentence';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflows';
 import type { JsonObject } from '@runledger/contracts/json';
 import { newUuid } from '@runledger/contracts/ids';
@@ -193,7 +194,7 @@ const observing = (screen: Screen): Parameters<LocalExecutor['run']>[1] => ({
   },
 });
 
-const shown = (screen: Screen, { result, files, coldStartMs, preparing }: LocalResult): ExitCode => {
+const shown = (screen: Screen, { result, files, coldStart }: LocalResult): ExitCode => {
   screen.redraw();
   const warnings = result.outcome === 'succeeded' ? (result.warnings ?? []) : [];
   for (const { message } of warnings) screen.hint(plain(message));
@@ -211,23 +212,17 @@ const shown = (screen: Screen, { result, files, coldStartMs, preparing }: LocalR
       error: error && { kind: error.kind, message: error.message },
       data,
       files,
-      cold_start_s: coldStartMs === null ? null : seconds(coldStartMs),
-      cold_start_parts_s:
-        preparing === null
-          ? null
-          : {
-              fetch: seconds(preparing.fetchMs),
-              environment: seconds(preparing.environmentMs),
-              weights: seconds(preparing.weightsMs),
-            },
+      ...coldStart,
     },
     () => [...Object.values(data).flat(), ...files],
   );
+  if (coldStart?.cold_start_parts_s !== undefined)
+    screen.hint(
+      `It began after ${coldStart.cold_start_s} s of preparing: ${coldStartWords(coldStart.cold_start_parts_s)}.`,
+    );
   if (error !== null) screen.hint(`${error.kind}: ${error.message}`);
   return EXIT_OF[result.outcome];
 };
-
-const seconds = (ms: number): number => Math.round(ms) / 1_000;
 
 const STATUS = {
   succeeded: 'success',

@@ -67,7 +67,7 @@ const afterLoading = ({ cold_start_s, cold_start_parts_s }: Static<typeof RunSta
 };
 
 /** Such as `fetch 0.2, environment 9.1, weights 0, load 0.5`. */
-const coldStartWords = ({ fetch, environment, weights, load }: ColdStartParts): string =>
+export const coldStartWords = ({ fetch, environment, weights, load }: ColdStartParts): string =>
   Object.entries({ fetch, environment, weights, load })
     .map(([part, seconds]) => `${part} ${seconds}`)
     .join(', ');

@@ -3,6 +3,7 @@ import type { ColdStartParts, ListedOutputs } from '@runledger/contracts/events/
 import { errorMessage, retryAfterS, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { IfNoOutput } from '@runledger/contracts/events/run-warning';
 import type { Preparing, RunResult } from '../runners/runner.ts';
 import type { Assignment } from './assignment.decide.ts';
@@ -109,8 +110,7 @@ export const begin = (
     ? {
         type: 'RunStarted',
         data: {
-          cold_start_s: secondsOf(loadingMs),
-          ...(preparing === null ? {} : { cold_start_parts_s: partsOf(loadingMs, preparing) }),
+          ...coldStartOf(loadingMs, preparing),
           ...(code_sha256 === null ? {} : { code_sha256 }),
           ...(environment_sha256 === null ? {} : { environment_sha256 }),
         },
@@ -118,6 +118,15 @@ export const begin = (
     : null;
 
 const secondsOf = (ms: number): number => Math.round(ms) / 1_000;
+
+/** As facts have it, in seconds. */
+export const coldStartOf = (
+  loadingMs: number,
+  preparing: Preparing | null,
+): Pick<RunEventOf<'RunStarted'>['data'], 'cold_start_s' | 'cold_start_parts_s'> => ({
+  cold_start_s: secondsOf(loadingMs),
+  ...(preparing === null ? {} : { cold_start_parts_s: partsOf(loadingMs, preparing) }),
+});
 
 const partsOf = (loadingMs: number, { fetchMs, environmentMs, weightsMs }: Preparing): ColdStartParts => ({
   fetch: secondsOf(fetchMs),
