@@ -10,7 +10,7 @@ import { addWorkflowCommands } from './catalogue/workflows.ts';
 import { type CommandContext, connecting } from './command/command-context.ts';
 import { addDeployCommand } from './catalogue/deploy.ts';
 import { addDevCommand } from './folder/dev.ts';
-import { addLocalRunCommand } from './folder/local-run.ts';
+import { addLocalRunCommand } from './folder/run-command.ts';
 import { addDeployedVersionCommands } from './catalogue/deployed-versions.ts';
 import { addExecutorCommands } from './operators/executors.ts';
 import { addQueuesCommand } from './operators/queues.ts';

@@ -9,43 +9,18 @@ import type { JsonObject } from '@runledger/contracts/json';
 import { newUuid } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/observability';
 import type { LocalExecutor, LocalResult } from '@runledger/gpu-executor/run-local';
-import type { Command } from 'commander';
-import type { CommandContext, Surroundings } from '../command/command-context.ts';
+import type { Surroundings } from '../command/command-context.ts';
 import { CommandError, EXIT, plain, type ExitCode } from '../command/command-error.ts';
 import { jsonFiles } from '../command/option-values.ts';
 import type { Screen } from '../command/screen.ts';
 import { checkFile } from '../runs/files.ts';
-import { addInputOptions } from '../runs/run-commands.ts';
-import { givenInputs, type InputOptions } from '../runs/run-inputs.ts';
+import { givenInputs } from '../runs/run-inputs.ts';
 import { readFolderConfig, type FolderConfig } from './config.ts';
 import { packedFolder } from './deployed-folder.ts';
+import type { LocalRunOptions } from './run-command.ts';
 
-interface LocalRunOptions extends InputOptions {
-  readonly local?: boolean;
-  readonly output: string;
-}
-
-/** The command that executes a folder on this machine, without any server. */
-export const addLocalRunCommand = (
-  program: Command,
-  { add, end, untilInterrupted }: CommandContext,
-  surroundings: Surroundings,
-): void => {
-  addInputOptions(
-    add(program, 'run [path]', 'execute a folder on this machine, without any server, and print its outputs')
-      .option('--local', 'here; without it the command only says how to run it on a server')
-      .option('--output <folder>', 'where output files go', 'outputs'),
-  ).action(async (path: string | undefined, options: LocalRunOptions) => {
-    if (options.local !== true)
-      throw new CommandError(
-        'Only --local executes a folder from here: runledger run --local FOLDER. On a server it is a deployment: runledger deploy FOLDER, then runledger queue --deployment NAME.',
-      );
-    const folder = resolve(surroundings.cwd, path ?? '.');
-    end(await runLocally(folder, options, surroundings, untilInterrupted()));
-  });
-};
-
-const runLocally = async (
+/** Executes a folder here, and prints its outputs. @throws CommandError */
+export const runLocally = async (
   folder: string,
   options: LocalRunOptions,
   { env, cwd, stdin, screen }: Surroundings,
