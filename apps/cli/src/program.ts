@@ -10,6 +10,7 @@ import { addWorkflowCommands } from './catalogue/workflows.ts';
 import { type CommandContext, connecting } from './command/command-context.ts';
 import { addDeployCommand } from './catalogue/deploy.ts';
 import { addDevCommand } from './folder/dev.ts';
+import { addLocalRunCommand } from './folder/run-command.ts';
 import { addDeployedVersionCommands } from './catalogue/deployed-versions.ts';
 import { addExecutorCommands } from './operators/executors.ts';
 import { addQueuesCommand } from './operators/queues.ts';
@@ -139,6 +140,7 @@ const addAll = (program: Command, context: CommandContext, environment: ProgramE
   addDeployCommand(program, context);
   addDeployedVersionCommands(program, context);
   addDevCommand(program, context);
+  addLocalRunCommand(program, context, environment);
   addRunCommands(program, context);
   addHistoryCommands(program, context);
   addManyRunsCommands(program, context);

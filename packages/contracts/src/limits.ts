@@ -3,7 +3,7 @@ export const MAX_INLINE_BYTES = 4 * 1024;
 /** The first fact of a run. When the other members leave no room for its inputs, these are a blob, however small. */
 export const MAX_FIRST_FACT_BYTES = 9.25 * 1024;
 /** What RunExpired has beside the data of the first fact. */
-export const MAX_EXPIRY_BYTES = 1.5 * 1024;
+export const MAX_EXPIRY_BYTES = 1.625 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;

@@ -8,7 +8,7 @@ import { DEFAULT_LIMIT, type ListOptions } from '../command/list-pages.ts';
 import { secondsOf } from '../command/option-values.ts';
 import { plain } from '../command/command-error.ts';
 import { deploymentIn, queueSettingsOf, addSettingsOfRuns, type QueueSettings } from '../runs/run-options.ts';
-import { typesOfDeployment, givenInputs } from '../runs/run-inputs.ts';
+import { typesOfDeployment, givenInputs, uploading } from '../runs/run-inputs.ts';
 
 interface ScheduleOptions extends QueueSettings {
   readonly name?: string;
@@ -129,7 +129,7 @@ const fieldsOf = async (client: Client, options: ScheduleOptions, given?: string
     overlap: options.overlap,
     catch_up_s: secondsOf('--catch-up', options.catchUp),
     paused: options.paused,
-    inputs: await givenInputs(options, client, declared),
+    inputs: await givenInputs(options, uploading(client), declared),
     gpu: options.gpu,
     ...queueSettingsOf(options),
     webhook: options.webhook,

@@ -66,7 +66,7 @@ const openClient = (
   cacheFolder: cacheFolderIn(env),
 });
 
-const cacheFolderIn = ({ XDG_CACHE_HOME, HOME }: Environment): string | undefined => {
+export const cacheFolderIn = ({ XDG_CACHE_HOME, HOME }: Environment): string | undefined => {
   const folder = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'));
   return folder ? join(folder, 'runledger') : undefined;
 };

@@ -19,6 +19,7 @@ import { tellFixedSeeds, type Deployable, type DeployOptions } from '../catalogu
 import { versionsOf } from '../catalogue/workflows.ts';
 import type { Client } from '../command/command-context.ts';
 import { CommandError, plain } from '../command/command-error.ts';
+import type { Screen } from '../command/screen.ts';
 import type { GpuStep } from '../command/option-values.ts';
 import { uploadBlob } from '../runs/files.ts';
 import { contentsOf, packed, type Archive, type Contents } from './archive.ts';
@@ -30,7 +31,7 @@ import {
   type FolderConfig,
   type FolderManifest,
 } from './config.ts';
-import { bytesOf, contentOf, filesOf, sizeOf } from './folder-files.ts';
+import { bytesOf, contentOf, filesOf, sizeOf, type FolderFile } from './folder-files.ts';
 import { localModels, missingModels, pathsIn, sendModel, type LocalModel } from './local-models.ts';
 import { inputsOfFunction } from './signature.ts';
 
@@ -48,27 +49,7 @@ export const deployedFolder = async (
     throw new CommandError(
       `${file} has no name for the deployment. Write name = "${nameFor(folder)}", or give one with --name.`,
     );
-  const weights = await localModels(client, folder, { configFile: file, models: config.localModels });
-  const { files, leftOut } = await filesOf(folder, await pathsIn(folder, weights));
-  if (leftOut.length > 0)
-    client.screen.hint(
-      `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets in [secrets], by their names.`,
-    );
-  const paths = new Set(files.map(({ path }) => path));
-  if (paths.size === 0)
-    throw new CommandError(
-      'The folder has no files that are not ignored. See .gitignore and .runledgerignore.',
-    );
-  for (const [member, path] of namedFiles(config)) await checkIsPacked(folder, paths, { file, member, path });
-  for (const [member, path] of namedFolders(comfyui)) checkHasFiles(paths, { file, member, path });
-  const prompt = comfyui && (await promptOf(client, folder, { file, path: comfyui.workflow }));
-  const manifest = {
-    ...withModels(config.manifest, weights),
-    ...(comfyui && prompt && { comfyui: { workflow: prompt, ...nodesOf(comfyui) } }),
-  };
-  const inputs = config.inputs ?? (await inputsOf(folder, manifest));
-  if (comfyui?.random_seeds === true && prompt) inputs.push(...randomSeeds(prompt, inputs));
-  const archive = await packed(folder, files);
+  const { files, manifest, prompt, inputs, archive, weights } = await packedFolder(client, folder, config);
   const size = `${counted(files.length, 'file')}, ${sizeOf(bytesOf(files))}, packed ${sizeOf(archive.bytes.byteLength)}`;
   const origin =
     config.inputs === undefined && manifest.run !== undefined
@@ -108,6 +89,50 @@ const warnOfSecrets = async ({ call, screen }: Client, { secrets = {} }: FolderM
     screen.hint(
       `The organisation has no secret ${name} yet, and runs fail without it. Set it: runledger secrets set ${name}`,
     );
+};
+
+/** What is used of a client before anything is sent. */
+export type FolderReader = Pick<Client, 'screen' | 'readJsonFile' | 'cacheFolder'>;
+
+/** A folder as it is executed. */
+export interface PackedFolder {
+  readonly files: readonly FolderFile[];
+  readonly manifest: FolderManifest;
+  /** Of ComfyUI. */
+  readonly prompt: JsonObject | undefined;
+  readonly inputs: NewInputDefinition[];
+  readonly archive: Archive;
+  readonly weights: readonly LocalModel[];
+}
+
+/** Reads and packs what a folder has, and checks that what it names is in it. @throws CommandError */
+export const packedFolder = async (
+  reader: FolderReader,
+  folder: string,
+  config: FolderConfig,
+): Promise<PackedFolder> => {
+  const { file, comfyui } = config;
+  const weights = await localModels(reader, folder, { configFile: file, models: config.localModels });
+  const { files, leftOut } = await filesOf(folder, await pathsIn(folder, weights));
+  if (leftOut.length > 0)
+    reader.screen.hint(
+      `Left out, since it may hold secrets: ${plain(leftOut.join(', '))}. Give values in [env] of ${file}, and secrets in [secrets], by their names.`,
+    );
+  const paths = new Set(files.map(({ path }) => path));
+  if (paths.size === 0)
+    throw new CommandError(
+      'The folder has no files that are not ignored. See .gitignore and .runledgerignore.',
+    );
+  for (const [member, path] of namedFiles(config)) await checkIsPacked(folder, paths, { file, member, path });
+  for (const [member, path] of namedFolders(comfyui)) checkHasFiles(paths, { file, member, path });
+  const prompt = comfyui && (await promptOf(reader, folder, { file, path: comfyui.workflow }));
+  const manifest = {
+    ...withModels(config.manifest, weights),
+    ...(comfyui && prompt && { comfyui: { workflow: prompt, ...nodesOf(comfyui) } }),
+  };
+  const inputs = config.inputs ?? (await inputsOf(folder, manifest));
+  if (comfyui?.random_seeds === true && prompt) inputs.push(...randomSeeds(prompt, inputs));
+  return { files, manifest, prompt, inputs, archive: await packed(folder, files), weights };
 };
 
 const refuseOptionsOfFiles = (options: DeployOptions): void => {
@@ -190,7 +215,7 @@ const checkHasFiles = (
 
 /** @throws CommandError */
 const promptOf = async (
-  { readJsonFile }: Client,
+  { readJsonFile }: FolderReader,
   folder: string,
   { file, path }: { readonly file: string; readonly path: string },
 ): Promise<JsonObject> => {

@@ -32,9 +32,11 @@ export interface LocalModel extends KeptModel {
   readonly named: string;
 }
 
+type ModelReader = Pick<Client, 'screen' | 'cacheFolder'>;
+
 /** What the models of a folder are now. `configFile`: for messages. @throws CommandError */
 export const localModels = async (
-  client: Client,
+  client: ModelReader,
   folder: string,
   {
     configFile,
@@ -65,7 +67,7 @@ export const pathsIn = async (
 };
 
 const readModel = async (
-  client: Client,
+  client: ModelReader,
   folder: string,
   path: string,
   member: string,
@@ -100,7 +102,7 @@ const readModel = async (
 const TELL_EVERY_MS = 500;
 const READ_BYTES = 1024 ** 2;
 
-const hashOf = async ({ screen }: Client, file: string, bytes: number): Promise<string> => {
+const hashOf = async ({ screen }: ModelReader, file: string, bytes: number): Promise<string> => {
   const hash = createHash('sha256');
   let [read, told] = [0, performance.now()];
   for await (const piece of createReadStream(file, { highWaterMark: READ_BYTES })) {
@@ -122,11 +124,11 @@ const Known = Type.Record(
 );
 type Known = Static<typeof Known>;
 
-const knownPath = ({ cacheFolder }: Client): string | undefined =>
+const knownPath = ({ cacheFolder }: ModelReader): string | undefined =>
   cacheFolder && join(cacheFolder, 'model-hashes.json');
 
 /** What cannot be read is made again. */
-const readKnown = async (client: Client): Promise<Known> => {
+const readKnown = async (client: ModelReader): Promise<Known> => {
   const path = knownPath(client);
   const text = path === undefined ? '' : await readFile(path, 'utf8').catch(() => '');
   const known = text === '' ? undefined : parseJson(text);
@@ -135,7 +137,7 @@ const readKnown = async (client: Client): Promise<Known> => {
 
 const MOST_KNOWN = 1_000;
 
-const writeKnown = async (client: Client, file: string, model: Known[string]): Promise<void> => {
+const writeKnown = async (client: ModelReader, file: string, model: Known[string]): Promise<void> => {
   const path = knownPath(client);
   if (path === undefined) return;
   const { [file]: _before, ...others } = await readKnown(client);

@@ -131,7 +131,8 @@ const tellEvery = (tell: () => Promise<void>): Disposable => {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-const checkFile = async (path: string, name: string): Promise<void> => {
+/** @throws CommandError for what is no file that can be read */
+export const checkFile = async (path: string, name: string): Promise<void> => {
   try {
     const found = await stat(path);
     if (found.isFile()) return;

@@ -22,21 +22,34 @@ export interface InputOptions {
 
 type Inputs = Readonly<Record<string, unknown>>;
 
+/** Where inputs are from. */
+export interface InputSources {
+  readonly readJsonFile: ReadJsonFile;
+  /** What a run has for a file of this machine: its id. @throws CommandError */
+  readonly fileId: (path: string) => Promise<string>;
+}
+
+/** For runs of a server: their files are uploaded. */
+export const uploading = (client: Client): InputSources => ({
+  readJsonFile: client.readJsonFile,
+  fileId: async (path) => (await uploadFile(client, path)).id,
+});
+
 /**
  * The inputs of `--inputs`, changed by each `--input name=value`; undefined without both options. A value that is a JSON
- * number, boolean, quoted text or array has that type. `@` and a path is a file, which is uploaded. Any other value is a text. So is each
+ * number, boolean, quoted text or array has that type. `@` and a path is a file. Any other value is a text. So is each
  * value of an input that is declared as a string, without its quotes if it has them: `declared` is asked when a value can be read as something
  * else. Files that are given one after the other under the same name are a list, and so is each `name[]=value`, also alone.
  * @throws CommandError
  */
 export const givenInputs = async (
   { inputs, input }: InputOptions,
-  client: Client,
+  sources: InputSources,
   declared: () => Promise<DeclaredTypes>,
 ): Promise<Inputs | undefined> => {
   if (inputs === undefined && input.length === 0) return undefined;
-  const all = inputs === undefined ? {} : await allInputs(inputs, client.readJsonFile);
-  return withPairs(all, { pairs: input, declared }, client);
+  const all = inputs === undefined ? {} : await allInputs(inputs, sources.readJsonFile);
+  return withPairs(all, { pairs: input, declared }, sources);
 };
 
 /** The inputs of a rerun. Without `--inputs`, single options change the inputs of the original run. */
@@ -47,7 +60,7 @@ export const changedInputs = async (
 ): Promise<Inputs | undefined> => {
   const { inputs, input } = options;
   const declared = (): Promise<DeclaredTypes> => typesOfRun(client, run);
-  if (inputs !== undefined || input.length === 0) return givenInputs(options, client, declared);
+  if (inputs !== undefined || input.length === 0) return givenInputs(options, uploading(client), declared);
   const { call, screen } = client;
   const { workflow_inputs } = await retryForAMinute(
     () => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
@@ -55,7 +68,7 @@ export const changedInputs = async (
   );
   // Secrets are shown as null. The new run keeps those that are left out.
   const shown = Object.fromEntries(Object.entries(workflow_inputs).filter(([, value]) => value !== null));
-  return withPairs(shown, { pairs: input, declared }, client);
+  return withPairs(shown, { pairs: input, declared }, uploading(client));
 };
 
 interface Pairs {
@@ -63,7 +76,11 @@ interface Pairs {
   readonly declared: () => Promise<DeclaredTypes>;
 }
 
-const withPairs = async (inputs: Inputs, { pairs, declared }: Pairs, client: Client): Promise<Inputs> => {
+const withPairs = async (
+  inputs: Inputs,
+  { pairs, declared }: Pairs,
+  { fileId }: InputSources,
+): Promise<Inputs> => {
   const given = new Map<string, Given>();
   const types = pairs.some((pair) => isMoreThanText(pair)) ? await declared() : undefined;
   for (const pair of pairs) {
@@ -77,11 +94,7 @@ const withPairs = async (inputs: Inputs, { pairs, declared }: Pairs, client: Cli
     const key = isItem ? name.slice(0, -ITEM.length) : name;
     const isText = types?.get(name) === 'string';
     const isFile = !isText && text.startsWith('@');
-    const value = isText
-      ? textOf(text)
-      : isFile
-        ? (await uploadFile(client, text.slice(1))).id
-        : valueOf(pair, text);
+    const value = isText ? textOf(text) : isFile ? await fileId(text.slice(1)) : valueOf(pair, text);
     const before = given.get(key);
     const isNext = before !== undefined && (isItem ? before.isList : isFile && before.isFile);
     given.set(key, {

@@ -24,7 +24,7 @@ import {
 } from './run-response.ts';
 import { secondsOf } from '../command/option-values.ts';
 import { deploymentIn, queueSettingsOf, type QueueSettings } from './run-options.ts';
-import { typesOfDeployment, changedInputs, givenInputs, type InputOptions } from './run-inputs.ts';
+import { typesOfDeployment, changedInputs, givenInputs, uploading, type InputOptions } from './run-inputs.ts';
 import type { Screen } from '../command/screen.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -55,7 +55,7 @@ export const queueRun = async (
   const { deployment } = options;
   const chosen = deployment === undefined ? { deployment_id: sampleOf(client) } : deploymentIn(deployment);
   const declared = async () => typesOfDeployment(client, deployment ?? sampleOf(client));
-  const inputs = (await givenInputs(options, client, declared)) ?? {};
+  const inputs = (await givenInputs(options, uploading(client), declared)) ?? {};
   const request = {
     ...chosen,
     inputs,

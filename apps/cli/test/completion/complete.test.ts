@@ -16,7 +16,7 @@ const wordsAfter = async (...words: string[]): Promise<string[]> =>
 
 describe('completion, without a server', () => {
   it.each([
-    [['ru'], ['runs']],
+    [['ru'], ['run', 'runs']],
     [
       ['runs', ''],
       ['list', 'cancel', 'rerun', 'help'],

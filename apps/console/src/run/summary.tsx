@@ -6,6 +6,18 @@ import { Status } from '../ui/status.tsx';
 import { At, Lasted } from '../ui/time.tsx';
 import { seconds } from '../ui/words.ts';
 
+/** How long it was, and where some of it was preparing, what took how long. */
+const coldStart = ({ cold_start_duration, cold_start_parts: parts }: Run): string | false => {
+  if (cold_start_duration === null) return false;
+  const total = seconds(cold_start_duration);
+  if (parts === null || parts.load === cold_start_duration) return total;
+  const { fetch, environment, weights, load } = parts;
+  const said = Object.entries({ fetch, environment, weights, load }).map(
+    ([part, s]) => `${part} ${seconds(s)}`,
+  );
+  return `${total}: ${said.join(', ')}`;
+};
+
 /** What a run is, and how far. */
 export const Summary = ({ run }: { readonly run: Run }): ReactNode => (
   <section className="panel" aria-label="Summary">
@@ -35,7 +47,7 @@ const rowsOf = (run: Run): (readonly [string, ReactNode])[] =>
       ['Started', run.started_at !== null && <At time={run.started_at} key="started" />],
       ['Ended', run.ended_at !== null && <At time={run.ended_at} key="ended" />],
       ['Took', run.started_at !== null && <Lasted from={run.started_at} to={run.ended_at} key="took" />],
-      ['Cold start', run.cold_start_duration !== null && seconds(run.cold_start_duration)],
+      ['Cold start', coldStart(run)],
       ['Code', run.code_sha256 !== null && <code key="code">{run.code_sha256.slice(0, 12)}</code>],
       [
         'Packages',

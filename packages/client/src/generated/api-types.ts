@@ -2344,6 +2344,32 @@ export interface components {
             model: string;
         };
         /**
+         * ColdStartParts
+         * @description What cold_start_duration consists of, in seconds, to the millisecond each. A part that did not happen is 0. Where no code of a version is executed, all of it is `load`. A run that waited while another one prepared the same has its wait in the part it waited for.
+         */
+        ColdStartParts: {
+            /**
+             * @description Fetching and unpacking the code.
+             * @example 0.2
+             */
+            fetch: number;
+            /**
+             * @description Installing packages, or fetching a Python.
+             * @example 0.7
+             */
+            environment: number;
+            /**
+             * @description Fetching weights.
+             * @example 0.5
+             */
+            weights: number;
+            /**
+             * @description Starting the program, until what it needs is loaded.
+             * @example 0.1
+             */
+            load: number;
+        };
+        /**
          * ComfyuiRunner
          * @description Executes a workflow with a ComfyUI server of the executor.
          */
@@ -8475,6 +8501,8 @@ export interface components {
              * @example 1.5
              */
             cold_start_duration: number | null;
+            /** @description Null while the workflow has not begun to execute. */
+            cold_start_parts: components["schemas"]["ColdStartParts"] | null;
             /**
              * @description Identifies the code that executed the last attempt: a hash of the files of its program. Two runs with the same one were executed by the same code, on whichever machine. Null while the workflow has not begun to execute, and where the executor does not know its code, as of a model server.
              * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08

@@ -1,7 +1,8 @@
+import type { Static } from 'typebox';
 import type { RunRequest } from '../fold/run.ts';
 import { executorName, isExecutorId } from '../ids.ts';
 import { placementWords } from './placement.ts';
-import type { ListedOutputs } from './run-event-data.ts';
+import type { ColdStartParts, ListedOutputs, RunStartedData } from './run-event-data.ts';
 import type { RunEvent } from './run-event.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
@@ -17,7 +18,7 @@ export const factSentence = (event: RunEvent | WebhookEvent): string => {
     case 'RunRequeued':
       return `attempt ${event.attempt} is lost, ${event.data.reason}: ${event.data.message}`;
     case 'RunStarted':
-      return `attempt ${event.attempt} executes the workflow${afterLoading(event.data.cold_start_s)}`;
+      return `attempt ${event.attempt} executes the workflow${afterLoading(event.data)}`;
     case 'RunUploading':
       return `${counted(event.data.files, 'file')}, ${event.data.bytes} bytes`;
     case 'RunSucceeded':
@@ -59,7 +60,17 @@ export const factSentence = (event: RunEvent | WebhookEvent): string => {
 const onExecutor = (id: string | null): string =>
   id !== null && isExecutorId(id) ? `on ${executorName(id)}, ` : '';
 
-const afterLoading = (seconds: number): string => (seconds === 0 ? '' : `, after ${seconds} s of loading`);
+const afterLoading = ({ cold_start_s, cold_start_parts_s }: Static<typeof RunStartedData>): string => {
+  if (cold_start_parts_s !== undefined)
+    return `, after ${cold_start_s} s of preparing: ${coldStartWords(cold_start_parts_s)}`;
+  return cold_start_s === 0 ? '' : `, after ${cold_start_s} s of loading`;
+};
+
+/** Such as `fetch 0.2, environment 9.1, weights 0, load 0.5`. */
+export const coldStartWords = ({ fetch, environment, weights, load }: ColdStartParts): string =>
+  Object.entries({ fetch, environment, weights, load })
+    .map(([part, seconds]) => `${part} ${seconds}`)
+    .join(', ');
 
 /** Their values are for those who ask for them: some are long, and some are secrets. */
 const inputsOf = ({ inputs, inputs_blob }: RunRequest): string =>

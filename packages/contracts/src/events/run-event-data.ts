@@ -190,6 +190,18 @@ export const RunCancelEnforcedData = Type.Object({
 /** Seconds that an attempt waited for what executes it to load; 0 when it was warm. */
 const ColdStart = Type.Number({ minimum: 0 });
 
+const part = (description: string, example: number) =>
+  Type.Number({ minimum: 0, description, examples: [example] });
+
+/** What a cold start consists of, in seconds. A part that did not happen is 0; the wait for another run that did the same is of the part it waited for. */
+export const ColdStartParts = Type.Object({
+  fetch: part('Fetching and unpacking the code.', 0.2),
+  environment: part('Installing packages, or fetching a Python.', 0.7),
+  weights: part('Fetching weights.', 0.5),
+  load: part('Starting the program, until what it needs is loaded.', 0.1),
+});
+export type ColdStartParts = Readonly<Static<typeof ColdStartParts>>;
+
 /** What the log no longer holds of a run, so that this fact alone is a whole history. */
 export const RunExpiredData = Type.Object({
   message: Type.String({ maxLength: MAX_EXPIRY_MESSAGE }),
@@ -201,6 +213,7 @@ export const RunExpiredData = Type.Object({
   queued_at: Time,
   started_at: Type.Union([Time, Type.Null()]),
   cold_start_s: Type.Union([ColdStart, Type.Null()]),
+  cold_start_parts_s: Type.Optional(ColdStartParts),
   /** The last attempt; null before the first. */
   attempt: Type.Union([
     Type.Object({
@@ -260,6 +273,8 @@ export const RunDeletedData = Type.Object({
 /** The workflow begins to execute. */
 export const RunStartedData = Type.Object({
   cold_start_s: ColdStart,
+  /** Left out when all of it is `load`. */
+  cold_start_parts_s: Type.Optional(ColdStartParts),
   /** Of the code that executes it, the same on every machine; left out where the executor knows none. */
   code_sha256: Type.Optional(Sha256),
   /** Of the packages that the executor installed for it; left out where it installed none. */

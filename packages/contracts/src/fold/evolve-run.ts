@@ -7,6 +7,7 @@ import { mayFollow } from './evolve-attempt.ts';
 import {
   cancelReason,
   codeOf,
+  coldPartsOf,
   deleted,
   end,
   endedBy,
@@ -100,6 +101,7 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
         status: 'running',
         started_at: time,
         cold_start_s: event.data.cold_start_s,
+        ...coldPartsOf(event.data),
         ...codeOf(event.data),
         updated_at: time,
       };

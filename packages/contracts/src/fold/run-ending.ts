@@ -99,6 +99,12 @@ export const codeOf = ({ code_sha256, environment_sha256 }: ExecutedCode): Execu
   ...(environment_sha256 === undefined ? {} : { environment_sha256 }),
 });
 
+type ColdParts = Pick<EndingOf<'RunStarted'>, 'cold_start_parts_s'>;
+
+/** Left out where all of it is `load`, as the fact has it. */
+export const coldPartsOf = ({ cold_start_parts_s }: ColdParts): ColdParts =>
+  cold_start_parts_s === undefined ? {} : { cold_start_parts_s };
+
 export const end = (
   run: QueuedRun | ExecutingRun,
   { time }: RunFact,
@@ -114,7 +120,7 @@ export const end = (
   attempt: run.attempt,
   started_at: 'started_at' in run ? run.started_at : null,
   cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
-  ...('started_at' in run ? codeOf(run) : {}),
+  ...('started_at' in run ? { ...coldPartsOf(run), ...codeOf(run) } : {}),
   ended_at: time,
   // Only an executor knows outputs.
   outputs: ending.outputs === undefined ? [] : ending.outputs,

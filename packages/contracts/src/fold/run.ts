@@ -1,7 +1,7 @@
 import type { BlobRef } from '../blobs.ts';
 import type { Placement } from '../events/placement.ts';
 import type { FailureReason, RunError } from '../events/run-error.ts';
-import type { ErasedContent, FactVersions, RunOutput } from '../events/run-event-data.ts';
+import type { ColdStartParts, ErasedContent, FactVersions, RunOutput } from '../events/run-event-data.ts';
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
 import type { RunWarning } from '../events/run-warning.ts';
 import type { GpuModel } from '../gpu.ts';
@@ -91,6 +91,8 @@ type RunningRun = RunIdentity & {
   readonly started_at: string;
   /** How long it waited for what executes it to load. */
   readonly cold_start_s: number;
+  /** Undefined when all of it is `load`. */
+  readonly cold_start_parts_s?: ColdStartParts;
   /** Of the code that executes it; undefined where the executor knows none. */
   readonly code_sha256?: string;
   /** Of the packages that the executor installed for it; undefined where it installed none. */
@@ -119,6 +121,7 @@ export type EndedRun = RunIdentity &
     readonly attempt: Attempt | null;
     readonly started_at: string | null;
     readonly cold_start_s: number | null;
+    readonly cold_start_parts_s?: ColdStartParts;
     readonly code_sha256?: string;
     readonly environment_sha256?: string;
     readonly ended_at: string;

@@ -23,6 +23,7 @@ import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { allows } from '@runledger/contracts/scopes';
 import { webhookStatus } from '../views/stored-run.decide.ts';
 import { RenderedJson } from '../door/responses.ts';
+import type { ColdStartParts } from '@runledger/contracts/events/run-event-data';
 import type { RunView } from '../views/run-view.ts';
 
 /** A callback URL as a caller sees it. */
@@ -134,6 +135,8 @@ interface RunTimes {
   /** Durations in seconds, to the millisecond; null until they are known. */
   readonly duration: number | null;
   readonly cold_start_duration: number | null;
+  /** Their sum is the one above, but for rounding. */
+  readonly cold_start_parts: ColdStartParts | null;
   readonly cold_start_duration_total: number | null;
   readonly run_duration: number | null;
 }
@@ -151,9 +154,15 @@ export const runTimes = (run: Run): RunTimes => {
     ended_at,
     duration: seconds(created_at, ended_at),
     cold_start_duration: 'cold_start_s' in run ? run.cold_start_s : null,
+    cold_start_parts: coldStartParts(run),
     cold_start_duration_total: seconds(created_at, started_at),
     run_duration: seconds(started_at, ended_at),
   };
+};
+
+const coldStartParts = (run: Run): ColdStartParts | null => {
+  if (!('cold_start_s' in run) || run.cold_start_s === null) return null;
+  return run.cold_start_parts_s ?? { fetch: 0, environment: 0, weights: 0, load: run.cold_start_s };
 };
 
 const seconds = (from: string | null, to: string | null): number | null =>

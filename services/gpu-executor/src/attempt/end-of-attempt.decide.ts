@@ -1,10 +1,11 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
-import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
+import type { ColdStartParts, ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import { errorMessage, retryAfterS, errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { uploadTimeoutS } from '@runledger/contracts/limits';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { IfNoOutput } from '@runledger/contracts/events/run-warning';
-import type { RunResult } from '../runners/runner.ts';
+import type { Preparing, RunResult } from '../runners/runner.ts';
 import type { Assignment } from './assignment.decide.ts';
 import type { EventDraft } from './attempt-facts.decide.ts';
 
@@ -103,17 +104,36 @@ export const begin = (
   loadingMs: number,
   code_sha256: string | null,
   environment_sha256: string | null,
+  preparing: Preparing | null = null,
 ): EventDraft | null =>
   attempt.status === 'started' && attempt.cancel === null
     ? {
         type: 'RunStarted',
         data: {
-          cold_start_s: Math.round(loadingMs) / 1_000,
+          ...coldStartOf(loadingMs, preparing),
           ...(code_sha256 === null ? {} : { code_sha256 }),
           ...(environment_sha256 === null ? {} : { environment_sha256 }),
         },
       }
     : null;
+
+const secondsOf = (ms: number): number => Math.round(ms) / 1_000;
+
+/** As facts have it, in seconds. */
+export const coldStartOf = (
+  loadingMs: number,
+  preparing: Preparing | null,
+): Pick<RunEventOf<'RunStarted'>['data'], 'cold_start_s' | 'cold_start_parts_s'> => ({
+  cold_start_s: secondsOf(loadingMs),
+  ...(preparing === null ? {} : { cold_start_parts_s: partsOf(loadingMs, preparing) }),
+});
+
+const partsOf = (loadingMs: number, { fetchMs, environmentMs, weightsMs }: Preparing): ColdStartParts => ({
+  fetch: secondsOf(fetchMs),
+  environment: secondsOf(environmentMs),
+  weights: secondsOf(weightsMs),
+  load: secondsOf(Math.max(0, loadingMs - fetchMs - environmentMs - weightsMs)),
+});
 
 export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: number): EventDraft | null =>
   attempt.status === 'running' && attempt.cancel === null

@@ -76,8 +76,8 @@ export const executeAttempt = async (
   }
   using log = tools.openLog(assignment, fetched.mask);
   const observe: RunObserver = {
-    begin: (loadingMs, code, environment = null) =>
-      ledger.append((state) => begin(state, loadingMs, code, environment)),
+    begin: (loadingMs, code, environment = null, preparing = null) =>
+      ledger.append((state) => begin(state, loadingMs, code, environment, preparing)),
     progress: (report) => progress.report(report),
     log: (line) => log.write(line),
     masked: fetched.mask,

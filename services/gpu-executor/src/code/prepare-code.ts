@@ -1,12 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
+import { sha256OfFile } from '../folders/file-hash.ts';
 import { removeTree } from '../folders/remove-tree.ts';
 import type { ProcessHost } from '../runners/runner-type.ts';
-import { liveStatus, type RunObserver, type RunnerWork } from '../runners/runner.ts';
+import { liveStatus, type Preparing, type RunObserver, type RunnerWork } from '../runners/runner.ts';
 import {
   prepareEnvironment,
   type Environment,
@@ -32,8 +31,8 @@ export interface PreparedVersion extends Disposable {
   readonly models: string | null;
   /** The folders of its custom nodes, by their names. */
   readonly nodes: ReadonlyMap<string, string>;
-  /** Nobody had to wait for any of it. */
-  readonly wasThere: boolean;
+  /** How long this run waited for it; null when all of it was there. */
+  readonly preparing: Preparing | null;
   /** All folders that are in use. */
   readonly folders: readonly string[];
 }
@@ -68,29 +67,37 @@ export const prepareVersion = async (
   };
   const onLine = (line: string): void => observe.log({ stream: 'runner', line });
   using stack = new DisposableStack();
+  const timed = stopwatch();
   const code = await codeOf(host, manifest, { org_id, fetchCode, onStep, stop });
   if (code.kind !== 'prepared') return code;
   stack.use(code);
+  const fetchMs = timed(code);
   const run = { org_id, manifest, folders, fetchKeptModel, secrets, onStep, onLine, stop };
   const { comfyui } = manifest;
   const nodes = comfyui === undefined ? null : await prepareNodes(host, { ...run, comfyui, code: code.path });
   if (nodes !== null && nodes.kind !== 'prepared') return nodes;
   if (nodes !== null) stack.use(nodes);
+  const nodesMs = nodes === null ? 0 : timed(nodes);
   const environment = await environmentFor(host, { ...run, code: code.path }, nodes?.nodes ?? null);
   if ('kind' in environment) return environment;
   stack.use(environment);
+  const environmentMs = timed(environment);
   const models =
     Object.keys(manifest.models ?? {}).length === 0
       ? null
       : await prepareModels(host.fetchModel, { ...run, secrets });
   if (models !== null && models.kind !== 'prepared') return models;
   if (models !== null) stack.use(models);
+  const weightsMs = models === null ? 0 : timed(models);
   const files =
     comfyui !== undefined ? COMFYUI_LAUNCHER : manifest.run === undefined ? null : harnessFiles(manifest.run);
   const harness = files === null ? null : await writeHarness(files, run);
   if (harness !== null && 'kind' in harness) return harness;
   if (harness !== null) stack.use(harness.held);
   if (isShown) observe.progress({ progress: 0, live_status: null });
+  const wasThere = [code, nodes, environment, models, harness?.held].every(
+    (each) => each?.wasThere !== false,
+  );
   const used = [
     code.path,
     environment.folder,
@@ -106,7 +113,7 @@ export const prepareVersion = async (
     harness,
     models: models?.path ?? null,
     nodes: nodes?.nodes ?? new Map(),
-    wasThere: [code, nodes, environment, models, harness?.held].every((each) => each?.wasThere !== false),
+    preparing: wasThere ? null : { fetchMs: fetchMs + nodesMs, environmentMs, weightsMs },
     folders: used.filter((each) => typeof each === 'string'),
     [Symbol.dispose]: () => held.dispose(),
   };
@@ -125,6 +132,16 @@ const environmentFor = (
 
 const NO_COMFYUI =
   'The executor has no ComfyUI for the workflows of folders. Its operator can name one in EXECUTOR_COMFYUI_FOLDER.';
+
+/** Milliseconds since the call before, for what was not there. */
+const stopwatch = (): ((made: { readonly wasThere: boolean }) => number) => {
+  let last = performance.now();
+  return ({ wasThere }) => {
+    const [since, now] = [last, performance.now()];
+    last = now;
+    return wasThere ? 0 : now - since;
+  };
+};
 
 interface CodeRun extends Pick<RunnerWork, 'org_id' | 'fetchCode'> {
   readonly onStep: (step: string) => void;
@@ -147,7 +164,7 @@ const codeOf = (
       const fetched = await fetchCode(archive, stop);
       if (fetched.kind === 'stopped') return fetched;
       if (fetched.kind === 'refused') return { kind: 'failed', error: fetched.error };
-      const found = await hashOf(archive);
+      const found = await sha256OfFile(archive);
       if (found !== code_sha256)
         return failed(
           `The code of the version is not what its manifest says: its SHA-256 should be ${code_sha256} and is ${found}. Deploy the version again.`,
@@ -158,12 +175,6 @@ const codeOf = (
     },
     stop,
   );
-
-const hashOf = async (path: string): Promise<string> => {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
-};
 
 const writeHarness = async (
   { files, command }: Harness,

@@ -69,12 +69,17 @@ export const mustBeReached = (path: string, isolation: Isolation): void => {
   ]);
 };
 
+/** Another executor has it. */
+export class WorkFolderInUse extends Error {
+  override readonly name = 'WorkFolderInUse';
+}
+
 /** Two executors in one folder would remove each other's files. */
 const takeOver = async (path: string, mark: Mark, log: Logger): Promise<void> => {
   const file = join(path, 'owner');
   const owner = parseMark(await readFile(file, 'utf8').catch(() => ''));
   if (owner !== null && owner.pid !== process.pid && (await isAlive(owner)))
-    throw new Error(
+    throw new WorkFolderInUse(
       `EXECUTOR_WORK_DIR ${path} is in use by another executor (process ${owner.pid}). ` +
         'Give each executor a folder of its own, or stop that one.',
     );
@@ -122,7 +127,7 @@ export const openAttemptFolders = (workFolder: string, log: Logger): AttemptFold
 };
 
 /** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */
-const clearWorkFolder = async (workFolder: string, log: Logger): Promise<number> => {
+export const clearWorkFolder = async (workFolder: string, log: Logger): Promise<number> => {
   const left = (await readdir(workFolder)).filter(
     (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),
   );

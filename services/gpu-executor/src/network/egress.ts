@@ -1,6 +1,5 @@
-import type { ServiceBase } from '@runledger/service-kit/configured-service';
+import type { Logger } from '@runledger/event-log/connect/observability';
 import { nameResolver } from '@runledger/webhooks/name-resolver';
-import { brokerHosts, httpHost } from '@runledger/webhooks/hosts';
 import { openChecked } from '@runledger/webhooks/checked-connection';
 import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import type { ExecutorConfig } from '../config.ts';
@@ -8,7 +7,7 @@ import type { InputFileSettings } from '../transfer/fetch-input-files.ts';
 import { openUrlFetcher, type FetchUrl } from '../transfer/fetch-url.ts';
 import { openOutgoingProxy, type OutgoingProxy } from './outgoing-proxy.ts';
 
-/** What connects to addresses that others choose. Neither reaches a service of Runledger that this one knows. */
+/** What connects to addresses that others choose. Neither reaches a service of Runledger that the executor knows. */
 export interface Egress {
   /** Who queues a run chooses the URLs of its inputs. */
   readonly inputFiles: InputFileSettings;
@@ -22,15 +21,15 @@ export interface Egress {
 const MODEL_WITHIN_MS = 24 * 3_600_000;
 const MODEL_TRIES = 6;
 
+/** `own`: services of Runledger that this one knows. */
 export const openEgress = (
-  { config, health, logger }: ServiceBase<ExecutorConfig>,
+  {
+    config,
+    own,
+    log,
+  }: { readonly config: ExecutorConfig; readonly own: readonly string[]; readonly log: Logger },
   open: AsyncDisposableStack,
 ): Egress => {
-  const own = [
-    ...brokerHosts(config.NATS_URL),
-    ...httpHost(config.RUNLEDGER_GATEWAY_URL),
-    ...httpHost(health),
-  ];
   const clock = (): number => performance.now();
   const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   const egressProxy = config.RUNLEDGER_WEBHOOK_PROXY;
@@ -38,7 +37,7 @@ export const openEgress = (
   const forPrograms = { allow: config.EXECUTOR_NETWORK_ALLOW, allowedBy: 'EXECUTOR_NETWORK_ALLOW' };
   return {
     inputFiles: {
-      log: logger,
+      log,
       maxBytes: config.EXECUTOR_INPUT_MAX_BYTES,
       fetchUrl: openUrlFetcher({
         ...way,

@@ -69,10 +69,16 @@ export type FetchKeptModel = (model: KeptModel, file: FileToFetch, stop: AbortSi
 export interface RunObserver {
   /**
    * Called once, when everything that executes the workflow is loaded, with how long this run waited for that: 0 when it was warm, and with
-   * the hash of the code that was loaded, null when nobody knows it, and that of its packages where the executor has installed them. The
-   * workflow executes only if it resolves with true; else the run was stopped, and the result is `cancelled`.
+   * the hash of the code that was loaded, null when nobody knows it, and that of its packages where the executor has installed them. What of
+   * the time was for preparing is `preparing`; null when nothing was. The workflow executes only if it resolves with true; else the run was
+   * stopped, and the result is `cancelled`.
    */
-  begin(loadingMs: number, code_sha256: string | null, environment_sha256?: string | null): Promise<boolean>;
+  begin(
+    loadingMs: number,
+    code_sha256: string | null,
+    environment_sha256?: string | null,
+    preparing?: Preparing | null,
+  ): Promise<boolean>;
   progress(report: ProgressReport): void;
   /** A line of the run's log. It may come in any number: what is not kept costs next to nothing. */
   log(line: LogLine): void;
@@ -81,6 +87,13 @@ export interface RunObserver {
    * errors, are masked anyway.
    */
   masked(text: string): string;
+}
+
+/** How long a run waited for what its version needs, by what that was; also when another run prepared it. */
+export interface Preparing {
+  readonly fetchMs: number;
+  readonly environmentMs: number;
+  readonly weightsMs: number;
 }
 
 export interface LogLine {

@@ -31,6 +31,15 @@ export interface InputFolders {
   readonly makePrivateDir: () => Promise<string>;
 }
 
+interface FilesOfInputs {
+  /** Of all of them. */
+  readonly maxBytes: number;
+  /** The names of the inputs that are files. */
+  readonly fileInputs: readonly string[];
+  /** Fetches what a value names. */
+  readonly fetchFile: (value: unknown, file: FileToFetch) => Promise<FetchedFile>;
+}
+
 type FetchedInputs = { readonly kind: 'fetched'; readonly inputs: Inputs } | NotFetched;
 
 /** What an assignment names, with the files of its inputs. */
@@ -43,7 +52,15 @@ export const fetchWithFiles = async (
   const fetched = await fetchAssigned(settings, assignment, options);
   if (fetched.kind !== 'fetched' || assignment.event.data.file_inputs === undefined) return fetched;
   const gateway = openAttemptGateway(settings, assignment);
-  const files = await fetchInputFiles(settings, gateway, fetched.inputs, folders, options);
+  const files = await fetchInputFiles(
+    {
+      maxBytes: settings.maxBytes,
+      fileInputs: assignment.event.data.file_inputs,
+      fetchFile: (value, file) => fetchFile(settings, gateway, value, file, options),
+    },
+    fetched.inputs,
+    folders,
+  );
   return files.kind === 'fetched' ? { ...fetched, inputs: files.inputs } : files;
 };
 
@@ -51,19 +68,17 @@ export const fetchWithFiles = async (
  * Fetches the files of a run's inputs, one after the other. Each of these inputs then is the name of its file in the input folder. One that is
  * a list has a folder of its own there, and is the list of the names with this folder before them, in its order.
  */
-const fetchInputFiles = async (
-  settings: InputFileSettings,
-  gateway: AttemptGateway,
+export const fetchInputFiles = async (
+  { maxBytes, fileInputs, fetchFile }: FilesOfInputs,
   inputs: Inputs,
   { makeInputDir, makePrivateDir }: InputFolders,
-  options: FetchOptions,
 ): Promise<FetchedInputs> => {
   const nameOf = inputNames();
   const named: [string, string | string[]][] = [];
-  let left = settings.maxBytes;
+  let left = maxBytes;
   const inputDir = await makeInputDir();
   const incoming = join(await makePrivateDir(), 'incoming');
-  for (const input of gateway.assignment.event.data.file_inputs ?? []) {
+  for (const input of fileInputs) {
     const value = inputs[input];
     const folder = Array.isArray(value) ? `${nameOf(input, '')}/` : '';
     const nameInFolder = folder === '' ? nameOf : inputNames();
@@ -72,7 +87,7 @@ const fetchInputFiles = async (
     for (const [index, each] of namedFiles(value).entries()) {
       const title = folder === '' ? input : `${input}[${index}]`;
       const file = inputFile(title, incoming, left);
-      const fetched = await fetchFile(settings, gateway, each, file, options);
+      const fetched = await fetchFile(each, file);
       if (fetched.kind !== 'fetched') return fetched;
       left -= fetched.bytes;
       const name = `${folder}${nameInFolder(fetched.filename, fetched.content_type)}`;

@@ -6,6 +6,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import { codeOf } from '@runledger/resilience/errors';
 import pLimit from 'p-limit';
 import type { Withheld } from '../isolation/isolation.ts';
+import { hashFile } from '../folders/file-hash.ts';
 import type { OperatorCommand } from '../runners/operator-command.ts';
 import { isOfSystem } from '../isolation/hidden-paths.ts';
 import { codePaths } from './program-view.ts';
@@ -219,8 +220,6 @@ const hashOf = async (path: string, size: number): Promise<string> => {
   const isWhole = size <= WHOLE_BYTES;
   const spans = isWhole ? [{ start: 0 }] : [{ start: 0, end: END_BYTES - 1 }, { start: size - END_BYTES }];
   if (!isWhole) hash.update(`${size}\n`);
-  for (const span of spans)
-    for await (const chunk of file.createReadStream({ ...span, autoClose: false }))
-      hash.update(chunk as Buffer);
+  for (const span of spans) await hashFile(hash, file, span);
   return hash.digest('hex');
 };

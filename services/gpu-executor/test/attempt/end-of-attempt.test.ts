@@ -69,6 +69,11 @@ describe('an attempt', () => {
     expect(begin(started, 0, code_sha256, null)?.data).toEqual({ cold_start_s: 0, code_sha256 });
     const environment_sha256 = 'e'.repeat(64);
     expect(begin(started, 0, code_sha256, environment_sha256)?.data).toMatchObject({ environment_sha256 });
+    const preparing = { fetchMs: 200.4, environmentMs: 900, weightsMs: 0 };
+    expect(begin(started, 1_234.56, null, null, preparing)?.data).toEqual({
+      cold_start_s: 1.235,
+      cold_start_parts_s: { fetch: 0.2, environment: 0.9, weights: 0, load: 0.134 },
+    });
     expect(begin(running, 0, null, null)).toBeNull();
     expect(begin({ ...started, cancel: cancelled.cancel }, 0, null, null)).toBeNull();
   });

@@ -242,7 +242,15 @@ def predict(name: str):
       outcome: 'succeeded',
       data: { text: [expect.stringMatching(/^weights you [0-9a-f]{8}$/)] },
     });
-    expect(await run(2).result).toEqual(result);
+    expect(first.preparings).toEqual([
+      { fetchMs: expect.any(Number), environmentMs: 0, weightsMs: expect.any(Number) },
+    ]);
+    const [preparing] = first.preparings;
+    expect(preparing?.weightsMs).toBeGreaterThan(0);
+    expect((preparing?.fetchMs ?? 0) + (preparing?.weightsMs ?? 0)).toBeLessThan(first.begun[0] ?? 0);
+    const warm = run(2);
+    expect(await warm.result).toEqual(result);
+    expect([warm.begun, warm.preparings]).toEqual([[0], [null]]);
     expect(fetches).toBe(1);
     const kept = readdirSync(join(workFolder, 'prepared', ORG_ID, 'models'));
     expect(kept.toSorted()).toEqual([sha256, `${sha256}.json`]);
@@ -343,6 +351,8 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
         expect(result, JSON.stringify(run.lines)).toMatchObject({ data: { text: ['hello you'] } });
         lines.push(...run.lines);
         expect(run.environments).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+        // One of them installs, and the other one waits for it.
+        expect(run.preparings[0]?.environmentMs).toBeGreaterThan(0);
       }
       expect(lines.filter(({ line }) => line === 'preparing: installing packages')).toHaveLength(1);
       expect(lines.filter(({ line }) => line === 'closed')).toHaveLength(2);

@@ -1,4 +1,4 @@
-import type { LogLine, ProgressReport, RunObserver } from '../../src/runners/runner.ts';
+import type { LogLine, Preparing, ProgressReport, RunObserver } from '../../src/runners/runner.ts';
 
 /** Far more than a test looks at, and no more than memory has. */
 const MAX_LINES = 10_000;
@@ -10,6 +10,8 @@ export interface Reported {
   readonly codes: readonly (string | null)[];
   /** And of which packages. */
   readonly environments: readonly (string | null)[];
+  /** And how much of it was preparing. */
+  readonly preparings: readonly (Preparing | null)[];
   readonly reports: readonly ProgressReport[];
   /** The first lines of the run's log. */
   readonly lines: readonly LogLine[];
@@ -20,10 +22,12 @@ export const observed = (mayBegin = true): Reported & { readonly observe: RunObs
   const begun: number[] = [];
   const codes: (string | null)[] = [];
   const environments: (string | null)[] = [];
-  const begin: RunObserver['begin'] = async (loadingMs, code, environment = null) => {
+  const preparings: (Preparing | null)[] = [];
+  const begin: RunObserver['begin'] = async (loadingMs, code, environment = null, preparing = null) => {
     begun.push(loadingMs);
     codes.push(code);
     environments.push(environment);
+    preparings.push(preparing);
     return mayBegin;
   };
   const reports: ProgressReport[] = [];
@@ -31,5 +35,5 @@ export const observed = (mayBegin = true): Reported & { readonly observe: RunObs
   const log = (line: LogLine): void => void (lines.length < MAX_LINES && lines.push(line));
   const masked = (text: string): string => text;
   const observe = { begin, progress: (report: ProgressReport) => reports.push(report), log, masked };
-  return { observe, begun, codes, environments, reports, lines };
+  return { observe, begun, codes, environments, preparings, reports, lines };
 };

@@ -2,7 +2,7 @@ import { BlobRef } from '@runledger/contracts/blobs';
 import type { EarlierAttempt } from '@runledger/contracts/fold/run';
 import { Placement } from '@runledger/contracts/events/placement';
 import { StoredRunError } from '@runledger/contracts/events/run-error';
-import { FactVersions, RunQueuedData } from '@runledger/contracts/events/run-event-data';
+import { ColdStartParts, FactVersions, RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { GpuModel } from '@runledger/contracts/gpu';
 import { Type, type Static } from 'typebox';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
@@ -129,6 +129,7 @@ const Line = Type.Object({
       status: Type.Enum(['running', 'uploading']),
       started_at: Time,
       cold_start_s: Type.Number({ minimum: 0 }),
+      cold_start_parts_s: Type.Optional(ColdStartParts),
       code_sha256: Type.Optional(Type.String()),
       environment_sha256: Type.Optional(Type.String()),
     }),

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c2a089792314e9c9b21a2db3395b7022ab5aafa23ac559211ffeb59fb6103331.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7fa5baa74692ed19af90efc0999bf6b8a6fa656afcb224fc35cc5cb45c07eeef.
 
 from __future__ import annotations
 
@@ -403,6 +403,29 @@ class CogRunner(TypedDict):
     model: str
     """
     The name of a model server in the settings of each executor, never an address.
+    """
+
+
+class ColdStartParts(TypedDict):
+    """
+    What cold_start_duration consists of, in seconds, to the millisecond each. A part that did not happen is 0. Where no code of a version is executed, all of it is `load`. A run that waited while another one prepared the same has its wait in the part it waited for.
+    """
+
+    fetch: float
+    """
+    Fetching and unpacking the code.
+    """
+    environment: float
+    """
+    Installing packages, or fetching a Python.
+    """
+    weights: float
+    """
+    Fetching weights.
+    """
+    load: float
+    """
+    Starting the program, until what it needs is loaded.
     """
 
 
@@ -5425,6 +5448,10 @@ class WorkflowRun(TypedDict):
     cold_start_duration: float | None
     """
     Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm. Null while the workflow has not begun to execute.
+    """
+    cold_start_parts: ColdStartParts | None
+    """
+    Null while the workflow has not begun to execute.
     """
     code_sha256: str | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c2a089792314e9c9b21a2db3395b7022ab5aafa23ac559211ffeb59fb6103331.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7fa5baa74692ed19af90efc0999bf6b8a6fa656afcb224fc35cc5cb45c07eeef.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RunError } from '../../events/run-error.ts';
-import { ErasedContent, RunSource } from '../../events/run-event-data.ts';
+import { ColdStartParts, ErasedContent, RunSource } from '../../events/run-event-data.ts';
 import { RunWarning } from '../../events/run-warning.ts';
 import { GpuModel } from '../../gpu.ts';
 import type { JsonValue } from '../../json.ts';
@@ -104,6 +104,14 @@ export const WorkflowRun = Type.Object(
         description:
           'Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm.',
         examples: [1.5],
+      }),
+      'Null while the workflow has not begun to execute.',
+    ),
+    cold_start_parts: nullable(
+      Type.Object(ColdStartParts.properties, {
+        title: 'ColdStartParts',
+        description:
+          'What cold_start_duration consists of, in seconds, to the millisecond each. A part that did not happen is 0. Where no code of a version is executed, all of it is `load`. A run that waited while another one prepared the same has its wait in the part it waited for.',
       }),
       'Null while the workflow has not begun to execute.',
     ),

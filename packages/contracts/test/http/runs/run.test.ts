@@ -80,7 +80,7 @@ describe('the schema of a run', () => {
     for (const schema of [WorkflowRun, OutputItem, MediaItem, RunAttempt, CancelRunResponse]) {
       expect(schema.required).toEqual(Object.keys(schema.properties));
     }
-    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 17);
+    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 18);
     expect(Object.keys(OutputItem.properties)).toEqual([
       'id',
       'run_id',

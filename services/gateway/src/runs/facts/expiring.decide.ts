@@ -8,6 +8,7 @@ import {
   type Run,
   type RunState,
 } from '@runledger/contracts/fold/run';
+import { coldPartsOf } from '@runledger/contracts/fold/run-ending';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { roundOf, isSettled } from '@runledger/contracts/fold/webhook';
 import type { WebhookEventOf } from '@runledger/contracts/events/webhook-event';
@@ -51,6 +52,7 @@ export const runExpired = (
       queued_at,
       started_at: 'started_at' in run ? run.started_at : null,
       cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
+      ...('cold_start_s' in run ? coldPartsOf(run) : {}),
       attempt,
       cancel: isExecuting(run) ? run.cancel : null,
     },

@@ -81,6 +81,7 @@ const OF_THE_SPECIFICATION =
     ' ',
   );
 const OURS = [
+  'cold_start_parts',
   'code_sha256',
   'environment_sha256',
   'finished',

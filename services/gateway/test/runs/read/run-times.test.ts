@@ -1,5 +1,6 @@
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Run } from '@runledger/contracts/fold/run';
-import { assigned, queued, started } from '@runledger/testing/run-events';
+import { assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { runTimes } from '../../../src/runs/run-response.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
@@ -21,6 +22,11 @@ const run = (created_at: string, queued_at: string, started_at: string, ended_at
   deleted_outputs: null,
   error: null,
   progress: 1,
+});
+
+const begunAfter = (data: RunEventOf<'RunStarted'>['data']): RunEventOf<'RunStarted'> => ({
+  ...started(key),
+  data,
 });
 
 describe('durations', () => {
@@ -45,6 +51,25 @@ describe('durations', () => {
     const events = [queued(key), assigned(key)];
     expect(runTimes(folded(...events))).toMatchObject({ started_at: null, cold_start_duration: null });
     expect(runTimes(folded(...events, started(key)))).toMatchObject({ cold_start_duration: 0 });
+  });
+
+  it('have the parts of the time for loading, which is all of it but for code of a version', () => {
+    const events = [queued(key), assigned(key)];
+    expect(runTimes(folded(...events)).cold_start_parts).toBeNull();
+    const none = { fetch: 0, environment: 0, weights: 0 };
+    expect(runTimes(folded(...events, begunAfter({ cold_start_s: 1.5 }))).cold_start_parts).toEqual({
+      ...none,
+      load: 1.5,
+    });
+    const cold_start_parts_s = { fetch: 0.2, environment: 9.1, weights: 2.5, load: 0.5 };
+    const prepared = begunAfter({ cold_start_s: 12.3, cold_start_parts_s });
+    expect(runTimes(folded(...events, prepared))).toMatchObject({
+      cold_start_duration: 12.3,
+      cold_start_parts: cold_start_parts_s,
+    });
+    expect(runTimes(folded(...events, prepared, succeeded(key))).cold_start_parts).toEqual(
+      cold_start_parts_s,
+    );
   });
 
   it('may be days, or 0', () => {

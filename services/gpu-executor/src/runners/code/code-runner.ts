@@ -64,7 +64,11 @@ export const codeRunner = (host: CodeHost): Runner & Pick<OpenRunner, 'keep' | '
       versions.set(work.workflow_version_id, version.folders);
       const opened = await open(version, work);
       if (typeof opened === 'string') return failed(opened);
-      const observed = observing(observe, version.wasThere ? 0 : performance.now() - began, version);
+      const observed = observing(
+        observe,
+        version.preparing === null ? 0 : performance.now() - began,
+        version,
+      );
       if (!('keep' in opened)) return await runProgram(host, opened, { work, observe: observed, signal });
       if (work.deployment_id !== null)
         host.residents.endEarlier(residentName(work), work.workflow_version_id);
@@ -125,7 +129,12 @@ const isResident = ({ run, comfyui, mode }: CodeManifest): boolean =>
 const observing = (observe: RunObserver, preparedMs: number, version: PreparedVersion): RunObserver => ({
   ...observe,
   begin: (loadingMs) =>
-    observe.begin(preparedMs + loadingMs, version.manifest.code_sha256, version.environment.sha256),
+    observe.begin(
+      preparedMs + loadingMs,
+      version.manifest.code_sha256,
+      version.environment.sha256,
+      version.preparing,
+    ),
 });
 
 /** A program as the manifest says, or in one sentence why there is none. */

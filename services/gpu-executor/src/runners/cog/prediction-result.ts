@@ -3,6 +3,7 @@ import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { mkdir, rename, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createHash } from 'node:crypto';
+import { hashFile } from '../../folders/file-hash.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 import { endOfServer } from '../model-server/model-server.ts';
 import { cancelled, failed, succeeded, type Executed } from '../model-server/run-on-server.ts';
@@ -262,8 +263,5 @@ const sizeOf = async (path: string): Promise<number> => {
 /** The same for the same bytes, and for no others. */
 const contentOf = async (file: FileHandle, bytes: number): Promise<string> => {
   if (bytes === 0) return '';
-  const hash = createHash('sha256');
-  for await (const chunk of file.createReadStream({ end: bytes - 1, autoClose: false }))
-    hash.update(chunk as Uint8Array);
-  return hash.digest('hex');
+  return (await hashFile(createHash('sha256'), file, { end: bytes - 1 })).digest('hex');
 };

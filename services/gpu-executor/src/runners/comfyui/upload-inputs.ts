@@ -2,8 +2,8 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { basename, join, extname, posix } from 'node:path';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { createHash } from 'node:crypto';
-import { createReadStream, openAsBlob } from 'node:fs';
+import { openAsBlob } from 'node:fs';
+import { sha256OfFile } from '../../folders/file-hash.ts';
 import { inputFiles, serveInputs } from '../model-server/serve-inputs.ts';
 import type { RunnerWork } from '../runner.ts';
 import { type ServedInput, externalNodes } from './bind-inputs.decide.ts';
@@ -160,13 +160,7 @@ const storedAs = (answer: unknown): { readonly filename: string; readonly subfol
 
 /** A name for the content of a file, with its suffix. */
 const contentName = async (path: string): Promise<string> =>
-  `${await sha256Of(path)}${extname(path).toLowerCase()}`;
-
-const sha256Of = async (path: string): Promise<string> => {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
-};
+  `${await sha256OfFile(path)}${extname(path).toLowerCase()}`;
 
 /**
  * The first file that a node is to read as a picture, and could not; null when there is none. Such a node would take its default, or

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { codeFolder } from '../fixtures/code-folder.ts';
+import { EXAMPLES, expectTwice, localEnvironment, runFolder } from '../fixtures/local-folders.ts';
+import { runCli, startCli } from '../fixtures/run-cli.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const env = localEnvironment();
+const text = (value: string): object => ({ data: { text: [value] } });
+const toml = (more: string): string => `name = "local"\ngpu = "CPU"\n${more}\n`;
+
+describe('a folder of the examples', () => {
+  it.each<readonly [string, readonly string[], object]>([
+    ['shell', ['words=hello there'], { files: [expect.stringMatching(/\/inputs\.json$/)] }],
+    ['node', ['a=41'], text('41 and 1 are 42')],
+    ['cog', ['name=Ada'], { files: [expect.stringMatching(/\/greeting\.txt$/)] }],
+  ])(
+    '%s runs here, and again without being prepared',
+    (name, inputs, expected) => expectTwice({ folder: join(EXAMPLES, name), inputs, env }, expected),
+    60_000,
+  );
+
+  it('weights runs with what its address has', async () => {
+    const server = createServer((_, response) => response.end('the words of a model\n')).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const folder = temporaryFolder();
+    cpSync(join(EXAMPLES, 'weights'), folder, { recursive: true });
+    const config = join(folder, 'runledger.toml');
+    writeFileSync(
+      config,
+      readFileSync(config, 'utf8').replace('https://example.com', `http://127.0.0.1:${port}`),
+    );
+    try {
+      const allowed = { ...env, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
+      await expectTwice({ folder, inputs: ['place=1'], env: allowed }, text('words'));
+    } finally {
+      server.close();
+    }
+  }, 60_000);
+});
+
+describe('a local run', () => {
+  it('gets files of this machine, and leaves its own in the folder of --output', async () => {
+    const folder = codeFolder({
+      'runledger.toml': toml('run = "copy.mjs:copy"\n[inputs]\nfile = { type = "file", required = true }'),
+      'copy.mjs': `import { copyFileSync } from 'node:fs';
+export const copy = ({ file }, { inputDir, outputDir }) => copyFileSync(inputDir + '/' + file, outputDir + '/copy.txt');
+`,
+    });
+    const file = join(temporaryFolder(), 'words.txt');
+    writeFileSync(file, 'some words');
+    const run = await runFolder({ folder, inputs: [`file=@${file}`], env });
+    expect(run, run.stderr).toMatchObject({ status: 'success', files: [join(run.output, 'copy.txt')] });
+    expect(readFileSync(join(run.output, 'copy.txt'), 'utf8')).toBe('some words');
+  }, 60_000);
+
+  it('is refused with inputs that do not fit, and nothing begins', async () => {
+    const cache = temporaryFolder();
+    const args = ['run', join(EXAMPLES, 'node'), '--local', '--input', 'a=x', '--input', 'b=1.5'];
+    const { code, stderr } = await runCli(args, { env: { ...env, XDG_CACHE_HOME: cache } });
+    expect([code, stderr]).toEqual([
+      2,
+      'The inputs do not fit:\n  a: Send a whole number\n  b: Send a whole number\n',
+    ]);
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  it('that fails says why, and the command ends with 1', async () => {
+    const folder = codeFolder({
+      'runledger.toml': toml('run = "wrong.mjs:wrong"'),
+      'wrong.mjs': 'export const wrong = () => { throw new Error("no such word"); };\n',
+    });
+    const run = await runFolder({ folder, inputs: [], env });
+    expect(run).toMatchObject({
+      code: 1,
+      status: 'failed',
+      error: { message: expect.stringContaining('no such word') },
+    });
+  }, 60_000);
+
+  it('ends with Ctrl-C, and leaves nothing', async () => {
+    const cache = temporaryFolder();
+    const folder = codeFolder({
+      'runledger.toml': toml('run = "slow.mjs:slow"'),
+      'slow.mjs':
+        'export const slow = () => { console.log("begun"); return new Promise((done) => setTimeout(done, 600_000)); };\n',
+    });
+    const options = { env: { ...env, XDG_CACHE_HOME: cache, EXECUTOR_CANCEL_GRACE_S: '0.1' } };
+    const run = startCli(['run', folder, '--local'], options);
+    await vi.waitUntil(() => run.stderr().includes('begun'), { timeout: 30_000, interval: 20 });
+    run.interrupt();
+    expect(await run.ended).toMatchObject({ code: 130 });
+    expect(readdirSync(join(cache, 'runledger/run-local')).toSorted()).toEqual(
+      expect.not.arrayContaining([expect.stringMatching(/^(?:tmp-|attempt-)/)]),
+    );
+    expect(existsSync(join(cache, 'runledger/run-local/prepared'))).toBe(true);
+  }, 60_000);
+
+  it('needs --local', async () => {
+    expect(await runCli(['run', '.'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('runledger run --local FOLDER'),
+    });
+  });
+});

@@ -1,0 +1,5 @@
+import inflection
+
+
+def title(text: str):
+    return inflection.titleize(text)
