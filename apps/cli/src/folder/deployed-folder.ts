@@ -19,7 +19,6 @@ import { tellFixedSeeds, type Deployable, type DeployOptions } from '../catalogu
 import { versionsOf } from '../catalogue/workflows.ts';
 import type { Client } from '../command/command-context.ts';
 import { CommandError, plain } from '../command/command-error.ts';
-import type { Screen } from '../command/screen.ts';
 import type { GpuStep } from '../command/option-values.ts';
 import { uploadBlob } from '../runs/files.ts';
 import { contentsOf, packed, type Archive, type Contents } from './archive.ts';

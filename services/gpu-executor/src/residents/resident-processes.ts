@@ -132,11 +132,10 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           const resident = residentIn(slot);
           const { occupant } = resident;
           if (occupant !== process) {
-            const isOfName = occupant?.name === spec.name;
+            const ofName = occupant?.name === spec.name ? occupant : null;
             // It may have been started by a run, with other secrets: those are newer.
-            if (isOfName && resident.version === workflow_version_id && occupant?.isLoaded() === true)
-              return { state: 'loaded' };
-            const isEarlier = isOfName && occupant?.isReady() === true;
+            if (ofName?.isLoaded() && resident.version === workflow_version_id) return { state: 'loaded' };
+            const isEarlier = ofName?.isReady() ?? false;
             const isThere = occupant !== null && !['off', 'failed'].includes(occupant.readiness().state);
             if (isThere && !isEarlier) return { state: 'occupied' };
             vacateFor(process, resident);
