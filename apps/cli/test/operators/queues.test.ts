@@ -36,6 +36,8 @@ const aDeployment = (id: string, name: string): object => ({
   gpus: [],
   labels: [],
   warm_wait_s: 0,
+  keep_prepared: 0,
+  keep_loaded: 0,
   concurrency_limit: null,
   weight: 1,
   strict_inputs: false,

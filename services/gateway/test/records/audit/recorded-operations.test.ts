@@ -20,6 +20,7 @@ const UNRECORDED = [
   'beginFileUpload',
   'continueFileUpload',
   'deleteFileUpload',
+  'keepModel',
   'chooseOrganisation',
   'beginProviderSignIn',
   'checkDeployment',
