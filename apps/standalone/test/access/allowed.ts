@@ -53,9 +53,11 @@ const gateway: Allowed = {
     'request.scheduler.wait',
     'request.scheduler.pools',
     'request.scheduler.shortage',
+    'request.scheduler.ready_slots',
     'request.gateway.redrive',
     'request.scheduler.redrive',
     'request.executor.*.redrive',
+    'request.executor.*.keep_ready',
     'request.gateway.instances',
     'request.notifier.instances',
     'request.notifier.receivers',
@@ -182,6 +184,7 @@ const scheduler: Allowed = {
     'wait',
     'pools',
     'shortage',
+    'ready_slots',
     'redrive',
     'instances',
     'consumer.*',
@@ -235,7 +238,7 @@ const executor = (name: string): Allowed => ({
       `DIRECT.GET.RUNS.runs.*.*.*.*.*.*.${name}.*`,
     ]),
   ],
-  subscribe: [`request.executor.${name}.redrive`],
+  subscribe: [`request.executor.${name}.keep_ready`, `request.executor.${name}.redrive`],
 });
 
 const OPEN = [

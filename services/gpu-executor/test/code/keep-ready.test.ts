@@ -18,12 +18,13 @@ const PATH = `/preparations/${ORG_ID}/${VERSION}`;
 /** What a gateway has of the version. `tokens`: those that were shown. */
 const aGateway = async ({ bytes, sha256 }: Archive, manifest: CodeManifest) => {
   const tokens: (string | undefined)[] = [];
-  const gateway = { status: 200 };
+  const gateway = { status: 200, secrets: {} as Readonly<Record<string, string>> };
   const server = createServer(({ url, headers }, response) => {
     tokens.push(headers.authorization);
     response.statusCode = gateway.status;
     if (gateway.status !== 200) response.end('{"detail": "not now"}');
-    else if (url === `${PATH}/version`) response.end(JSON.stringify({ workflow: JSON.stringify(manifest) }));
+    else if (url === `${PATH}/version`)
+      response.end(JSON.stringify({ workflow: JSON.stringify(manifest), secrets: gateway.secrets }));
     else if (url === `${PATH}/code`) response.setHeader('etag', `"${sha256}"`).end(bytes);
     else response.writeHead(404).end('{}');
   }).listen(0, '127.0.0.1');
@@ -66,8 +67,9 @@ const open = async (
     if (state === undefined) throw new Error('there is no answer');
     return state;
   };
-  const run = (slot: number, nth: number) =>
+  const run = (slot: number, nth: number, secrets = {}) =>
     start(manifest, {
+      secrets,
       fetchCode: codeFetcherOf(archive),
       workflow_version_id: VERSION,
       deployment_id: DEPLOYMENT,
@@ -137,6 +139,22 @@ describe('a version that is kept ready', () => {
     const dies = await open(resident, { 'main.py': 'raise SystemExit("no weights")' });
     await waitFor('it failed', () => dies.keep([0]).slots[0]?.state === 'failed');
     expect(dies.keep([0]).slots[0]?.why).toContain('no weights');
+  });
+
+  it('has its secrets, so that its first run finds the same process, and waits for one that nobody has set', async () => {
+    const secrets = { TOKEN: 'TOKEN' };
+    const { keep } = await open({ ...resident, secrets }, RESIDENT);
+    await waitFor('it failed', () => keep([0]).executor.state === 'failed');
+    expect(keep([0]).executor.why).toContain('runledger secrets set TOKEN');
+    const set = await open({ ...resident, secrets }, RESIDENT);
+    set.gateway.secrets = { TOKEN: 'a-value' };
+    await waitFor('it is loaded', () => set.keep([0]).slots[0]?.state === 'loaded');
+    const { result, begun } = set.run(0, 1, { TOKEN: 'a-value' });
+    expect([(await result).outcome, begun]).toEqual(['succeeded', [0]]);
+    const other = set.run(0, 2, { TOKEN: 'another-value' });
+    expect([(await other.result).outcome, other.begun[0] === 0]).toEqual(['succeeded', false]);
+    // The process of the run is newer than what was fetched for keeping.
+    expect(set.keep([0]).slots[0]?.state).toBe('loaded');
   });
 
   it('is no longer kept when nobody says so, and begins anew', async () => {
