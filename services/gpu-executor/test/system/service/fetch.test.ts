@@ -1,3 +1,4 @@
+import { MAX_ASSIGNMENT_BYTES } from '@runledger/contracts/limits';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { head } from '@runledger/event-log/read/read-run';
 import { waitFor } from '@runledger/testing/wait-for';
@@ -97,11 +98,14 @@ describe('an attempt that fetches its assignment', () => {
         },
       },
     });
-    service.gateway.assignment = { workflow: `"${'x'.repeat(4_200_000)}"` };
+    service.gateway.assignment = { workflow: `"${'x'.repeat(MAX_ASSIGNMENT_BYTES)}"` };
     const { run: long } = await service.assign('quiet');
     expect(await service.fact(long, 'RunFailed')).toMatchObject({
       data: {
-        error: { kind: 'internal_error', message: expect.stringContaining('longer than 4194304 bytes') },
+        error: {
+          kind: 'internal_error',
+          message: expect.stringContaining(`longer than ${MAX_ASSIGNMENT_BYTES} bytes`),
+        },
       },
     });
   });
