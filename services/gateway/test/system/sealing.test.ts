@@ -53,6 +53,7 @@ it(
     const proof = await call(`${gateway.api}/sealed-values`, key);
     expect(proof.body.counts).toEqual([
       { kind: 'webhook_secrets', current: VALUES, resealed: 0, old: 0, unreadable: 0 },
+      { kind: 'organisation_secrets', current: 0, resealed: 0, old: 0, unreadable: 0 },
     ]);
     for (const [org, secret] of before) expect(await secretsWith(next).current(org)).toEqual(secret);
   },
