@@ -1,14 +1,16 @@
 import { once } from 'node:events';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { comfyuiSettings } from '@runledger/testing/stand-ins/comfyui';
 import { describe, expect, it, vi } from 'vitest';
-import { codeFolder } from '../fixtures/code-folder.ts';
+import { codeFolder, writeFiles } from '../fixtures/code-folder.ts';
 import { EXAMPLES, expectTwice, localEnvironment, runFolder } from '../fixtures/local-folders.ts';
 import { runCli, startCli } from '../fixtures/run-cli.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const env = localEnvironment();
+const comfyui = comfyuiSettings();
 const text = (value: string): object => ({ data: { text: [value] } });
 const toml = (more: string): string => `name = "local"\ngpu = "CPU"\n${more}\n`;
 
@@ -20,6 +22,20 @@ describe('a folder of the examples', () => {
   ])(
     '%s runs here, and again without being prepared',
     (name, inputs, expected) => expectTwice({ folder: join(EXAMPLES, name), inputs, env }, expected),
+    60_000,
+  );
+
+  it.skipIf(comfyui === null)(
+    'comfyui runs where there is one',
+    async () => {
+      const folder = join(EXAMPLES, 'comfyui');
+      const run = await runFolder({ folder, inputs: ['stripes=8'], env: { ...env, ...comfyui } });
+      expect(run, run.stderr).toMatchObject({
+        status: 'success',
+        files: [join(run.output, 'stripes_8.png')],
+      });
+      expect(readFileSync(join(run.output, 'stripes_8.png')).subarray(1, 4).toString()).toBe('PNG');
+    },
     60_000,
   );
 
@@ -48,6 +64,40 @@ describe('a folder of the examples', () => {
 });
 
 describe('a local run', () => {
+  it('has secrets from the environment, or else from .env of the folder, and one without a value is named', async () => {
+    const folder = temporaryFolder();
+    cpSync(join(EXAMPLES, 'secrets'), folder, { recursive: true });
+    expect(await runCli(['run', folder, '--local'], { env })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('secrets without a value here: A_TOKEN. Set this variable'),
+    });
+    writeFileSync(join(folder, '.env'), 'A_TOKEN="of the file"\nOTHER=1\n');
+    const said = (characters: number): object => text(`The token has ${characters} characters.`);
+    expect(await runFolder({ folder, inputs: [], env })).toMatchObject(said('of the file'.length));
+    const given = { ...env, A_TOKEN: 'given' };
+    expect(await runFolder({ folder, inputs: [], env: given })).toMatchObject(said('given'.length));
+  }, 60_000);
+
+  it('has a model that is a file of this machine, as it is now, and not in its code', async () => {
+    const folder = codeFolder({
+      'runledger.toml': toml('run = "read.mjs:read"\n[models]\n"sub/w.txt" = { path = "weights/w.txt" }'),
+      'read.mjs': `import { existsSync, readFileSync } from 'node:fs';
+export const read = () => readFileSync(process.env.RUNLEDGER_MODELS + '/sub/w.txt', 'utf8') + existsSync('weights');
+`,
+    });
+    for (const words of ['own weights, ', 'other ones, ']) {
+      writeFiles(folder, { 'weights/w.txt': words });
+      const run = await runFolder({ folder, inputs: [], env });
+      expect(run, run.stderr).toMatchObject(text(`${words}false`));
+    }
+    rmSync(join(folder, 'weights'), { recursive: true });
+    expect(await runCli(['run', folder, '--local'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('weights/w.txt'),
+    });
+  }, 60_000);
+
   it('gets files of this machine, and leaves its own in the folder of --output', async () => {
     const folder = codeFolder({
       'runledger.toml': toml('run = "copy.mjs:copy"\n[inputs]\nfile = { type = "file", required = true }'),

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
+import { comfyuiSettings } from '@runledger/testing/stand-ins/comfyui';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kill9 } from '../fixtures/processes.ts';
@@ -13,10 +14,12 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const END_WITHIN_MS = 90_000;
 
+const comfyui = comfyuiSettings();
 let standalone: Standalone;
 let api: RunApi;
 beforeAll(async () => {
-  standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'CPU:2', RUNLEDGER_HEARTBEAT_PERIOD_S: '2' } });
+  const env = { EXECUTOR_GPUS: 'CPU:2', RUNLEDGER_HEARTBEAT_PERIOD_S: '2', ...comfyui };
+  standalone = await startStandalone({ env });
   api = runApi(standalone);
 }, 120_000);
 afterAll(() => standalone.stop());
@@ -226,6 +229,56 @@ class Predictor(BasePredictor):
       1,
     ]);
   }, 120_000);
+});
+
+describe('a folder with a ComfyUI workflow', () => {
+  const SOURCE = 'nodes/stripes/__init__.py';
+  const anExample = (): string => {
+    const folder = temporaryFolder();
+    cpSync(join(import.meta.dirname, '../../../../examples/folders/comfyui'), folder, { recursive: true });
+    return folder;
+  };
+  const change = (folder: string, file: string, from: string, to: string): void => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    expect(text).toContain(from);
+    write(folder, { [file]: text.replace(from, to) });
+  };
+
+  it.skipIf(comfyui === null)(
+    'runs on a ComfyUI that stays, until its node is another one',
+    async () => {
+      const folder = anExample();
+      expect((await deploy(folder)).version).toMatchObject({ number: 1, outcome: 'new' });
+      const cold = await runOf('comfyui', 'stripes=8');
+      expect([cold.status, cold.error?.message, shownBy(cold)]).toEqual([
+        'success',
+        undefined,
+        ['stripes_8.png'],
+      ]);
+      expect(cold.cold_start_duration).toBeGreaterThan(0);
+      const [picture] = cold.outputs.flatMap(({ data }) => Object.values(data).flat());
+      const { url } = Object(picture);
+      const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+      expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+      const warm = await runOf('comfyui');
+      expect([shownBy(warm), warm.cold_start_duration]).toEqual([['stripes_4.png'], 0]);
+
+      change(folder, SOURCE, 'f"stripes_{stripes}.png"', 'f"painted_{stripes}.png"');
+      expect((await deploy(folder)).version).toMatchObject({ number: 2, outcome: 'new' });
+      expect(shownBy(await runOf('comfyui'))).toEqual(['painted_4.png']);
+    },
+    120_000,
+  );
+
+  it('is refused with a member that nobody knows, and without the folder of a node', async () => {
+    const refused = async (from: string, to: string): Promise<string> => {
+      const folder = anExample();
+      change(folder, 'runledger.toml', from, to);
+      return deploy(folder).then(() => 'deployed', String);
+    };
+    expect(await refused('workflow =', 'workflows =')).toMatch(/comfyui\.workflows.*workflow/);
+    expect(await refused('path = "nodes/stripes"', 'path = "nodes/no"')).toContain('nodes/no');
+  });
 });
 
 const WEIGHTS = randomBytes(4_000_000);

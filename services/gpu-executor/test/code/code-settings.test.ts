@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { COMFYUI_FOLDER as COMFYUI } from '@runledger/testing/stand-ins/comfyui';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,6 @@ import { codeRunnerType } from '../../src/runners/code/code-runner-type.ts';
 import { settingsOf } from '../../src/runners/runner-registry.ts';
 import { ORG_ID, OTHER_ORG_ID } from '../fixtures/isolations.ts';
 
-const COMFYUI = join(import.meta.dirname, 'comfyui');
 const found = await findPython(undefined, process.env['PATH'] ?? '');
 if (found === null || typeof found === 'string') throw new Error('The tests need python3.');
 const PYTHON = found.base;

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync, zstdDecompressSync } from 'node:zlib';
 import { isPortFree } from '@runledger/local-servers/free-port';
+import { COMFYUI_FOLDER } from '@runledger/testing/stand-ins/comfyui';
 import { describe, expect, it, vi } from 'vitest';
 import type { CodeManifest } from '@runledger/contracts/catalogue/code';
 import { networkHold } from '../../src/network/network-hold.ts';
@@ -30,7 +31,7 @@ const python = await findPython(undefined, process.env['PATH'] ?? '');
 if (python === null || typeof python === 'string') throw new Error('The tests need python3.');
 
 const COMFYUI = {
-  EXECUTOR_COMFYUI_FOLDER: join(import.meta.dirname, 'comfyui'),
+  EXECUTOR_COMFYUI_FOLDER: COMFYUI_FOLDER,
   EXECUTOR_COMFYUI_PYTHON: python.base,
 };
 /** Landlock lets nobody listen. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,6 +10,9 @@ import { temporaryFolder } from '../runners/program/run-a-program.ts';
 
 /** The folder of a real ComfyUI, and the Python that has its packages: both are large, so nothing here installs them. */
 const { RUNLEDGER_TEST_COMFYUI: folder, RUNLEDGER_TEST_COMFYUI_PYTHON: python } = process.env;
+
+const EXAMPLE = join(import.meta.dirname, '../../../../examples/folders/comfyui');
+const choice = { kind: 'code', server: 'comfyui' } as const;
 
 const NODE = `
 import os, torch, folder_paths, comfy_words
@@ -48,7 +51,6 @@ it.skipIf(folder === undefined || uv === null)(
       EXECUTOR_PYTHON_INDEX: 'none',
       EXECUTOR_WHEEL_HOUSE: wheelHouse,
     };
-    const choice = { kind: 'code', server: 'comfyui' } as const;
     const { start } = await openCode(settings, { choice, fetchModel, device: '' });
     const archive = await archiveOf({
       'nodes/paint/__init__.py': NODE,
@@ -83,5 +85,34 @@ it.skipIf(folder === undefined || uv === null)(
     const warm = run(24, 2);
     expect(await warm.result).toMatchObject({ outcome: 'succeeded', files: [{}] });
     expect(warm.begun).toEqual([0]);
+  },
+);
+
+it.skipIf(folder === undefined)(
+  'a real ComfyUI executes the folder of the examples',
+  { timeout: 600_000 },
+  async () => {
+    const textOf = (path: string): string => readFileSync(join(EXAMPLE, path), 'utf8');
+    const settings = { EXECUTOR_COMFYUI_FOLDER: folder, EXECUTOR_COMFYUI_PYTHON: python };
+    const { start } = await openCode(settings, { choice, device: '' });
+    const source = 'nodes/stripes/__init__.py';
+    const archive = await archiveOf({ [source]: textOf(source) });
+    const workflow: Record<string, unknown> = JSON.parse(textOf('workflow_api.json'));
+    const manifest = manifestOf(archive, {
+      comfyui: { workflow, custom_nodes: { stripes: { path: 'nodes/stripes' } } },
+    });
+    const run = start(manifest, {
+      fetchCode: codeFetcherOf(archive),
+      inputs: { stripes: 8 },
+      inputTargets: [{ name: 'stripes', node: '1', field: 'stripes' }],
+    });
+    const result = await run.result;
+    expect(result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'stripes_8.png' }] });
+    const [file] = 'files' in result ? result.files : [];
+    expect(
+      readFileSync(file?.path ?? '')
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG');
   },
 );

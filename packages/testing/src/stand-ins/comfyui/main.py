@@ -116,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         url = urlsplit(self.path)
         _, first, *rest = url.path.split("/")
-        query = {name: values[0] for name, values in parse_qs(url.query).items()}
+        query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
         if first == "ws":
             return self.accept(query["clientId"])
         if first == "system_stats":
