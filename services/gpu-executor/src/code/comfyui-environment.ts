@@ -19,11 +19,13 @@ import {
   viewOf,
   type Environment,
   type EnvironmentRun,
+  buildsItself,
+  COMPILE,
+  runUv,
   type EnvironmentSettings,
 } from './environment.ts';
 import { failed, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 import { findTool } from './python.ts';
-import { runTool } from './run-tool.ts';
 
 /** The ComfyUI of the machine, as its operator names it. */
 export interface ComfyuiInstallation {
@@ -144,7 +146,8 @@ export const prepareComfyuiEnvironment = async (
         writable: [folder],
         path: host.env.PATH ?? '',
       };
-      const end = await runTool(host, {
+      const builds = await Promise.all(files.map(buildsItself));
+      const end = await runUv(host, !builds.includes(true), {
         org_id,
         folder,
         maxBytes: folders.maxBytes,
@@ -169,7 +172,6 @@ export const prepareComfyuiEnvironment = async (
             .join('\n'),
           UV_CACHE_DIR: join(cache, 'uv'),
           UV_LINK_MODE: 'copy',
-          UV_COMPILE_BYTECODE: '1',
           UV_NO_PROGRESS: '1',
           UV_SYSTEM_CERTS: '1',
           UV_PYTHON_DOWNLOADS: 'never',
@@ -192,5 +194,6 @@ const INSTALL = [
   '"$UV" venv --no-project --allow-existing --python "$PYTHON" "$ENVIRONMENT"',
   'printf "%s\\n" "$KEPT" > "$KEPT_FILE"',
   'printf "%s\\n" "$SITES" > "$("$ENVIRONMENT/bin/python" -I -c \'import site; print(site.getsitepackages()[0])\')/comfyui.pth"',
-  'cd "$ENVIRONMENT" && "$UV" pip install --python "$ENVIRONMENT/bin/python" --overrides "$KEPT_FILE" "$@"',
+  'cd "$ENVIRONMENT" && "$UV" pip install --python "$ENVIRONMENT/bin/python" --overrides "$KEPT_FILE" $BUILD "$@"',
+  COMPILE,
 ].join(' && ');

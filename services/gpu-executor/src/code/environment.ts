@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, readFile, stat } from 'node:fs/promises';
+import { cp, mkdir, readFile, stat } from 'node:fs/promises';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { arch, platform } from 'node:process';
 import { promisify } from 'node:util';
@@ -12,7 +12,8 @@ import type { ProcessHost } from '../runners/runner-type.ts';
 import type { View } from '../isolation/isolation.ts';
 import { failed, type HeldFolder, type NotPrepared, type PreparedFolders } from './prepared-folders.ts';
 import { findPython, findTool, type Python } from './python.ts';
-import { runTool, type ToolEnd } from './run-tool.ts';
+import { removeTree } from '../folders/remove-tree.ts';
+import { runTool, type ToolEnd, type ToolRun } from './run-tool.ts';
 
 export interface EnvironmentSettings {
   /** Of uv; null: it is looked for on PATH when it is needed. */
@@ -126,7 +127,8 @@ const withPython = async (
         writable: [folder],
         path,
       };
-      const end = await runTool(host, {
+      const isPlain = python !== null && (file === null || lock || !(await buildsItself(file)));
+      const end = await runUv(host, isPlain, {
         org_id,
         folder,
         maxBytes: folders.maxBytes,
@@ -142,8 +144,6 @@ const withPython = async (
           UV_CACHE_DIR: join(cache, 'uv'),
           // A file of an environment is no file of the cache, which programs of the organisation can change.
           UV_LINK_MODE: 'copy',
-          // Nothing is compiled later: programs cannot write there.
-          UV_COMPILE_BYTECODE: '1',
           UV_NO_PROGRESS: '1',
           UV_SYSTEM_CERTS: '1',
           UV_PYTHON_DOWNLOADS: python === null ? 'automatic' : 'never',
@@ -189,11 +189,47 @@ const scriptOf = (file: string | null, hasLock: boolean): string => {
     ...(file === null
       ? []
       : [
-          'cd "$PROJECT" && "$UV" pip install --python "$ENVIRONMENT/bin/python" "$@" --requirements "$REQUIREMENTS"',
+          'cd "$PROJECT" && "$UV" pip install --python "$ENVIRONMENT/bin/python" $BUILD "$@" --requirements "$REQUIREMENTS"',
         ]),
+    COMPILE,
   ];
   return steps.join(' && ');
 };
+
+/** Nothing is compiled later: programs cannot write there. By a Python that reads the packages, and executes nothing of them, not even a `.pth`. */
+export const COMPILE =
+  '{ [ -z "$BUILD" ] || "$PYTHON" -I -S -m compileall -qq "$ENVIRONMENT/lib" >/dev/null 2>&1 || true; }';
+
+/**
+ * Runs a script with uv that has `$BUILD` in its `uv pip install`, and `COMPILE` at its end. The cache of uv stays for later environments of the
+ * organisation, and uv takes what is in it as it is. So while it is there nothing of a package is executed: only wheels are installed. What must be built
+ * begins anew, with a cache of its own, as what `isPlain` does not say of.
+ */
+export const runUv = async (
+  host: ProcessHost,
+  isPlain: boolean,
+  tool: Omit<ToolRun, 'hasCache'>,
+): Promise<ToolEnd> => {
+  const run = (hasCache: boolean, variables: Readonly<Record<string, string>>): Promise<ToolEnd> =>
+    runTool(host, { ...tool, hasCache, env: (folders) => ({ ...tool.env(folders), ...variables }) });
+  if (isPlain) {
+    const end = await run(true, { BUILD: '--no-build' });
+    if (end.kind !== 'failed' || !MUST_BE_BUILT.test(end.said)) return end;
+    tool.onLine('a package has no wheel, and is built: nothing of the cache is used for that');
+    await removeTree(tool.folder, host.log);
+    await mkdir(tool.folder);
+  }
+  return run(false, { BUILD: '', UV_COMPILE_BYTECODE: '1' });
+};
+
+const MUST_BE_BUILT = /building from source is disabled|Building source distributions is disabled/i;
+
+/** Whether a file names something that uv builds although it was told to build nothing, or another file that may. */
+export const buildsItself = async (file: string): Promise<boolean> => {
+  const text = await readFile(file, 'utf8');
+  return basename(file) === 'pyproject.toml' ? OWN_SOURCES.test(text) : LOCAL.test(text);
+};
+const OWN_SOURCES = /tool\s*\.\s*uv|editable/;
 
 export const indexOptions = ({ index, wheelHouse }: EnvironmentSettings): string[] => [
   ...(index === 'none' ? ['--no-index'] : index === null ? [] : ['--default-index', index]),
@@ -296,6 +332,8 @@ const withPackages = async (
       const tool = { command: node, args: [npm], env: {}, writable: [folder], path };
       const end = await runTool(host, {
         org_id,
+        // npm checks the hashes of the lock for what it takes from its cache.
+        hasCache: true,
         folder,
         maxBytes: folders.maxBytes,
         view: viewOf(host, folders, tool),

@@ -20,7 +20,9 @@ export interface ToolRun {
   readonly view: View;
   readonly command: string;
   readonly args: readonly string[];
-  /** `cache` stays for the next tool of the organisation. */
+  /** What it executes is nobody's but its own, so that it may have what later tools of the organisation trust. */
+  readonly hasCache: boolean;
+  /** `cache` stays for the next tool of the organisation, or is of this one alone. */
   readonly env: (folders: {
     readonly cache: string;
     readonly temporary: string;
@@ -58,7 +60,8 @@ export const runTool = async (host: ProcessHost, tool: ToolRun): Promise<ToolEnd
   };
   await using left = new AsyncDisposableStack();
   // Of a supervisor that ends with it: its cache is free for the next tool then.
-  const sandbox = opened(() => supervisors.sandboxForResident(view, { org_id, of: ENVIRONMENTS }, [folder]));
+  const lasting = tool.hasCache ? { org_id, of: ENVIRONMENTS } : null;
+  const sandbox = opened(() => supervisors.sandboxForResident(view, lasting, [folder]));
   if (typeof sandbox === 'string') return { kind: 'failed', said: sandbox };
   left.defer(() => sandbox.leave());
   const temporary = sandbox.makeTemporary();

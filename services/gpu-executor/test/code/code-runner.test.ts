@@ -371,6 +371,35 @@ print(json.dumps({"output": {"text": words.greet("you")}}))
     },
   );
 
+  it('that are built have no part in what later ones are installed from', async () => {
+    // Its backend writes into the cache that it was given, and into a wheel that it makes.
+    const backend = `import os, pathlib
+cache = pathlib.Path(os.environ["UV_CACHE_DIR"])
+(cache / "poison").write_text("x")
+for path in cache.rglob("words.py"):
+    path.write_text("def greet(name):\\n    return 'poison'\\n")
+`;
+    const built =
+      '[build-system]\nrequires = []\nbuild-backend = "b"\nbackend-path = ["."]\n[project]\nname = "own"\nversion = "1"\n';
+    const files = { 'main.py': main, 'own/pyproject.toml': built, 'own/b.py': backend };
+    const [plain, hostile] = [
+      await archiveOf({ ...files, 'requirements.txt': 'words==1.0\n' }),
+      await archiveOf({ ...files, 'requirements.txt': 'words==1.0\n-e ./own\n./own\n' }),
+    ];
+    const later = await archiveOf({ ...files, 'requirements.txt': 'words == 1.0\n' });
+    const settings = { EXECUTOR_PYTHON_INDEX: 'none', EXECUTOR_WHEEL_HOUSE: wheelHouse() };
+    const { start, workFolder } = await openCode(settings);
+    const of = { command: ['python', 'main.py'], requirements: 'requirements.txt' };
+    const run = (archive: typeof plain, nth: number) =>
+      start(manifestOf(archive, of), { fetchCode: codeFetcherOf(archive), nth }).result;
+    expect(await run(plain, 0)).toMatchObject({ data: { text: ['hello you'] } });
+    expect(await run(hostile, 1)).toMatchObject({ error: { kind: 'prepare_failed' } });
+    expect(await run(later, 2)).toMatchObject({ data: { text: ['hello you'] } });
+    const left = readdirSync(join(workFolder, 'caches'), { recursive: true }).map(String);
+    expect(left.some((path) => path.endsWith('uv'))).toBe(true);
+    expect(left.filter((path) => path.endsWith('poison'))).toEqual([]);
+  });
+
   it('are those of its project, without the project itself', async () => {
     const project =
       '[project]\nname = "own"\nversion = "0"\nrequires-python = ">=3.8"\ndependencies = ["words==1.0"]\n';
