@@ -11776,6 +11776,7 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": string;
+                    "text/event-stream": string;
                 };
             };
             /** @description Nothing follows the event that `Last-Event-ID` names: do not reconnect. */

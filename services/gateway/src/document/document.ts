@@ -190,9 +190,10 @@ const isTagged = ({ method, response }: Operation): boolean =>
 const contentOf = ({ response }: Operation, schemas: Components): JsonSchema => {
   if (response.body) return { content: { 'application/json': { schema: schemas.of(response.body) } } };
   response.events?.forEach(schemas.of);
-  return response.contentType === undefined
+  const types = response.contentTypes ?? [];
+  return types.length === 0
     ? {}
-    : { content: { [response.contentType]: { schema: { type: 'string' } } } };
+    : { content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])) };
 };
 
 const parametersOf = (

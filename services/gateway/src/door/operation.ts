@@ -33,7 +33,7 @@ export interface SuccessResponse {
   /** Undefined for a response that the operation writes itself, or that has no body. */
   readonly body?: TSchema;
   /** Of a response that the operation writes itself. */
-  readonly contentType?: string;
+  readonly contentTypes?: readonly string[];
   /** The events of a stream. The OpenAPI document lists their schemas, although it cannot say where they occur. */
   readonly events?: readonly TSchema[];
   /** No cache may store the response. */

@@ -81,7 +81,7 @@ const getFileContent = operation({
   description: 'The response has the type of the file. A part of it can be requested with `Range`.',
   scope: 'runs:read',
   request: { path: FilePath },
-  response: { status: 200, description: 'Its bytes.', contentType: 'application/octet-stream' },
+  response: { status: 200, description: 'Its bytes.', contentTypes: ['application/octet-stream'] },
   refusals: [404],
 });
 

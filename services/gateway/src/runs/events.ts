@@ -40,7 +40,7 @@ const eventsOperation = operation({
   response: {
     status: 200,
     description: 'The events, until the run has ended.',
-    contentType: 'text/event-stream',
+    contentTypes: ['text/event-stream'],
     events: [RunFactEvent, RunProgressEvent],
   },
   otherResponses: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not reconnect.' },

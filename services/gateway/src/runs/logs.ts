@@ -61,7 +61,7 @@ const logsOperation = operation({
   response: {
     status: 200,
     description: 'The logs; with `follow` as `text/event-stream`.',
-    contentType: 'application/x-ndjson',
+    contentTypes: ['application/x-ndjson', 'text/event-stream'],
     events: [RunLogLine, RunLogCut, RunLogNotice, RunLogEnd],
   },
   otherResponses: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not reconnect.' },

@@ -17,7 +17,7 @@ const pictureOperation = operation({
     'A picture of its history: for each attempt how long it was queued, started, loaded, ran and uploaded, and when its notifications were sent.',
   scope: 'runs:read',
   request: { path: RunPath },
-  response: { status: 200, description: 'The picture.', contentType: 'image/svg+xml' },
+  response: { status: 200, description: 'The picture.', contentTypes: ['image/svg+xml'] },
   refusals: [404, 410],
 });
 

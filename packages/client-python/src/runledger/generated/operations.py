@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 7fa5baa74692ed19af90efc0999bf6b8a6fa656afcb224fc35cc5cb45c07eeef.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 187a8d1852728a70e0ad028547ecd7fc7cd5fcd963a2b24c2d4cd86b3ae9a4da.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

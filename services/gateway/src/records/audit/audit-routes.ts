@@ -40,7 +40,7 @@ const exportOperation = operation({
   description:
     'All records that match, newest first, as JSON lines: each as an item of `listAudit`. A response that was cut off ends without the end of a chunk; go on with `until`.',
   request: { query: AuditExportQuery },
-  response: { status: 200, description: 'One record on each line.', contentType: 'application/x-ndjson' },
+  response: { status: 200, description: 'One record on each line.', contentTypes: ['application/x-ndjson'] },
 });
 
 /** Bounds the work of one page when few records match. */

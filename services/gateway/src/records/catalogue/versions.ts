@@ -101,7 +101,7 @@ const getWorkflowVersionCode = operation({
   description: 'The archive that executors unpack: a tar, compressed with zstd.',
   scope: 'runs:read',
   request: { path: WorkflowVersionPath },
-  response: { status: 200, description: 'The archive.', contentType: 'application/zstd' },
+  response: { status: 200, description: 'The archive.', contentTypes: ['application/zstd'] },
   refusals: [404, 410],
 });
 
