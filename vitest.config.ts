@@ -21,7 +21,6 @@ const KNOWN_SLOWEST: readonly string[] = [
   'services/gpu-executor/test/runners/program/resident-runner.test.ts',
   'apps/standalone/test/system/pages/fresh-clone.test.ts',
   'services/gateway/test/system/cluster/cut-off.test.ts',
-  'apps/standalone/test/system/clients/packed.test.ts',
   'apps/soak/test/system/survival.test.ts',
   'apps/simulate/test/system/seeds.test.ts',
   'apps/standalone/test/system/console/pages.test.ts',

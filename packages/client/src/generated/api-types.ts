@@ -2852,7 +2852,7 @@ export interface components {
              */
             keep_prepared: number;
             /**
-             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays.
              * @example 1
              */
             keep_loaded: number;
@@ -2974,7 +2974,7 @@ export interface components {
              */
             keep_prepared?: number | null;
             /**
-             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Unchanged when it is null or omitted.
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays. Unchanged when it is null or omitted.
              * @example 1
              */
             keep_loaded?: number | null;
@@ -3149,7 +3149,7 @@ export interface components {
              */
             keep_prepared?: number | null;
             /**
-             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays. Null counts as omitted.
              * @example 1
              */
             keep_loaded?: number | null;
@@ -3218,7 +3218,7 @@ export interface components {
              */
             keep_prepared: number;
             /**
-             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays.
              * @example 1
              */
             keep_loaded: number;
@@ -4598,7 +4598,7 @@ export interface components {
              */
             keep_prepared?: number | null;
             /**
-             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+             * @description In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays. Null counts as omitted.
              * @example 1
              */
             keep_loaded?: number | null;

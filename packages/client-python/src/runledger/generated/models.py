@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 187a8d1852728a70e0ad028547ecd7fc7cd5fcd963a2b24c2d4cd86b3ae9a4da.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 194d3849a8502c38b2d4118353b2242ccf3363d4c6f87b674cbb3d19d6398603.
 
 from __future__ import annotations
 
@@ -4093,7 +4093,7 @@ class Deployment(TypedDict):
     """
     keep_loaded: int
     """
-    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays.
     """
     concurrency_limit: int | None
     """
@@ -4182,7 +4182,7 @@ class DeploymentChange(TypedDict):
     """
     keep_loaded: NotRequired[int | None]
     """
-    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Unchanged when it is null or omitted.
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays. Unchanged when it is null or omitted.
     """
     concurrency_limit: NotRequired[int | None]
     """
@@ -4583,7 +4583,7 @@ class NewDeployment(TypedDict):
     """
     keep_loaded: NotRequired[int | None]
     """
-    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays. Null counts as omitted.
     """
     concurrency_limit: NotRequired[int | None]
     """
@@ -5653,7 +5653,7 @@ class DeploymentPlan(TypedDict):
     """
     keep_loaded: NotRequired[int | None]
     """
-    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays. Null counts as omitted.
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays. Null counts as omitted.
     """
     concurrency_limit: NotRequired[int | None]
     """
@@ -5714,7 +5714,7 @@ class DeploymentReady(TypedDict):
     """
     keep_loaded: int
     """
-    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.
+    In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays.
     """
     executors: list[ExecutorReady]
     """

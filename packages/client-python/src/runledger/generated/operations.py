@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 187a8d1852728a70e0ad028547ecd7fc7cd5fcd963a2b24c2d4cd86b3ae9a4da.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 194d3849a8502c38b2d4118353b2242ccf3363d4c6f87b674cbb3d19d6398603.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -87,7 +87,7 @@ const KeepLoaded = {
   ...KeepSlots,
   examples: [1],
   description:
-    'In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for any run that has no other slot. For versions with code whose process stays.',
+    'In how many slots the version is kept loaded, so that a run finds its process ready. Only free slots: a process that is kept makes way for another one that stays, when a run of that gets its slot, and is loaded again where a slot is empty. For versions with code whose process stays.',
 };
 const RequiredLabel = {
   ...Label,
