@@ -19,7 +19,6 @@ import {
   viewOf,
   type Environment,
   type EnvironmentRun,
-  buildsItself,
   COMPILE,
   runUv,
   type EnvironmentSettings,
@@ -123,9 +122,9 @@ export const prepareComfyuiEnvironment = async (
       [Symbol.dispose]: () => undefined,
     };
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  const isLocal = texts.some((text) => LOCAL.test(text));
   // A node in an archive has the name of its hash.
-  if (texts.some((text) => LOCAL.test(text)))
-    texts.push(manifest.code_sha256, ...[...nodes.values()].map((node) => basename(node)));
+  if (isLocal) texts.push(manifest.code_sha256, ...[...nodes.values()].map((node) => basename(node)));
   const has = python.packages.map(([name, version]) => `${name}==${version}`);
   const sha256 = hashOf(`comfyui ${python.version} ${python.sites.join(':')} ${has.join(' ')}`, texts);
   const uv = settings.uv ?? (await findTool('uv', host.env.PATH ?? ''));
@@ -146,8 +145,7 @@ export const prepareComfyuiEnvironment = async (
         writable: [folder],
         path: host.env.PATH ?? '',
       };
-      const builds = await Promise.all(files.map(buildsItself));
-      const end = await runUv(host, !builds.includes(true), {
+      const end = await runUv(host, !isLocal, {
         org_id,
         folder,
         maxBytes: folders.maxBytes,
@@ -160,20 +158,15 @@ export const prepareComfyuiEnvironment = async (
           ...indexOptions(settings),
           ...files.flatMap((file) => ['--requirements', file]),
         ],
-        env: ({ cache, temporary }) => ({
+        env: ({ temporary }) => ({
           UV: uv,
           PYTHON: python.base,
-          ENVIRONMENT: folder,
           // What is there already is wanted by nobody, whoever asks for it.
           KEPT: python.packages.map(([name]) => `${name} ; python_version < "0"`).join('\n'),
           KEPT_FILE: join(temporary, 'kept.txt'),
           SITES: python.sites
             .map((site) => `import site; site.addsitedir(${JSON.stringify(site)})`)
             .join('\n'),
-          UV_CACHE_DIR: join(cache, 'uv'),
-          UV_LINK_MODE: 'copy',
-          UV_NO_PROGRESS: '1',
-          UV_SYSTEM_CERTS: '1',
           UV_PYTHON_DOWNLOADS: 'never',
         }),
         onLine: run.onLine,

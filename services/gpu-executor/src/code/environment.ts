@@ -138,14 +138,8 @@ const withPython = async (
         env: ({ cache, temporary }) => ({
           UV: uv,
           PYTHON: python?.base ?? wanted,
-          ENVIRONMENT: folder,
           ...(file === null ? {} : { REQUIREMENTS: lock ? join(temporary, 'requirements.txt') : file }),
           PROJECT: file === null ? code : dirname(file),
-          UV_CACHE_DIR: join(cache, 'uv'),
-          // A file of an environment is no file of the cache, which programs of the organisation can change.
-          UV_LINK_MODE: 'copy',
-          UV_NO_PROGRESS: '1',
-          UV_SYSTEM_CERTS: '1',
           UV_PYTHON_DOWNLOADS: python === null ? 'automatic' : 'never',
           UV_PYTHON_INSTALL_DIR: join(folder, 'python'),
           UV_PYTHON_CACHE_DIR: join(cache, 'uv-python'),
@@ -211,7 +205,20 @@ export const runUv = async (
   tool: Omit<ToolRun, 'hasCache'>,
 ): Promise<ToolEnd> => {
   const run = (hasCache: boolean, variables: Readonly<Record<string, string>>): Promise<ToolEnd> =>
-    runTool(host, { ...tool, hasCache, env: (folders) => ({ ...tool.env(folders), ...variables }) });
+    runTool(host, {
+      ...tool,
+      hasCache,
+      env: (folders) => ({
+        ENVIRONMENT: tool.folder,
+        UV_CACHE_DIR: join(folders.cache, 'uv'),
+        // A file of an environment is no file of the cache.
+        UV_LINK_MODE: 'copy',
+        UV_NO_PROGRESS: '1',
+        UV_SYSTEM_CERTS: '1',
+        ...tool.env(folders),
+        ...variables,
+      }),
+    });
   if (isPlain) {
     const end = await run(true, { BUILD: '--no-build' });
     if (end.kind !== 'failed' || !MUST_BE_BUILT.test(end.said)) return end;
@@ -225,7 +232,7 @@ export const runUv = async (
 const MUST_BE_BUILT = /building from source is disabled|Building source distributions is disabled/i;
 
 /** Whether a file names something that uv builds although it was told to build nothing, or another file that may. */
-export const buildsItself = async (file: string): Promise<boolean> => {
+const buildsItself = async (file: string): Promise<boolean> => {
   const text = await readFile(file, 'utf8');
   return basename(file) === 'pyproject.toml' ? OWN_SOURCES.test(text) : LOCAL.test(text);
 };

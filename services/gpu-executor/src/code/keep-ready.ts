@@ -6,18 +6,16 @@ import {
   type KeptVersion,
   type StateOfVersion,
 } from '@runledger/contracts/requests/ready-slots';
-import { MAX_ASSIGNMENT_BYTES } from '@runledger/contracts/limits';
 import { parseJson } from '@runledger/contracts/json';
 import { messageOf } from '@runledger/resilience/errors';
 import { Value } from 'typebox/value';
 import type { GpuSlot } from '../gpu-slots.ts';
 import type { OpenRunner, PreparedToKeep } from '../runners/runner-type.ts';
 import {
-  requestGateway,
-  requestSpan,
-  untilAnswered,
+  fetchDocumentAt,
   urlBelow,
   type GatewayPlace,
+  type UntilAnswered,
 } from '../transfer/attempt-gateway.ts';
 import { missingSecret, secretsOf } from '../transfer/fetch-assigned.ts';
 import { codeFetcher, modelFetcher } from '../transfer/fetch-stored.ts';
@@ -118,6 +116,7 @@ const STOPPED = { message: 'The executor stops.', retryable: true };
 
 const isReady = (found: Kept['found']): found is PreparedToKeep =>
   found !== 'preparing' && found.kind === 'kept';
+
 const statesOf = (
   { slots, busy }: KeeperSettings,
   { version, untilMs, found }: Kept,
@@ -190,23 +189,14 @@ type FetchedVersion =
     }
   | NotPrepared;
 
-const FETCH_WITHIN_MS = 30_000;
-
 const fetchDocument = async (
   { log }: KeeperSettings,
-  { about, attributes, url, token }: GatewayPlace,
+  gateway: GatewayPlace,
   stop: AbortSignal,
 ): Promise<FetchedVersion> => {
-  const answer = await untilAnswered(
-    { stop, onRetry: (why, level) => log[level]({ ...about, why }, 'fetching a version again') },
-    async () => {
-      const request = { method: 'GET', url: url('version'), token: await token() } as const;
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
-      return requestSpan({ attributes, method: 'GET', what: 'version' }, () =>
-        requestGateway({ ...request, maxResponseBytes: MAX_ASSIGNMENT_BYTES }, signal),
-      );
-    },
-  );
+  const onRetry: UntilAnswered['onRetry'] = (why, level) =>
+    log[level]({ ...gateway.about, why }, 'fetching a version again');
+  const answer = await fetchDocumentAt(gateway, 'version', { stop, onRetry });
   if (answer.kind === 'stopped') return answer;
   if (answer.kind !== 'ok') return failed(`The version cannot be fetched: ${answer.why}.`, true);
   const document = parseJson(answer.body.toString('utf8'));

@@ -86,7 +86,10 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
   };
 
   return {
-    open: (spec, forSlots) => {
+    open: <Connection extends ResidentConnection>(
+      spec: ResidentSpec<Connection>,
+      forSlots: readonly GpuSlot[],
+    ) => {
       const processes = new Map(
         forSlots.map((slot) => {
           const resident = residentIn(slot);
@@ -94,6 +97,11 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           return [slot.index, openResidentProcess(spec, slot, host, owned)] as const;
         }),
       );
+      const processIn = ({ index }: GpuSlot): ResidentProcess<Connection> => {
+        const process = processes.get(index);
+        if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${index}.`);
+        return process;
+      };
       for (const slot of spec.limits.preload ? forSlots : []) {
         const resident = residentIn(slot);
         if (resident.occupant !== null) {
@@ -106,8 +114,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
       }
       return {
         acquire: async ({ slot, org_id, workflow_version_id }, signal, onLoading) => {
-          const process = processes.get(slot.index);
-          if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
+          const process = processIn(slot);
           const resident = residentIn(slot);
           const isOfAnother = resident.org_id !== null && resident.org_id !== org_id && !spec.shared;
           const isOther = (): boolean => resident.occupant !== process || isOfAnother;
@@ -127,8 +134,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           return acquired;
         },
         keep: ({ slot, org_id, workflow_version_id }, untilMs) => {
-          const process = processes.get(slot.index);
-          if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
+          const process = processIn(slot);
           const resident = residentIn(slot);
           const { occupant } = resident;
           if (occupant !== process) {

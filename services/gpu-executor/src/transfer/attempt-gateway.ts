@@ -2,6 +2,7 @@ import type { Logger } from '@runledger/event-log/connect/observability';
 import { BlobRef } from '@runledger/contracts/blobs';
 import { retry } from '@runledger/resilience/retry';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { MAX_ASSIGNMENT_BYTES } from '@runledger/contracts/limits';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
@@ -280,6 +281,24 @@ export const requestSpan = <Result extends { readonly kind: string }>(
 };
 
 const FAILED: ReadonlySet<string> = new Set(['unavailable', 'not_current', 'refused']);
+
+/** Of a document that is fetched. */
+const FETCH_WITHIN_MS = 30_000;
+
+/** Fetches a document that the gateway has, such as `assignment`. Waits while the gateway is unavailable; each try has half a minute. */
+export const fetchDocumentAt = (
+  { attributes, url, token }: GatewayPlace,
+  name: string,
+  until: UntilAnswered,
+  query?: Readonly<Record<string, string>>,
+): Promise<Answered<GatewayAnswer<Buffer>>> =>
+  untilAnswered(until, async () => {
+    const request = { method: 'GET', url: url(name, query), token: await token() } as const;
+    const signal = AbortSignal.any([until.stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
+    return requestSpan({ attributes, method: 'GET', what: name }, () =>
+      requestGateway({ ...request, maxResponseBytes: MAX_ASSIGNMENT_BYTES }, signal),
+    );
+  });
 
 interface AttemptDocument {
   /** Names it for the gateway. */

@@ -3,7 +3,6 @@ import { AssignmentDocument, HAS_WORKFLOW } from '@runledger/contracts/assignmen
 import type { InputTarget } from '@runledger/contracts/catalogue/workflow-inputs';
 import { type AttemptError, errorOf, type AttemptErrorKind } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { MAX_ASSIGNMENT_BYTES } from '@runledger/contracts/limits';
 import { compileMasks, type MaskText } from '@runledger/contracts/log-masks';
 import { untilAborted } from '@runledger/resilience/abort';
 import { LRUCache } from 'lru-cache';
@@ -14,9 +13,7 @@ import { MIN_HIDDEN_LENGTH } from '../runners/output/program-error.decide.ts';
 import { maskValues } from '../attempt/log-buffer.decide.ts';
 import {
   openAttemptGateway,
-  requestGateway,
-  requestSpan,
-  untilAnswered,
+  fetchDocumentAt,
   type AttemptGateway,
   type GatewaySettings,
   type UntilAnswered,
@@ -139,33 +136,21 @@ const KINDS: Readonly<Record<string, AttemptErrorKind>> = {
   secrets_unreadable: 'prepare_failed',
 };
 
-const FETCH_WITHIN_MS = 30_000;
 const GONE = 410;
 const DAMAGED = 424;
 
 /** Waits while the gateway is unavailable. */
 const fetchDocument = async (
   { log }: GatewaySettings,
-  { about, attributes, url, token }: AttemptGateway,
+  gateway: AttemptGateway,
   query: Readonly<Record<string, string>>,
   { stop, onWaiting }: FetchOptions,
 ): Promise<FetchedDocument> => {
   const onRetry: UntilAnswered['onRetry'] = (why, level) => {
-    log[level]({ ...about, why }, 'fetching what a run needs again');
+    log[level]({ ...gateway.about, why }, 'fetching what a run needs again');
     onWaiting();
   };
-  const request = {
-    method: 'GET',
-    url: url('assignment', query),
-    token: await token(),
-    maxResponseBytes: MAX_ASSIGNMENT_BYTES,
-  } as const;
-  const answer = await untilAnswered({ stop, onRetry }, () => {
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
-    return requestSpan({ attributes, method: 'GET', what: 'assignment' }, () =>
-      requestGateway(request, signal),
-    );
-  });
+  const answer = await fetchDocumentAt(gateway, 'assignment', { stop, onRetry }, query);
   switch (answer.kind) {
     case 'stopped':
       return answer;
