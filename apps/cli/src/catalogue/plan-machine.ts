@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Machine } from '@runledger/contracts/http/catalogue/machines';
 import { type JsonValue, isJsonObject } from '@runledger/contracts/json';
 import { comfyuiNodes, EXPORT_API, isEditorWorkflow } from '@runledger/contracts/catalogue/comfyui-workflow';
-import { runnerKindOf, type Runner } from '@runledger/contracts/catalogue/runners';
+import { codeExecutedBy, runnerKindOf, type Runner } from '@runledger/contracts/catalogue/runners';
 import { parseGpuModel } from '@runledger/contracts/gpu';
 import { machines } from './machines.ts';
 import type { Client } from '../command/command-context.ts';
@@ -54,7 +54,7 @@ export const planMachine = async (
   checkRunner(executing);
   if (known !== undefined) {
     // Its other deployments could not be executed any more.
-    if (codeOf(known.runner) !== codeOf(executing))
+    if (codeExecutedBy(known.runner) !== codeExecutedBy(executing))
       throw new CommandError(
         `There is a machine ${plain(name)} already, and it ${whatItHas(known.runner)}. Give the deployment another name with --name, or name another machine with --machine.`,
       );
@@ -86,9 +86,6 @@ export const planMachine = async (
     make: async (remember) => ({ item: await made(client, machines, machine, remember), outcome: 'new' }),
   };
 };
-
-/** Which code it executes; null for none. */
-const codeOf = (runner: Runner): string | null => (runner.kind === 'code' ? (runner.server ?? 'code') : null);
 
 const whatItHas = (runner: Runner): string => {
   if (runner.kind !== 'code') return `has the runner ${runner.kind}`;

@@ -65,7 +65,7 @@ export const isKeptModel = (model: ModelFile): model is KeptModel => !('url' in 
 /** Custom nodes of ComfyUI: a folder of the code, or an archive with one folder (tar with gzip or zstd, or zip). */
 export const CustomNode = Type.Union([
   Type.Object({ path: PathInFolder }, ONLY),
-  Type.Object({ url: Type.String({ pattern: '^https?://', maxLength: 2048 }), sha256: Sha256 }, ONLY),
+  Type.Object({ url: ModelAtUrl.properties.url, sha256: Sha256 }, ONLY),
 ]);
 export type CustomNode = Static<typeof CustomNode>;
 

@@ -167,6 +167,10 @@ export type Runner = Static<typeof Runner>;
 export const runnerKindOf = ({ kind }: Pick<Runner, 'kind'>): RunnerRules<RunnerChoice, Runner> =>
   RUNNER_KINDS[kind];
 
+/** Which code of versions it executes: `code`, or the server that they are for; null for none. A machine in use keeps it. */
+export const codeExecutedBy = (runner: RunnerChoice | Runner): string | null =>
+  runner.kind === 'code' ? (runner.server ?? 'code') : null;
+
 /**
  * A kind of runner that a machine can choose: everything that the services and the CLI know about it. Each kind has a line in
  * `RUNNER_KINDS`.

@@ -1,7 +1,12 @@
 import type { Static } from 'typebox';
 import type { Machine as MachineRecord } from '@runledger/contracts/catalogue/records';
 import { gpuModel } from '@runledger/contracts/gpu';
-import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/catalogue/runners';
+import {
+  codeExecutedBy,
+  runnerKindOf,
+  type Runner,
+  type RunnerChoice,
+} from '@runledger/contracts/catalogue/runners';
 import type { RecordIdentity } from './records.ts';
 import { NamedRecordsQuery } from '@runledger/contracts/http/fields';
 import {
@@ -77,7 +82,7 @@ export const machineRoutes = (
     const result = await machines.change(org_id, path.machine_id, (machine) => {
       const after = changedMachine(machine, body);
       // Versions with code, those for ComfyUI and others are executed by different machines.
-      const isOther = codeOf(machine.runner) !== codeOf(after.runner);
+      const isOther = codeExecutedBy(machine.runner) !== codeExecutedBy(after.runner);
       return changeUnlessUsed(deployments, 'machine_id', machine, after, isOther);
     });
     return changed(result, 'Machine', refusedBy);
@@ -86,10 +91,6 @@ export const machineRoutes = (
     deleted(await deletion.machine(org_id, path.machine_id), 'Machine'),
   ),
 ];
-
-/** Which code it executes; null for none. */
-const codeOf = (runner: RunnerChoice): string | null =>
-  runner.kind === 'code' ? (runner.server ?? 'code') : null;
 
 export const newMachine = (
   { name, gpu, type, runner }: Static<typeof NewMachine>,
